@@ -1,0 +1,8 @@
+"""The games. Importing this package registers them with OpenSpiel."""
+
+from dudo_spiel.games import dudo
+from dudo_spiel.games import dudo_single_round
+from dudo_spiel.games import liar_die
+from dudo_spiel.games import neumann_poker
+
+__all__ = ["dudo", "dudo_single_round", "liar_die", "neumann_poker"]

@@ -1,0 +1,448 @@
+"""Dudo: the whole game, and the same with imperfect recall of claims.
+
+The game is that of Neller & Hnath, "Approximating Optimal Dudo Play with
+Fixed-Strategy Iteration Counterfactual Regret Minimization" (2011), section
+1.1, for two to six players; `dudo_ir` forgets as section 2.1 there does.
+
+A round begins with one chance node for each living player, in seat order; an
+outcome is a roll without order (see `rolls`). Then the starter claims, and the
+living players in turn claim more or say Dudo. Action s is the claim of
+strength s among the dice now in play (see `claims`); the last action is Dudo.
+"""
+
+import functools
+
+import pyspiel
+
+from dudo_spiel import claims as claims_lib
+from dudo_spiel import rolls as rolls_lib
+from dudo_spiel import rules
+from dudo_spiel.games import base
+from dudo_spiel.games import observer
+from dudo_spiel.games import pieces
+
+_MIN_PLAYERS, _MAX_PLAYERS = 2, 6
+_MAX_DICE, _MAX_SIDES = 20, 20
+
+_PARAMETERS = {
+    "players": 2,
+    "numdice": 5,
+    "dice_sides": 6,
+    "start_dice": "",
+    "starting_player": 0,
+    "wild_ones": True,
+    "die_loss": "difference",
+    "exact_reward": True,
+}
+
+_GAME_TYPE = base.game_type(
+    "dudo", "Dudo", _PARAMETERS, max_num_players=_MAX_PLAYERS)
+_IR_GAME_TYPE = base.game_type(
+    "dudo_ir", "Dudo with imperfect recall of claims",
+    {**_PARAMETERS, "recall_length": 3}, max_num_players=_MAX_PLAYERS)
+
+
+def parse_start_dice(start_dice, numdice, players):
+  """Returns the dice of each player at the start, as bytes."""
+  if not start_dice:
+    base.check_range("numdice", numdice, 1, _MAX_DICE)
+    return bytes([numdice] * players)
+  parts = start_dice.split("v")
+  if not all(part.isdecimal() and 1 <= int(part) <= _MAX_DICE
+             for part in parts):
+    raise ValueError(
+        f"start_dice={start_dice!r}: must be each player's number of dice, "
+        f"between 1 and {_MAX_DICE}, with 'v' between them, such as '3v2'")
+  if len(parts) != players:
+    raise ValueError(
+        f"start_dice={start_dice!r}: has {len(parts)} numbers but "
+        f"players={players}; both must agree")
+  return bytes(map(int, parts))
+
+
+class DudoGame(base.Game):
+  """The game of Dudo.
+
+  Attributes:
+    num_sides: how many sides a die has.
+    start_dice: bytes, the dice of each player at the start.
+    starting_player: who claims first.
+    house: the `rules.HouseRules`.
+    dudo_action: the action that challenges; claims are 0..dudo_action-1.
+    max_rounds: how many rounds a game can have.
+  """
+
+  _TYPE = _GAME_TYPE
+
+  def __init__(self, params=None):
+    params = self._parameters(params)
+    players = params["players"]
+    base.check_range("players", players, _MIN_PLAYERS, _MAX_PLAYERS)
+    base.check_range("dice_sides", params["dice_sides"], 2, _MAX_SIDES)
+    base.check_range("starting_player", params["starting_player"], 0,
+                     players - 1)
+    base.check_choice("die_loss", params["die_loss"], rules.DIE_LOSSES)
+    self.num_sides = params["dice_sides"]
+    self.start_dice = parse_start_dice(params["start_dice"], params["numdice"],
+                                       players)
+    self.starting_player = params["starting_player"]
+    self.house = rules.HouseRules(params["wild_ones"], params["die_loss"],
+                                  params["exact_reward"])
+    num_dice = sum(self.start_dice)
+    self.dudo_action = self.num_sides * num_dice
+    # Every round costs at least one die, and the winner keeps one.
+    self.max_rounds = num_dice - 1
+    self.mask_bytes = (self.dudo_action + 7) // 8
+    super().__init__(
+        pyspiel.GameInfo(
+            num_distinct_actions=self.dudo_action + 1,
+            max_chance_outcomes=self.rolls(max(self.start_dice)).num_rolls,
+            num_players=players,
+            min_utility=-1.0 / (players - 1),
+            max_utility=1.0,
+            utility_sum=0.0,
+            max_game_length=sum(self.num_sides * dice + 1
+                                for dice in range(2, num_dice + 1))), params)
+
+  def max_chance_nodes_in_history(self):
+    """Returns the most rolls in a game: all stay in as long as they can."""
+    return sum(
+        min(self.num_players(), dice)
+        for dice in range(2, sum(self.start_dice) + 1))
+
+  def new_initial_state(self):
+    """Returns a state corresponding to the start of a game."""
+    return DudoState(self)
+
+  def rolls(self, num_dice):
+    """Returns the table of rolls of this many dice."""
+    return rolls_lib.roll_table(num_dice, self.num_sides)
+
+  def claim_order(self, num_dice):
+    """Returns the order of claims with this many dice in play."""
+    return claims_lib.claim_order(num_dice, self.num_sides,
+                                  self.house.wild_ones)
+
+  def make_py_observer(self, iig_obs_type=None, params=None):
+    """Returns an object used for observing game state."""
+    private = [pieces.roll(self.num_sides)]
+    public = [_dice_piece(self), _starter_piece(self)]
+    return observer.make_observer(
+        iig_obs_type, params, self.num_players(),
+        private=private, private_recall=private,
+        public=[*public, pieces.recent_claims(1, self.dudo_action),
+                _reveal_piece(self)],
+        public_recall=[*public, pieces.claims(self.dudo_action),
+                       *_past_pieces(self)])
+
+
+class DudoIRGame(DudoGame):
+  """Dudo in which players remember only the last claims of the round."""
+
+  _TYPE = _IR_GAME_TYPE
+
+  def __init__(self, params=None):
+    self.recall_length = self._parameters(params)["recall_length"]
+    base.check_range("recall_length", self.recall_length, 1)
+    super().__init__(params)
+
+  def make_py_observer(self, iig_obs_type=None, params=None):
+    """Returns an object used for observing game state."""
+    kind = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
+    if not kind.perfect_recall:
+      return super().make_py_observer(kind, params)
+    return observer.make_observer(
+        kind, params, self.num_players(), public=[], private=[],
+        private_recall=[pieces.roll(self.num_sides)],
+        public_recall=[
+            _turn_dice_piece(self),
+            pieces.recent_claims(self.recall_length, self.dudo_action)
+        ])
+
+
+class DudoState(base.State):
+  """A state of Dudo: the round under way, and the rounds before it."""
+
+  def __init__(self, game):
+    """Constructor; should only be called by Game.new_initial_state."""
+    super().__init__(game)
+    self._dice = game.start_dice  # bytes: each player's dice
+    self._starter = game.starting_player
+    self._hands = b""  # the hands rolled so far, one after another
+    self._claims = 0  # the set of claims made in this round
+    self._past = b""  # the finished rounds, as `_pack` makes them
+
+  @property
+  def dice(self):
+    """The number of dice of each player, as bytes."""
+    return self._dice
+
+  def round(self):
+    """Returns the `rules.Round` under way."""
+    return rules.Round(self._dice, self._starter, self._hands, self._claims)
+
+  def past_rounds(self):
+    """Returns the finished rounds, a list of `rules.Round`."""
+    return _unpack(self._past, len(self._dice), self.get_game().mask_bytes)
+
+  def hand(self, player):
+    """Returns the player's dice as sorted bytes, empty until rolled."""
+    return self.round().hand(player)
+
+  def claim_list(self):
+    """Returns the claims of this round, first to last."""
+    return claims_lib.claims_in_mask(self._claims)
+
+  def claim_maker(self, turn):
+    """Returns who made the claim of this turn of the round (0 the first)."""
+    return self.round().actor(turn)
+
+  def last_claim(self):
+    """Returns the last claim of this round, or -1 before the first."""
+    return self._claims.bit_length() - 1
+
+  def claim_order(self):
+    """Returns the order of claims among the dice now in play."""
+    return self.get_game().claim_order(sum(self._dice))
+
+  # OpenSpiel (PySpiel) API functions are below.
+
+  def _legal_actions(self, player):
+    """Returns a list of legal actions, sorted in ascending order."""
+    game = self.get_game()
+    last = self._claims.bit_length()
+    actions = list(range(last, game.num_sides * sum(self._dice)))
+    if last:
+      actions.append(game.dudo_action)
+    return actions
+
+  def chance_outcomes(self):
+    """Returns the possible rolls of the next player and probabilities."""
+    return list(self._roll_table().outcomes)
+
+  def _roll_table(self):
+    """Returns the rolls of the player who rolls next."""
+    return self.get_game().rolls(self._dice[self._roller()])
+
+  def _roller(self):
+    """Returns who rolls next."""
+    rolled = len(self._hands)
+    for player, num_dice in enumerate(self._dice):
+      if rolled < num_dice:
+        return player
+      rolled -= num_dice
+    raise self._illegal("roll")
+
+  def _is_hidden_from(self, player, earlier):
+    # The rolls of the other players in the round under way.
+    return (earlier.is_chance_node() and earlier._roller() != player and
+            len(earlier._past) == len(self._past))
+
+  def _apply_action(self, action):
+    """Applies the specified action to the state."""
+    game = self.get_game()
+    if self._current >= 0:
+      if action == game.dudo_action and self._claims:
+        self._challenge(game)
+      elif self.last_claim() < action < game.num_sides * sum(self._dice):
+        self._claims |= 1 << action
+        self._pass_turn()
+      else:
+        raise self._illegal(action)
+    else:
+      if self._current == base.TERMINAL:
+        raise self._illegal(action)
+      table = self._roll_table()
+      if not 0 <= action < table.num_rolls:
+        raise self._illegal(action)
+      self._hands += table.hands[action]
+      if len(self._hands) == sum(self._dice):
+        self._current = self._starter
+
+  def _pass_turn(self):
+    player = self._current
+    while True:
+      player = (player + 1) % len(self._dice)
+      if self._dice[player]:
+        self._current = player
+        return
+
+  def _challenge(self, game):
+    """Ends the round, and the game if one player is left."""
+    this_round = self.round()
+    _, self._dice, self._starter = this_round.challenge(
+        game.num_sides, game.house)
+    self._past += _pack(this_round, game.mask_bytes)
+    self._hands = b""
+    self._claims = 0
+    over = self._dice.count(0) == len(self._dice) - 1
+    self._current = base.TERMINAL if over else base.CHANCE
+
+  def _action_to_string(self, player, action):
+    """Action -> string."""
+    if player == base.CHANCE:
+      return "Roll " + rolls_lib.hand_name(self._roll_table().hands[action])
+    if action == self.get_game().dudo_action:
+      return "Dudo"
+    return self.claim_order().names[action]
+
+  def returns(self):
+    """Total reward for each player over the course of the game so far."""
+    players = len(self._dice)
+    if self._current != base.TERMINAL:
+      return [0.0] * players
+    return [1.0 if dice else -1.0 / (players - 1) for dice in self._dice]
+
+  def __str__(self):
+    """The rounds so far, a line each; no two histories share it."""
+    game = self.get_game()
+    lines = [_describe(past, game.num_sides, game.house)
+             for past in self.past_rounds()]
+    if self._current == base.TERMINAL:
+      lines.append(f"Player {self._starter} wins")
+    else:
+      lines.append(_describe(self.round(), game.num_sides, game.house, False))
+    return "\n".join(lines)
+
+
+def _pack(finished, mask_bytes):
+  """Returns a finished round as bytes."""
+  return (finished.dice + bytes([finished.starter]) + finished.hands +
+          finished.claims.to_bytes(mask_bytes, "little"))
+
+
+def _unpack(past, players, mask_bytes):
+  """Returns the list of `rules.Round` that was packed into `past`."""
+  finished = []
+  begin = 0
+  while begin < len(past):
+    dice = past[begin:begin + players]
+    hands_begin = begin + players + 1
+    mask_begin = hands_begin + sum(dice)
+    begin = mask_begin + mask_bytes
+    finished.append(
+        rules.Round(dice, past[hands_begin - 1], past[hands_begin:mask_begin],
+                    int.from_bytes(past[mask_begin:begin], "little")))
+  return finished
+
+
+@functools.lru_cache(maxsize=4096)
+def _describe(this_round, num_sides, house, finished=True):
+  """Returns a round as a line: dice, claims and, at its end, the losses."""
+  dice = this_round.dice
+  hands = [
+      f"P{player} {rolls_lib.hand_name(this_round.hand(player)) or '?' * n}"
+      for player, n in enumerate(dice) if n
+  ]
+  order = claims_lib.claim_order(sum(dice), num_sides, house.wild_ones)
+  acts = [order.names[claim] for claim in this_round.claim_list()]
+  if finished:
+    acts.append("Dudo")
+  parts = [", ".join(hands)]
+  if acts:
+    parts.append(", ".join(f"P{this_round.actor(turn)} {act}"
+                           for turn, act in enumerate(acts)))
+  if finished:
+    count, after, _ = this_round.challenge(num_sides, house)
+    losses = ", ".join(f"P{p} loses {n - m}"
+                       for p, (n, m) in enumerate(zip(dice, after)) if n > m)
+    parts.append(f"count {count}: {losses}")
+  else:
+    parts.append(f"P{this_round.starter} starts")
+  return " | ".join(parts)
+
+
+# Observations.
+
+
+def _write_hands(past, array):
+  """Writes a finished round's hands: array is [player, face - 1]."""
+  for hand, row in zip(past.all_hands(), array):
+    pieces.write_hand(hand, row)
+
+
+def _dice_piece(game):
+  """How many dice each player has, by seat."""
+
+  def write(state, player, array):
+    del player
+    array[:] = list(state.dice)
+
+  return observer.Piece(
+      "dice", (game.num_players(),), write,
+      lambda state, player: observer.labelled("dice", state.dice))
+
+
+def _turn_dice_piece(game):
+  """How many dice each player has, the observer first, then in turn."""
+
+  def turned(state, player):
+    return state.dice[player:] + state.dice[:player]
+
+  def write(state, player, array):
+    array[:] = list(turned(state, player))
+
+  return observer.Piece(
+      "dice_in_turn", (game.num_players(),), write,
+      lambda state, player: observer.labelled("dice", turned(state, player)))
+
+
+def _starter_piece(game):
+  """Who started this round."""
+
+  def write(state, player, array):
+    del player
+    array[state.round().starter] = 1
+
+  return observer.Piece("starter", (game.num_players(),), write,
+                        lambda state, player: f"start:{state.round().starter}")
+
+
+def _reveal_piece(game):
+  """The dice revealed at the end of the round before this one."""
+
+  def write(state, player, array):
+    del player
+    for past in state.past_rounds()[-1:]:
+      _write_hands(past, array)
+
+  def text(state, player):
+    del player
+    return "".join(
+        observer.labelled("revealed", pieces.hand_names(past.all_hands()))
+        for past in state.past_rounds()[-1:])
+
+  return observer.Piece("revealed", (game.num_players(), game.num_sides),
+                        write, text)
+
+
+def _past_pieces(game):
+  """The finished rounds: the claims made and the dice revealed in each."""
+
+  def write_claims(state, player, array):
+    del player
+    for row, past in zip(array, state.past_rounds()):
+      row[past.claim_list()] = 1
+
+  def write_rolls(state, player, array):
+    del player
+    for row, past in zip(array, state.past_rounds()):
+      _write_hands(past, row)
+
+  def text(state, player):
+    del player
+    return " ".join(f"[{_describe(past, game.num_sides, game.house)}]"
+                    for past in state.past_rounds())
+
+  rounds = game.max_rounds
+  return [
+      observer.Piece("past_claims", (rounds, game.dudo_action), write_claims,
+                     text),
+      observer.Piece("past_rolls",
+                     (rounds, game.num_players(), game.num_sides), write_rolls,
+                     observer.no_text),
+  ]
+
+
+pyspiel.register_game(_GAME_TYPE, DudoGame)
+pyspiel.register_game(_IR_GAME_TYPE, DudoIRGame)

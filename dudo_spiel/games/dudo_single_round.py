@@ -1,0 +1,436 @@
+"""One round of Dudo in which everyone may challenge, and its abstractions.
+
+The game is that of Gendre & Kaneko, "Counterfactual Regret Minimisation for
+playing the multiplayer bluffing dice game Dudo" (2019), section 2, for two to
+six players; `dudo_single_round_ir` has the abstractions of section 4.
+
+Chance rolls each player's dice in seat order. Then, step by step: the claimer
+claims; the others, in turn from the claimer, decide to pass or to challenge
+without seeing each other's decisions; if nobody challenged, the player after
+the claimer is the next claimer. Actions are the claims by (amount, value), then
+Pass, then Challenge.
+
+A claim that cannot be raised (all dice show the highest value) must be
+challenged, as one above `max_amount` must.
+"""
+
+import enum
+
+import pyspiel
+
+from dudo_spiel import claims as claims_lib
+from dudo_spiel import rolls as rolls_lib
+from dudo_spiel import rules
+from dudo_spiel.games import base
+from dudo_spiel.games import observer
+from dudo_spiel.games import pieces
+
+_MIN_PLAYERS, _MAX_PLAYERS = 2, 6
+_MAX_DICE, _MAX_SIDES = 20, 20
+
+_PARAMETERS = {
+    "players": 4,
+    "numdice": 5,
+    "dice_sides": 6,
+    "claim_window": 18,
+    "max_amount": 11,
+}
+
+
+class Abstraction(enum.StrEnum):
+  """What a player of `dudo_single_round_ir` remembers beside the own dice.
+
+  Whether to claim or to decide on a challenge is known in all of them.
+  """
+  NO_RECALL = "no_recall"  # the current claim
+  TYPE_RECALL = "type_recall"  # plus the values of the claims before it
+  WAIT_TYPE_RECALL = "wait_type_recall"  # plus the claim turns until the own
+
+
+_GAME_TYPE = base.game_type(
+    "dudo_single_round", "One round of Dudo, everyone may challenge",
+    _PARAMETERS, max_num_players=_MAX_PLAYERS,
+    utility=pyspiel.GameType.Utility.CONSTANT_SUM)
+_IR_GAME_TYPE = base.game_type(
+    "dudo_single_round_ir", "One round of Dudo with imperfect recall",
+    {**_PARAMETERS, "abstraction": str(Abstraction.WAIT_TYPE_RECALL),
+     "recall_length": 3},
+    max_num_players=_MAX_PLAYERS,
+    utility=pyspiel.GameType.Utility.CONSTANT_SUM)
+
+
+class DudoSingleRoundGame(base.Game):
+  """One round of Dudo with hidden challenges.
+
+  Attributes:
+    numdice: how many dice each player has.
+    claim_order: the `claims.ClaimOrder`, without wild ones.
+    claim_window: how many of the next claims are legal.
+    first_forced: claims from this number on must be challenged.
+    pass_action: the action that lets a claim stand.
+    challenge_action: the action that challenges it.
+    rolls: the `rolls.RollTable` of one player.
+  """
+
+  _TYPE = _GAME_TYPE
+
+  def __init__(self, params=None):
+    params = self._parameters(params)
+    players, numdice = params["players"], params["numdice"]
+    base.check_range("players", players, _MIN_PLAYERS, _MAX_PLAYERS)
+    base.check_range("numdice", numdice, 1, _MAX_DICE)
+    base.check_range("dice_sides", params["dice_sides"], 2, _MAX_SIDES)
+    base.check_range("claim_window", params["claim_window"], 1)
+    base.check_range("max_amount", params["max_amount"], 1)
+    sides = params["dice_sides"]
+    self.numdice = numdice
+    self.claim_order = claims_lib.claim_order(players * numdice, sides, False)
+    self.claim_window = params["claim_window"]
+    num_claims = self.claim_order.num_claims
+    self.first_forced = min(sides * params["max_amount"], num_claims - 1)
+    self.pass_action = num_claims
+    self.challenge_action = num_claims + 1
+    self.rolls = rolls_lib.roll_table(numdice, sides)
+    super().__init__(
+        pyspiel.GameInfo(
+            num_distinct_actions=num_claims + 2,
+            max_chance_outcomes=self.rolls.num_rolls,
+            num_players=players,
+            min_utility=0.0,
+            max_utility=1.0,
+            utility_sum=1.0,
+            max_game_length=players * (self.first_forced + 1)), params)
+
+  def max_chance_nodes_in_history(self):
+    """Returns how many rolls there are: one a player."""
+    return self.num_players()
+
+  def new_initial_state(self):
+    """Returns a state corresponding to the start of a game."""
+    return DudoSingleRoundState(self)
+
+  def make_py_observer(self, iig_obs_type=None, params=None):
+    """Returns an object used for observing game state."""
+    num_claims = self.claim_order.num_claims
+    private = [pieces.roll(self.rolls.num_sides), _decision_piece()]
+    return observer.make_observer(
+        iig_obs_type, params, self.num_players(),
+        private=private, private_recall=private,
+        public=[pieces.recent_claims(1, num_claims), _claimer_piece(self),
+                _phase_piece(), *_reveal_pieces(self)],
+        public_recall=[pieces.claims(num_claims), _phase_piece(),
+                       *_reveal_pieces(self)])
+
+
+class DudoSingleRoundIRGame(DudoSingleRoundGame):
+  """One round of Dudo in which players forget."""
+
+  _TYPE = _IR_GAME_TYPE
+
+  def __init__(self, params=None):
+    values = self._parameters(params)
+    base.check_choice("abstraction", values["abstraction"],
+                      tuple(map(str, Abstraction)))
+    base.check_range("recall_length", values["recall_length"], 0)
+    self.abstraction = Abstraction(values["abstraction"])
+    self.recall_length = values["recall_length"]
+    super().__init__(params)
+
+  def make_py_observer(self, iig_obs_type=None, params=None):
+    """Returns an object used for observing game state."""
+    kind = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
+    if not kind.perfect_recall:
+      return super().make_py_observer(kind, params)
+    public = [pieces.recent_claims(1, self.claim_order.num_claims),
+              _phase_piece()]
+    if self.abstraction != Abstraction.NO_RECALL:
+      public.append(_values_piece(self))
+    if self.abstraction == Abstraction.WAIT_TYPE_RECALL:
+      public.append(_wait_piece(self))
+    return observer.make_observer(
+        kind, params, self.num_players(), public=[], private=[],
+        private_recall=[pieces.roll(self.rolls.num_sides)],
+        public_recall=public)
+
+
+class DudoSingleRoundState(base.State):
+  """A state of the single round."""
+
+  def __init__(self, game):
+    """Constructor; should only be called by Game.new_initial_state."""
+    super().__init__(game)
+    self._claimer = 0  # whose turn it is to claim, or whose claim is decided
+    self._hands = b""  # the hands rolled so far, one after another
+    self._claims = 0  # the set of claims made
+    self._challengers = 0  # bit p is set when player p challenges
+
+  @property
+  def dice(self):
+    """The number of dice of each player, as bytes."""
+    game = self.get_game()
+    return bytes([game.numdice] * game.num_players())
+
+  @property
+  def claimer(self):
+    """Whose turn it is to claim, or on whose claim the others decide."""
+    return self._claimer
+
+  def hand(self, player):
+    """Returns the player's dice as sorted bytes, empty until rolled."""
+    numdice = self.get_game().numdice
+    return self._hands[numdice * player:numdice * (player + 1)]
+
+  def claim_list(self):
+    """Returns the claims made, first to last."""
+    return claims_lib.claims_in_mask(self._claims)
+
+  def claim_maker(self, turn):
+    """Returns who made the claim of this turn (0 the first)."""
+    return turn % self.num_players()
+
+  def last_claim(self):
+    """Returns the last claim, or -1 before the first."""
+    return self._claims.bit_length() - 1
+
+  def claim_order(self):
+    """Returns the order of claims."""
+    return self.get_game().claim_order
+
+  def phase(self):
+    """Returns "roll", "claim", "challenge" or "over"."""
+    if self._current < 0:
+      return "over" if self._current == base.TERMINAL else "roll"
+    return "claim" if self._current == self._claimer else "challenge"
+
+  def has_decided(self, player):
+    """Returns whether the player has decided on the current claim."""
+    if self.phase() != "challenge":
+      return False
+    players = self.num_players()
+    return (0 < (player - self._claimer) % players <
+            (self._current - self._claimer) % players)
+
+  def challenges(self, player):
+    """Returns whether the player has challenged the current claim."""
+    return bool(self._challengers >> player & 1)
+
+  def survivors(self):
+    """Returns the players who are left at the end of the game."""
+    game = self.get_game()
+    quantity, rank = game.claim_order.claims[self.last_claim()]
+    if rules.count_matches(self._hands, rank, wild_ones=False) < quantity:
+      return [p for p in range(self.num_players()) if p != self._claimer]
+    return [p for p in range(self.num_players()) if not self.challenges(p)]
+
+  def _is_hidden_from(self, player, earlier):
+    # The other players' rolls, and their decisions on the current claim.
+    if self._current == base.TERMINAL:
+      return False
+    if earlier.is_chance_node():
+      return len(earlier._hands) // self.get_game().numdice != player
+    return (earlier.phase() == "challenge" and
+            earlier._claims == self._claims and
+            earlier._claimer == self._claimer and earlier._current != player)
+
+  # OpenSpiel (PySpiel) API functions are below.
+
+  def _legal_actions(self, player):
+    """Returns a list of legal actions, sorted in ascending order."""
+    game = self.get_game()
+    last = self.last_claim()
+    if player == self._claimer:
+      return list(range(last + 1, self._window_end(game)))
+    if last >= game.first_forced:
+      return [game.challenge_action]
+    return [game.pass_action, game.challenge_action]
+
+  def _window_end(self, game):
+    return min(self._claims.bit_length() + game.claim_window,
+               game.claim_order.num_claims)
+
+  def chance_outcomes(self):
+    """Returns the possible rolls of the next player and probabilities."""
+    return list(self.get_game().rolls.outcomes)
+
+  def _apply_action(self, action):
+    """Applies the specified action to the state."""
+    game = self.get_game()
+    if self._current == base.CHANCE:
+      if not 0 <= action < game.rolls.num_rolls:
+        raise self._illegal(action)
+      self._hands += game.rolls.hands[action]
+      if len(self._hands) == game.numdice * game.num_players():
+        self._current = self._claimer
+    elif self._current == self._claimer:
+      if not self.last_claim() < action < self._window_end(game):
+        raise self._illegal(action)
+      self._claims |= 1 << action
+      self._current = (self._current + 1) % game.num_players()
+    elif (self._current == base.TERMINAL or
+          action not in self._legal_actions(self._current)):
+      raise self._illegal(action)
+    else:
+      if action == game.challenge_action:
+        self._challengers |= 1 << self._current
+      self._current = (self._current + 1) % game.num_players()
+      if self._current == self._claimer:
+        self._end_step(game)
+
+  def _end_step(self, game):
+    """All have decided: ends the game, or passes the claim on."""
+    if self._challengers:
+      self._current = base.TERMINAL
+    else:
+      self._claimer = (self._claimer + 1) % game.num_players()
+      self._current = self._claimer
+
+  def _action_to_string(self, player, action):
+    """Action -> string."""
+    game = self.get_game()
+    if player == base.CHANCE:
+      return "Roll " + rolls_lib.hand_name(game.rolls.hands[action])
+    if action == game.pass_action:
+      return "Pass"
+    if action == game.challenge_action:
+      return "Challenge"
+    return game.claim_order.names[action]
+
+  def returns(self):
+    """Total reward for each player over the course of the game so far."""
+    returns = [0.0] * self.num_players()
+    if self._current == base.TERMINAL:
+      survivors = self.survivors()
+      for player in survivors:
+        returns[player] = 1.0 / len(survivors)
+    return returns
+
+  def __str__(self):
+    """Dice, claims and decisions; no two histories share it."""
+    names = self.claim_order().names
+    players = self.num_players()
+    parts = [", ".join(f"P{p} {rolls_lib.hand_name(self.hand(p)) or '?'}"
+                       for p in range(players))]
+    if self._claims:
+      parts.append(", ".join(f"P{turn % players} {names[claim]}"
+                             for turn, claim in enumerate(self.claim_list())))
+    if self._challengers:
+      parts.append(", ".join(f"P{p} Challenge" for p in range(players)
+                             if self.challenges(p)))
+    if self._current >= 0:
+      parts.append(f"P{self._current} to {self.phase()}")
+    elif self._current == base.TERMINAL:
+      left = ", ".join(f"P{p}" for p in self.survivors())
+      parts.append(f"left: {left}")
+    return " | ".join(parts)
+
+
+# Observations.
+
+_PHASES = ("roll", "claim", "challenge", "over")
+
+
+def _decision_piece():
+  """The player's own hidden decision on the current claim."""
+
+  def write(state, player, array):
+    if state.has_decided(player):
+      array[int(state.challenges(player))] = 1
+
+  def text(state, player):
+    if not state.has_decided(player):
+      return ""
+    return "decided:" + ("Challenge" if state.challenges(player) else "Pass")
+
+  return observer.Piece("decision", (2,), write, text)
+
+
+def _phase_piece():
+  """Whether a player is to claim or all decide on a challenge."""
+
+  def write(state, player, array):
+    del player
+    array[_PHASES.index(state.phase())] = 1
+
+  return observer.Piece("phase", (len(_PHASES),), write,
+                        lambda state, player: f"phase:{state.phase()}")
+
+
+def _claimer_piece(game):
+  """Whose turn it is to claim, or on whose claim the others decide."""
+
+  def write(state, player, array):
+    del player
+    array[state.claimer] = 1
+
+  return observer.Piece("claimer", (game.num_players(),), write,
+                        lambda state, player: f"claimer:{state.claimer}")
+
+
+def _values_piece(game):
+  """The values of the claims before the current one, the latest first."""
+  length = min(game.recall_length, game.claim_order.num_claims)
+
+  def values(state):
+    claims = state.claim_list()[:-1][::-1][:length]
+    return [game.claim_order.claims[claim][1] for claim in claims]
+
+  def write(state, player, array):
+    del player
+    for row, value in zip(array, values(state)):
+      row[value - 1] = 1
+
+  def text(state, player):
+    del player
+    return observer.labelled("values", values(state))
+
+  return observer.Piece("values", (length, game.claim_order.num_sides), write,
+                        text)
+
+
+def _wait_piece(game):
+  """How many claim turns there are until the player's own."""
+  players = game.num_players()
+
+  def wait(state, player):
+    return (player - state.claimer) % players
+
+  def write(state, player, array):
+    array[wait(state, player)] = 1
+
+  return observer.Piece("wait", (players,), write,
+                        lambda state, player: f"wait:{wait(state, player)}")
+
+
+def _reveal_pieces(game):
+  """What all see at the end: who challenged, and all dice."""
+  players = game.num_players()
+
+  def write_challengers(state, player, array):
+    del player
+    if state.is_terminal():
+      array[:] = [state.challenges(p) for p in range(players)]
+
+  def write_rolls(state, player, array):
+    del player
+    if state.is_terminal():
+      for seat in range(players):
+        pieces.write_hand(state.hand(seat), array[seat])
+
+  def text(state, player):
+    del player
+    if not state.is_terminal():
+      return ""
+    challengers = [p for p in range(players) if state.challenges(p)]
+    hands = pieces.hand_names(map(state.hand, range(players)))
+    return (observer.labelled("challengers", challengers) + " " +
+            observer.labelled("revealed", hands))
+
+  return [
+      observer.Piece("challengers", (players,), write_challengers, text),
+      observer.Piece("revealed", (players, game.rolls.num_sides), write_rolls,
+                     observer.no_text),
+  ]
+
+
+pyspiel.register_game(_GAME_TYPE, DudoSingleRoundGame)
+pyspiel.register_game(_IR_GAME_TYPE, DudoSingleRoundIRGame)

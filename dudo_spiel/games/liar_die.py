@@ -1,0 +1,324 @@
+"""Liar Die, and the same with the abstraction of its solver.
+
+The game of Neller & Lanctot, "An Introduction to Counterfactual Regret
+Minimization" (2013), section 5: the claimant rolls a die in secret and claims
+a number higher than the last accepted claim. The opponent doubts, which ends
+the game, or accepts, rolls the die and becomes the claimant. A claim of the
+highest number can only be doubted.
+
+Actions 0..sides-1 are the claims 1..sides, then come Accept and Doubt.
+`liar_die_ir` remembers only the accepted claim and the roll when claiming, and
+only the own previous claim and the new one when answering.
+"""
+
+import pyspiel
+
+from dudo_spiel import claims as claims_lib
+from dudo_spiel.games import base
+from dudo_spiel.games import observer
+
+_NUM_PLAYERS = 2
+_MAX_SIDES = 100
+
+_GAME_TYPE = base.game_type("liar_die", "Liar Die", {"sides": 6})
+_IR_GAME_TYPE = base.game_type("liar_die_ir",
+                               "Liar Die with imperfect recall", {"sides": 6})
+
+_PHASES = ("roll", "claim", "answer", "over")
+
+
+class LiarDieGame(base.Game):
+  """Liar Die.
+
+  Attributes:
+    sides: how many sides the die has.
+    accept_action: the action that accepts a claim.
+    doubt_action: the action that doubts it.
+  """
+
+  _TYPE = _GAME_TYPE
+
+  def __init__(self, params=None):
+    params = self._parameters(params)
+    self.sides = params["sides"]
+    base.check_range("sides", self.sides, 2, _MAX_SIDES)
+    self.accept_action = self.sides
+    self.doubt_action = self.sides + 1
+    super().__init__(
+        pyspiel.GameInfo(
+            num_distinct_actions=self.sides + 2,
+            max_chance_outcomes=self.sides,
+            num_players=_NUM_PLAYERS,
+            min_utility=-1.0,
+            max_utility=1.0,
+            utility_sum=0.0,
+            max_game_length=2 * self.sides), params)
+
+  def max_chance_nodes_in_history(self):
+    """Returns the most rolls in a game: one before each claim."""
+    return self.sides
+
+  def new_initial_state(self):
+    """Returns a state corresponding to the start of a game."""
+    return LiarDieState(self)
+
+  def make_py_observer(self, iig_obs_type=None, params=None):
+    """Returns an object used for observing game state."""
+    return observer.make_observer(
+        iig_obs_type, params, _NUM_PLAYERS,
+        private=[_roll_piece(self, ("claim", "answer"))],
+        private_recall=[_rolls_piece(self)],
+        public=[_last_claim_piece(self), _phase_piece(), _claimant_piece(),
+                _reveal_piece(self)],
+        public_recall=[_claims_piece(self), _phase_piece(),
+                       _reveal_piece(self)])
+
+
+class LiarDieIRGame(LiarDieGame):
+  """Liar Die in which players remember only the last claims."""
+
+  _TYPE = _IR_GAME_TYPE
+
+  def make_py_observer(self, iig_obs_type=None, params=None):
+    """Returns an object used for observing game state."""
+    kind = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
+    if not kind.perfect_recall:
+      return super().make_py_observer(kind, params)
+    return observer.make_observer(
+        kind, params, _NUM_PLAYERS, public=[], private=[],
+        private_recall=[_roll_piece(self, ("claim",)),
+                        _previous_claim_piece(self)],
+        public_recall=[_last_claim_piece(self), _phase_piece()])
+
+
+class LiarDieState(base.State):
+  """A state of Liar Die."""
+
+  def __init__(self, game):
+    """Constructor; should only be called by Game.new_initial_state."""
+    super().__init__(game)
+    self._rolls = b""  # all rolls, first to last; player i % 2 made roll i
+    self._claims = 0  # the set of claims made, bit c - 1 for claim c
+
+  @property
+  def rolls(self):
+    """All rolls as bytes, first to last; player i % 2 made roll i."""
+    return self._rolls
+
+  def claim_list(self):
+    """Returns the claimed numbers, first to last."""
+    return [claim + 1 for claim in claims_lib.claims_in_mask(self._claims)]
+
+  def last_claim(self):
+    """Returns the last claimed number, or 0 before the first claim."""
+    return self._claims.bit_length()
+
+  def claimant(self):
+    """Returns who made the last roll, or makes the first."""
+    return (max(len(self._rolls), 1) - 1) % 2
+
+  def phase(self):
+    """Returns "roll", "claim", "answer" or "over"."""
+    if self._current < 0:
+      return "over" if self._current == base.TERMINAL else "roll"
+    claimed = self._claims.bit_count() == len(self._rolls)
+    return "answer" if claimed else "claim"
+
+  def _is_hidden_from(self, player, earlier):
+    # The other player's rolls, but for one that a doubt has revealed.
+    roll = len(earlier._rolls)
+    revealed = self._current == base.TERMINAL and roll == len(self._rolls) - 1
+    return earlier.is_chance_node() and roll % 2 != player and not revealed
+
+  # OpenSpiel (PySpiel) API functions are below.
+
+  def _legal_actions(self, player):
+    """Returns a list of legal actions, sorted in ascending order."""
+    game = self.get_game()
+    if self.phase() == "claim":
+      return list(range(self.last_claim(), game.sides))
+    if self.last_claim() == game.sides:
+      return [game.doubt_action]
+    return [game.accept_action, game.doubt_action]
+
+  def chance_outcomes(self):
+    """Returns the faces of the die and their probabilities."""
+    sides = self.get_game().sides
+    return [(face, 1.0 / sides) for face in range(sides)]
+
+  def _apply_action(self, action):
+    """Applies the specified action to the state."""
+    game = self.get_game()
+    if self._current == base.CHANCE:
+      if not 0 <= action < game.sides:
+        raise self._illegal(action)
+      self._rolls += bytes([action + 1])
+      self._current = self.claimant()
+    elif (self._current == base.TERMINAL or
+          action not in self._legal_actions(self._current)):
+      raise self._illegal(action)
+    elif action == game.doubt_action:
+      self._current = base.TERMINAL
+    elif action == game.accept_action:
+      self._current = base.CHANCE
+    else:
+      self._claims |= 1 << action
+      self._current = 1 - self._current
+
+  def _action_to_string(self, player, action):
+    """Action -> string."""
+    game = self.get_game()
+    if player == base.CHANCE:
+      return f"Roll {action + 1}"
+    if action == game.accept_action:
+      return "Accept"
+    if action == game.doubt_action:
+      return "Doubt"
+    return f"Claim {action + 1}"
+
+  def returns(self):
+    """Total reward for each player over the course of the game so far."""
+    if self._current != base.TERMINAL:
+      return [0.0, 0.0]
+    claimant_wins = self._rolls[-1] >= self.last_claim()
+    gain = 1.0 if claimant_wins == (self.claimant() == 0) else -1.0
+    return [gain, -gain]
+
+  def __str__(self):
+    """Rolls and claims in turn; no two histories share it."""
+    claims = self.claim_list()
+    turns = [
+        f"P{turn % 2} rolls {roll}" +
+        (f" claims {claims[turn]}" if turn < len(claims) else "")
+        for turn, roll in enumerate(self._rolls)
+    ]
+    return ", ".join([*turns, self.phase()])
+
+
+# Observations.
+
+
+def _write_number(array, number):
+  """Sets the entry of a number in 1..sides; none for 0."""
+  if number:
+    array[number - 1] = 1
+
+
+def _roll_piece(game, phases):
+  """The claimant's roll, in the given phases."""
+
+  def roll(state, player):
+    if state.phase() in phases and player == state.claimant():
+      return state.rolls[-1]
+    return 0
+
+  def text(state, player):
+    number = roll(state, player)
+    return f"roll:{number}" if number else ""
+
+  return observer.Piece(
+      "roll", (game.sides,),
+      lambda state, player, array: _write_number(array, roll(state, player)),
+      text)
+
+
+def _rolls_piece(game):
+  """All of the player's own rolls."""
+
+  def write(state, player, array):
+    for row, roll in zip(array, state.rolls[player::2]):
+      row[roll - 1] = 1
+
+  def text(state, player):
+    return observer.labelled("rolls", state.rolls[player::2])
+
+  return observer.Piece("rolls", ((game.sides + 1) // 2, game.sides), write,
+                        text)
+
+
+def _previous_claim_piece(game):
+  """When answering: the player's own claim before the one to answer."""
+
+  def previous(state, player):
+    if state.phase() != "answer" or player == state.claimant():
+      return 0
+    return (state.claim_list()[:-1] or [0])[-1]
+
+  def text(state, player):
+    number = previous(state, player)
+    return f"previous:{number}" if number else ""
+
+  return observer.Piece(
+      "previous_claim", (game.sides,),
+      lambda state, player, array: _write_number(
+          array, previous(state, player)), text)
+
+
+def _last_claim_piece(game):
+  """The last claim."""
+
+  def write(state, player, array):
+    del player
+    _write_number(array, state.last_claim())
+
+  def text(state, player):
+    del player
+    return f"claim:{state.last_claim()}" if state.last_claim() else ""
+
+  return observer.Piece("last_claim", (game.sides,), write, text)
+
+
+def _claims_piece(game):
+  """All claims."""
+
+  def write(state, player, array):
+    del player
+    for claim in state.claim_list():
+      _write_number(array, claim)
+
+  def text(state, player):
+    del player
+    return observer.labelled("claims", state.claim_list())
+
+  return observer.Piece("claims", (game.sides,), write, text)
+
+
+def _phase_piece():
+  """Whether a player rolls, claims or answers."""
+
+  def write(state, player, array):
+    del player
+    array[_PHASES.index(state.phase())] = 1
+
+  return observer.Piece("phase", (len(_PHASES),), write,
+                        lambda state, player: f"phase:{state.phase()}")
+
+
+def _claimant_piece():
+  """Who rolled last."""
+
+  def write(state, player, array):
+    del player
+    array[state.claimant()] = 1
+
+  return observer.Piece("claimant", (_NUM_PLAYERS,), write,
+                        lambda state, player: f"claimant:{state.claimant()}")
+
+
+def _reveal_piece(game):
+  """The roll that a doubt reveals."""
+
+  def revealed(state):
+    return state.rolls[-1] if state.is_terminal() else 0
+
+  def text(state, player):
+    del player
+    return f"revealed:{revealed(state)}" if state.is_terminal() else ""
+
+  return observer.Piece(
+      "revealed", (game.sides,),
+      lambda state, player, array: _write_number(array, revealed(state)), text)
+
+
+pyspiel.register_game(_GAME_TYPE, LiarDieGame)
+pyspiel.register_game(_IR_GAME_TYPE, LiarDieIRGame)

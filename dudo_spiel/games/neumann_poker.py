@@ -1,0 +1,288 @@
+"""Neumann poker: a betting round about random ranks.
+
+The game of Schulze, "Best-decision fictitious play" (section 4.2): each player
+antes and gets one of `num_ranks` ranks, independently, so ties are possible and
+split the pot. One betting round of at most `num_bets` bets and raises follows.
+`asymmetric=True` is von Neumann and Morgenstern's game (section 4.1): one bet,
+and a check by the first player goes straight to the showdown.
+
+Actions are those of OpenSpiel's Leduc poker: 0 folds, 1 checks or calls, 2 bets
+or raises.
+"""
+
+import enum
+
+import pyspiel
+
+from dudo_spiel.games import base
+from dudo_spiel.games import observer
+
+_NUM_PLAYERS = 2
+_MAX_RANKS = 10_000
+
+_GAME_TYPE = base.game_type(
+    "neumann_poker", "Neumann poker", {
+        "num_ranks": 10,
+        "num_bets": 2,
+        "ante": 0.5,
+        "bet": 1.0,
+        "raise_size": 1.0,
+        "asymmetric": False,
+    })
+
+
+class Action(enum.IntEnum):
+  """The actions; which of the two names fits depends on the bet faced."""
+  FOLD = 0
+  CALL = 1  # or check
+  RAISE = 2  # or bet
+
+
+class NeumannPokerGame(base.Game):
+  """Neumann poker.
+
+  Attributes:
+    num_ranks: how many ranks there are.
+    num_bets: how many bets and raises there may be.
+    ante: what each player pays before the deal.
+    bet: what the first bet adds.
+    raise_size: what a raise adds to the bet that it answers.
+    asymmetric: whether a check by the first player ends the game.
+  """
+
+  _TYPE = _GAME_TYPE
+
+  def __init__(self, params=None):
+    params = self._parameters(params)
+    base.check_range("num_ranks", params["num_ranks"], 2, _MAX_RANKS)
+    base.check_range("num_bets", params["num_bets"], 1)
+    for name in ("ante", "bet", "raise_size"):
+      if not 0 < params[name] < float("inf"):
+        raise ValueError(f"{name}={params[name]}: must be above 0 and finite")
+    self.asymmetric = params["asymmetric"]
+    if self.asymmetric and params["num_bets"] > 2:
+      raise ValueError(
+          f"num_bets={params['num_bets']}: must be 1 (or left out) with "
+          "asymmetric=True, a game of one bet")
+    self.num_ranks = params["num_ranks"]
+    self.num_bets = 1 if self.asymmetric else params["num_bets"]
+    self.ante = params["ante"]
+    self.bet = params["bet"]
+    self.raise_size = params["raise_size"]
+    most = self.stake(self.num_bets)
+    super().__init__(
+        pyspiel.GameInfo(
+            num_distinct_actions=len(Action),
+            max_chance_outcomes=self.num_ranks,
+            num_players=_NUM_PLAYERS,
+            min_utility=-most,
+            max_utility=most,
+            utility_sum=0.0,
+            # Check, every bet and raise, call; or bet, call.
+            max_game_length=self.num_bets + (1 if self.asymmetric else 2)),
+        params)
+
+  def stake(self, bets):
+    """Returns what a player has paid who met this many bets and raises."""
+    return self.ante + (self.bet + (bets - 1) * self.raise_size if bets else 0)
+
+  def max_chance_nodes_in_history(self):
+    """Returns how many deals there are: one a player."""
+    return _NUM_PLAYERS
+
+  def new_initial_state(self):
+    """Returns a state corresponding to the start of a game."""
+    return NeumannPokerState(self)
+
+  def make_py_observer(self, iig_obs_type=None, params=None):
+    """Returns an object used for observing game state."""
+    private = [_rank_piece(self)]
+    return observer.make_observer(
+        iig_obs_type, params, _NUM_PLAYERS,
+        private=private, private_recall=private,
+        public=[_pot_piece(), _showdown_piece(self)],
+        public_recall=[_betting_piece(self), _showdown_piece(self)])
+
+
+class NeumannPokerState(base.State):
+  """A state of Neumann poker."""
+
+  def __init__(self, game):
+    """Constructor; should only be called by Game.new_initial_state."""
+    super().__init__(game)
+    self._rank0 = -1  # player 0's rank, from 0; -1 until it is dealt
+    self._rank1 = -1
+    self._betting = ""  # k: check, b: bet, r: raise, c: call, f: fold
+
+  @property
+  def betting(self):
+    """The betting so far: k check, b bet, r raise, c call, f fold."""
+    return self._betting
+
+  def rank(self, player):
+    """Returns the player's rank in 0..num_ranks-1, or -1 before the deal."""
+    return self._rank1 if player else self._rank0
+
+  def stakes(self):
+    """Returns what each player has paid, as a list."""
+    game = self.get_game()
+    bets = [0, 0]
+    for turn, act in enumerate(self._betting):
+      if act in "br":
+        bets[turn % 2] = max(bets) + 1
+      elif act == "c":
+        bets[turn % 2] = max(bets)
+    return [game.stake(bets[0]), game.stake(bets[1])]
+
+  def is_showdown(self):
+    """Returns whether the game is over and the ranks are compared."""
+    return self._current == base.TERMINAL and self._betting[-1] != "f"
+
+  def _is_hidden_from(self, player, earlier):
+    return (earlier.is_chance_node() and not self.is_showdown() and
+            player != (0 if earlier._rank0 < 0 else 1))
+
+  def _is_facing_bet(self):
+    return self._betting[-1:] in ("b", "r")
+
+  def _can_raise(self, game):
+    bets = len(self._betting) - self._betting.count("k")
+    return bets < game.num_bets
+
+  # OpenSpiel (PySpiel) API functions are below.
+
+  def _legal_actions(self, player):
+    """Returns a list of legal actions, sorted in ascending order."""
+    actions = [0, 1] if self._is_facing_bet() else [1]
+    if self._can_raise(self.get_game()):
+      actions.append(2)
+    return actions
+
+  def chance_outcomes(self):
+    """Returns the possible ranks of the next player and probabilities."""
+    num_ranks = self.get_game().num_ranks
+    return [(rank, 1.0 / num_ranks) for rank in range(num_ranks)]
+
+  def _apply_action(self, action):
+    """Applies the specified action to the state."""
+    game = self.get_game()
+    if self._current == base.CHANCE:
+      if not 0 <= action < game.num_ranks:
+        raise self._illegal(action)
+      if self._rank0 < 0:
+        self._rank0 = action
+      else:
+        self._rank1 = action
+        self._current = 0
+    elif (self._current == base.TERMINAL or
+          action not in self._legal_actions(self._current)):
+      raise self._illegal(action)
+    else:
+      facing = self._is_facing_bet()
+      self._betting += ("fcr" if facing else "_kb")[action]
+      checked_down = self._betting == ("k" if game.asymmetric else "kk")
+      over = checked_down or (facing and action != Action.RAISE)
+      self._current = base.TERMINAL if over else 1 - self._current
+
+  def _action_to_string(self, player, action):
+    """Action -> string."""
+    if player == base.CHANCE:
+      return f"Deal {action + 1}"
+    if action == Action.FOLD:
+      return "Fold"
+    if self._is_facing_bet():
+      return "Call" if action == Action.CALL else "Raise"
+    return "Check" if action == Action.CALL else "Bet"
+
+  def returns(self):
+    """Total reward for each player over the course of the game so far."""
+    if self._current != base.TERMINAL:
+      return [0.0, 0.0]
+    stakes = self.stakes()
+    if self._betting[-1] == "f":
+      folder = (len(self._betting) - 1) % 2
+      gain = stakes[folder] if folder else -stakes[folder]
+    else:
+      sign = (self._rank0 > self._rank1) - (self._rank0 < self._rank1)
+      gain = sign * stakes[0]
+    return [gain, 0.0 - gain]  # no negative zero
+
+  def __str__(self):
+    """The ranks and the betting; no two histories share it."""
+    ranks = [str(self.rank(p) + 1) if self.rank(p) >= 0 else "?"
+             for p in range(_NUM_PLAYERS)]
+    return " ".join(filter(None, [*ranks, self._betting]))
+
+
+# Observations.
+
+
+def _rank_piece(game):
+  """The player's own rank."""
+
+  def write(state, player, array):
+    if state.rank(player) >= 0:
+      array[state.rank(player)] = 1
+
+  def text(state, player):
+    rank = state.rank(player)
+    return f"rank:{rank + 1}" if rank >= 0 else ""
+
+  return observer.Piece("rank", (game.num_ranks,), write, text)
+
+
+def _betting_piece(game):
+  """The betting so far."""
+  letters = "kbrcf"
+
+  def write(state, player, array):
+    del player
+    for row, act in zip(array, state.betting):
+      row[letters.index(act)] = 1
+
+  def text(state, player):
+    del player
+    return f"betting:{state.betting}" if state.betting else ""
+
+  return observer.Piece("betting", (game.max_game_length(), len(letters)),
+                        write, text)
+
+
+def _pot_piece():
+  """What each player has paid, and who acts."""
+
+  def write(state, player, array):
+    del player
+    array[:2] = state.stakes()
+    if state.current_player() >= 0:
+      array[2 + state.current_player()] = 1
+
+  def text(state, player):
+    del player
+    stakes = "stakes:" + ",".join(f"{stake:g}" for stake in state.stakes())
+    actor = state.current_player()
+    return f"{stakes} turn:{actor}" if actor >= 0 else stakes
+
+  return observer.Piece("stakes_and_turn", (4,), write, text)
+
+
+def _showdown_piece(game):
+  """Both ranks, once they are compared."""
+
+  def write(state, player, array):
+    del player
+    if state.is_showdown():
+      for seat in range(_NUM_PLAYERS):
+        array[seat, state.rank(seat)] = 1
+
+  def text(state, player):
+    del player
+    if not state.is_showdown():
+      return ""
+    return f"showdown:{state.rank(0) + 1},{state.rank(1) + 1}"
+
+  return observer.Piece("showdown", (_NUM_PLAYERS, game.num_ranks), write,
+                        text)
+
+
+pyspiel.register_game(_GAME_TYPE, NeumannPokerGame)

@@ -1,0 +1,222 @@
+"""Tells a person at the table, in words, what that person may know.
+
+The narrator turns actions into sentences, keeps secret what the rules keep
+secret, and understands what the person types. It works for every OpenSpiel
+game that has observations, and best for those of this package.
+"""
+
+from open_spiel.python import observation
+import pyspiel
+
+from dudo_spiel import odds
+from dudo_spiel import rolls as rolls_lib
+from dudo_spiel.games import dudo
+from dudo_spiel.games import dudo_single_round
+from dudo_spiel.games import liar_die
+from dudo_spiel.games import neumann_poker
+
+_WIDTH = 78
+
+
+class Narrator:
+  """Speaks to the person in one seat.
+
+  Args:
+    game: the game that is played.
+    seat: the person's player id.
+    show_odds: whether prompts tell the odds of each claim.
+  """
+
+  def __init__(self, game, seat, show_odds=False):
+    if not 0 <= seat < game.num_players():
+      raise ValueError(f"seat={seat}: must be between 0 and "
+                       f"{game.num_players() - 1}")
+    self._game = game
+    self._seat = seat
+    self._show_odds = show_odds
+    self._private = observation.make_observation(
+        game,
+        pyspiel.IIGObservationType(
+            public_info=False, perfect_recall=False,
+            private_info=pyspiel.PrivateInfoType.SINGLE_PLAYER))
+
+  def name(self, player):
+    """Returns what a player is called."""
+    return "You" if player == self._seat else f"Player {player}"
+
+  def after(self, before, action, state):
+    """Returns what the person learns from an action.
+
+    Args:
+      before: the state in which it was made.
+      action: the action.
+      state: the state to which it led.
+
+    Returns:
+      A list of lines, empty where the person learns nothing.
+    """
+    player = before.current_player()
+    text = before.action_to_string(player, action)
+    if before.is_chance_node():
+      lines = self._after_chance(before, text, state)
+    elif self._is_hidden(before) and player != self._seat:
+      lines = []
+    else:
+      lines = [f"{self.name(player)}: {text}"]
+    return lines + self._reveal(before, state)
+
+  def _after_chance(self, before, text, state):
+    if self._private is None:  # the game does not say what is private
+      return []
+    learned = (self._private.string_from(before, self._seat) !=
+               self._private.string_from(state, self._seat))
+    return [f"You: {text}"] if learned else []
+
+  def _is_hidden(self, before):
+    """Whether the others do not see this move when it is made."""
+    return (isinstance(self._game, dudo_single_round.DudoSingleRoundGame) and
+            before.phase() == "challenge")
+
+  def _reveal(self, before, state):
+    """Returns what is shown at the end of a round."""
+    game = self._game
+    if isinstance(game, dudo.DudoGame):
+      if len(state.past_rounds()) > len(before.past_rounds()):
+        return self._reveal_dudo(state.past_rounds()[-1], state.dice)
+    elif isinstance(game, dudo_single_round.DudoSingleRoundGame):
+      if state.is_terminal():
+        return self._reveal_single_round(state)
+      if before.phase() == "challenge" and state.phase() == "claim":
+        return ["Nobody challenges."]
+    elif state.is_terminal():
+      if isinstance(game, liar_die.LiarDieGame):
+        return [f"{self.name(state.claimant())} had rolled {state.rolls[-1]}."]
+      if isinstance(game, neumann_poker.NeumannPokerGame):
+        return self._reveal_poker(state)
+      return [f"The end: {state}"]
+    return []
+
+  def _reveal_dudo(self, past, dice):
+    order = self._game.claim_order(sum(past.dice))
+    count, _, _ = past.challenge(self._game.num_sides, self._game.house)
+    lines = self._show_hands(past.all_hands())
+    lines.append(f"The claim was {order.names[past.claim_list()[-1]]}, "
+                 f"the count is {count}.")
+    for player, (had, has) in enumerate(zip(past.dice, dice)):
+      if had > has:
+        verb = "lose" if player == self._seat else "loses"
+        noun = "die" if had - has == 1 else "dice"
+        left = "and is out" if not has else f"and has {has} left"
+        if player == self._seat:
+          left = left.replace("is", "are").replace("has", "have")
+        lines.append(f"{self.name(player)} {verb} {had - has} {noun} {left}.")
+    return lines
+
+  def _reveal_single_round(self, state):
+    players = range(self._game.num_players())
+    challengers = [self.name(p) for p in players if state.challenges(p)]
+    lines = [f"Challenged by: {', '.join(challengers)}."]
+    lines += self._show_hands([state.hand(p) for p in players])
+    survivors = ", ".join(map(self.name, state.survivors()))
+    return [*lines, f"Left in the game: {survivors}."]
+
+  def _reveal_poker(self, state):
+    if not state.is_showdown():
+      return []
+    return [f"{self.name(p)} had rank {state.rank(p) + 1}."
+            for p in range(self._game.num_players())]
+
+  def _show_hands(self, hands):
+    return [f"  {self.name(player)} had {rolls_lib.hand_name(hand)}"
+            for player, hand in enumerate(hands) if hand]
+
+  def situation(self, state):
+    """Returns lines that say what the person knows before a move."""
+    if not hasattr(state, "claim_order"):
+      return self._known(state)
+    names = state.claim_order().names
+    claims = [f"{self.name(state.claim_maker(turn))} {names[claim]}"
+              for turn, claim in enumerate(state.claim_list())]
+    dice = [f"{self.name(player)} {num_dice}"
+            for player, num_dice in enumerate(state.dice)]
+    hand = rolls_lib.hand_name(state.hand(self._seat))
+    lines = [f"Dice: {', '.join(dice)}.",
+             f"Claims so far: {', '.join(claims) or 'none'}.",
+             f"Your dice: {hand}."]
+    if self._show_odds:
+      lines += self._odds_table(state)
+    return lines
+
+  def _known(self, state):
+    """Returns what the person knows in a game of another kind."""
+    kind = self._game.get_type()
+    if kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION:
+      return [str(state)]
+    if kind.provides_information_state_string:
+      return [f"You know: {state.information_state_string(self._seat)}"]
+    return [f"You see: {state.observation_string(self._seat)}"]
+
+  def _odds_table(self, state):
+    """Returns the odds of the last claim and of those that beat it."""
+    order = state.claim_order()
+    hand = state.hand(self._seat)
+
+    def entry(claim):
+      quantity, rank = order.claims[claim]
+      chance = odds.claim_odds(quantity, rank, hand, order.num_dice,
+                               order.num_sides, order.wild_ones)
+      return f"{order.names[claim]:>5} {100 * chance:5.1f}%"
+
+    lines = []
+    if state.last_claim() >= 0:
+      lines.append(f"Odds of the last claim: {entry(state.last_claim())}")
+    claims = [action for action in state.legal_actions()
+              if action < order.num_claims]
+    if claims:
+      lines.append("Odds of each claim:")
+    return lines + columns([entry(claim) for claim in claims])
+
+  def legal_moves(self, state):
+    """Returns lines that list the legal moves."""
+    return columns([state.action_to_string(action)
+                    for action in state.legal_actions()])
+
+  def parse(self, state, text):
+    """Returns the legal action that the person means.
+
+    Args:
+      state: the state in which the person is to move.
+      text: what was typed: the name of a move in any case, its beginning if
+        that is clear, or only the number of a "Claim ..." move.
+    """
+    typed = " ".join(text.lower().split())
+    names = {state.action_to_string(action).lower(): action
+             for action in state.legal_actions()}
+    for candidate in (typed, typed.replace(" ", ""), f"claim {typed}"):
+      if candidate in names:
+        return names[candidate]
+    meant = [name for name in names if typed and name.startswith(typed)]
+    if len(meant) == 1:
+      return names[meant[0]]
+    raise ValueError(f"move={text!r}: not a legal move; type ? for a list")
+
+  def result(self, state):
+    """Returns how the game ended for the person, as a line."""
+    returns = state.returns()
+    mine = returns[self._seat]
+    others = [x for player, x in enumerate(returns) if player != self._seat]
+    if all(mine > other for other in others):
+      verdict = "You win."
+    elif mine < max(others):
+      verdict = "You lose."
+    else:
+      verdict = "You share the win." if min(returns) < mine else "A tie."
+    return f"{verdict} Your return is {mine:g}."
+
+
+def columns(entries):
+  """Returns the entries in rows of columns of equal width."""
+  width = max(map(len, entries), default=0) + 2
+  per_row = max(1, _WIDTH // width)
+  return ["".join(entry.ljust(width) for entry in entries[i:i + per_row])
+          .rstrip() for i in range(0, len(entries), per_row)]

@@ -1,0 +1,92 @@
+"""Rolls of dice without order: numbered multisets with their probabilities.
+
+A roll of k dice with S sides is one of C(k+S-1, k) multisets. They are numbered
+in lexicographic order of their sorted faces: for two dice 11, 12, ..., 16, 22,
+23, ... . A hand is such a roll as `bytes`, one byte a die, sorted;
+`hand.count(r)` is then the number of dice that show r.
+"""
+
+import functools
+import itertools
+import math
+
+import numpy as np
+
+MAX_ROLLS = 100_000
+
+
+def num_rolls(num_dice, num_sides=6):
+  """Returns how many different rolls `num_dice` dice have."""
+  return math.comb(num_dice + num_sides - 1, num_dice)
+
+
+class RollTable:
+  """All rolls of `num_dice` dice with `num_sides` sides.
+
+  Attributes:
+    num_dice: how many dice are rolled.
+    num_sides: how many sides a die has.
+    num_rolls: how many rolls there are.
+    hands: tuple of bytes, the sorted faces of each roll.
+    outcomes: tuple of (roll, probability), as chance nodes give them.
+    faces: [roll, die] uint8, the sorted faces (1..num_sides).
+    counts: [roll, face - 1] int32, how many dice show the face.
+    probabilities: [roll] float64, multinomial.
+  """
+
+  def __init__(self, num_dice, num_sides=6):
+    self.num_dice = num_dice
+    self.num_sides = num_sides
+    self.num_rolls = num_rolls(num_dice, num_sides)
+    if self.num_rolls > MAX_ROLLS:
+      raise ValueError(
+          f"{num_dice} dice with {num_sides} sides have {self.num_rolls} "
+          f"different rolls: at most {MAX_ROLLS} are possible")
+    self.hands = tuple(
+        bytes(faces) for faces in itertools.combinations_with_replacement(
+            range(1, num_sides + 1), num_dice))
+    self.faces = np.frombuffer(b"".join(self.hands), dtype=np.uint8).reshape(
+        self.num_rolls, num_dice)
+    self.counts = np.stack(
+        [(self.faces == face).sum(axis=1) for face in range(1, num_sides + 1)],
+        axis=1).astype(np.int32)
+    self.counts.setflags(write=False)
+    ways = [
+        math.factorial(num_dice) // math.prod(map(math.factorial, counts))
+        for counts in self.counts.tolist()
+    ]
+    self.probabilities = np.array([w / num_sides**num_dice for w in ways])
+    self.probabilities.setflags(write=False)
+    self.outcomes = tuple(enumerate(self.probabilities.tolist()))
+
+  @functools.cached_property
+  def _index(self):
+    return {hand: roll for roll, hand in enumerate(self.hands)}
+
+  def index(self, faces):
+    """Returns the number of the roll that shows `faces`, in any order."""
+    try:
+      return self._index[bytes(sorted(faces))]
+    except (KeyError, ValueError, TypeError):
+      raise ValueError(
+          f"faces={faces!r}: must be {self.num_dice} faces between 1 and "
+          f"{self.num_sides}") from None
+
+  def matches(self, wild_ones=True):
+    """Returns [roll, rank - 1] int32, how many dice count for each rank."""
+    if not wild_ones:
+      return self.counts
+    matches = self.counts + self.counts[:, :1]
+    matches[:, 0] = self.counts[:, 0]
+    return matches
+
+
+@functools.cache
+def roll_table(num_dice, num_sides=6):
+  """Returns the (shared) table of rolls."""
+  return RollTable(num_dice, num_sides)
+
+
+def hand_name(hand):
+  """Returns the faces of a hand as text: "12566", or "3-12" past 9 sides."""
+  return ("-" if max(hand, default=0) > 9 else "").join(map(str, hand))

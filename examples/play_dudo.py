@@ -1,0 +1,83 @@
+"""Play Dudo, or any of the games, in the terminal against bots.
+
+Type a move such as 3x5 or Dudo; ? lists the legal moves, quit ends the game.
+"""
+
+import itertools
+
+from absl import app
+from absl import flags
+import numpy as np
+import pyspiel
+
+from dudo_spiel import bots
+from dudo_spiel import narrator
+
+_GAME = flags.DEFINE_string("game", "dudo", "The game, with its parameters.")
+_OPPONENTS = flags.DEFINE_list(
+    "opponents", None, "Bots for the other seats, in turn (repeated as needed):"
+    " heuristic, random or uniform. Default: the best that plays the game.")
+_SEAT = flags.DEFINE_integer("seat", 0, "The seat in which you sit.")
+_SEED = flags.DEFINE_integer("seed", None, "Seed of dice and bots.")
+_ODDS = flags.DEFINE_bool("odds", False, "Show the odds of every claim.")
+
+
+def ask(narration, state):
+  """Returns the person's move, or None if the person leaves."""
+  for line in narration.situation(state):
+    print(line)
+  while True:
+    text = input("Your move: ").strip()
+    if text.lower() in ("quit", "exit", "q"):
+      return None
+    if text == "?":
+      print("\n".join(narration.legal_moves(state)))
+      continue
+    try:
+      return narration.parse(state, text)
+    except ValueError as error:
+      print(error)
+
+
+def play(game, players, narration, rng):
+  """Plays one game; returns its last state, or None if the person left."""
+  state = game.new_initial_state()
+  while not state.is_terminal():
+    if state.is_chance_node():
+      outcomes, probabilities = zip(*state.chance_outcomes())
+      action = rng.choice(outcomes, p=probabilities)
+    elif state.current_player() in players:
+      action = players[state.current_player()].step(state)
+    else:
+      action = ask(narration, state)
+      if action is None:
+        return None
+    before = state.clone()
+    state.apply_action(action)
+    for line in narration.after(before, action, state):
+      print(line)
+  return state
+
+
+def main(_):
+  rng = np.random.RandomState(_SEED.value)
+  try:
+    game = pyspiel.load_game(_GAME.value)
+    narration = narrator.Narrator(game, _SEAT.value, _ODDS.value)
+    names = itertools.cycle(_OPPONENTS.value or bots.bot_names(game)[:1])
+    players = {
+        player: bots.make_bot(next(names), game, player, rng)
+        for player in range(game.num_players()) if player != _SEAT.value
+    }
+  except (ValueError, pyspiel.SpielError) as error:
+    raise app.UsageError(str(error)) from None
+  try:
+    state = play(game, players, narration, rng)
+  except (KeyboardInterrupt, EOFError):
+    state = None
+    print()
+  print(narration.result(state) if state else "Goodbye.")
+
+
+if __name__ == "__main__":
+  app.run(main)

@@ -1,0 +1,35 @@
+"""Short words for what most tests of games do."""
+
+import pyspiel
+
+
+def do(state, *names):
+  """Applies actions by their names; of a chance outcome, the last word."""
+  for name in names:
+    actions = {state.action_to_string(action): action
+               for action in state.legal_actions()}
+    if state.is_chance_node():
+      actions = {key.split()[-1]: action for key, action in actions.items()}
+    assert name in actions, f"{name} is not in {sorted(actions)}"
+    state.apply_action(actions[name])
+  return state
+
+
+def start(game_string, *names):
+  """Returns a state of the game after the named actions."""
+  return do(pyspiel.load_game(game_string).new_initial_state(), *names)
+
+
+def legal(state):
+  """Returns the names of the legal actions."""
+  return [state.action_to_string(action) for action in state.legal_actions()]
+
+
+def all_states(game):
+  """Yields every state of the game, parents before children."""
+  stack = [game.new_initial_state()]
+  while stack:
+    state = stack.pop()
+    yield state
+    if not state.is_terminal():
+      stack.extend(map(state.child, reversed(state.legal_actions())))

@@ -1,0 +1,41 @@
+"""Exact values of the games, by linear programming."""
+
+import pyspiel
+import pytest
+import sequence_form
+
+import dudo_spiel  # noqa: F401
+
+
+@pytest.mark.parametrize("game, value", [
+    ("kuhn_poker", -1 / 18),
+    # Schulze's Neumann poker with 10 ranks; von Neumann and Morgenstern's.
+    ("neumann_poker(num_ranks=10)", -18 / 475),
+    ("neumann_poker(num_ranks=10,asymmetric=True)", 11 / 200),
+    # One die each (Neller & Lanctot 2013), and OpenSpiel's stock game.
+    ("dudo(numdice=1)", -7 / 258),
+    ("liars_dice", -7 / 258),
+])
+def test_value(game, value):
+  assert sequence_form.game_value(pyspiel.load_game(game)) == pytest.approx(
+      value, abs=1e-9)
+
+
+def test_starting_second_turns_the_value_round():
+  first, second = (
+      sequence_form.game_value(pyspiel.load_game(
+          f"dudo(start_dice={dice},dice_sides=2,starting_player={starter})"))
+      for dice, starter in [("2v1", 0), ("1v2", 1)])
+  assert first == pytest.approx(-second, abs=1e-9)
+  assert first > 0
+
+
+@pytest.mark.parametrize("game", [
+    "neumann_poker(num_ranks=5)", "liar_die(sides=3)",
+    "dudo(numdice=1,dice_sides=2)"])
+def test_open_spiels_linear_program_agrees(game):
+  pytest.importorskip("cvxpy")
+  from open_spiel.python.algorithms import sequence_form_lp
+  game = pyspiel.load_game(game)
+  theirs = sequence_form_lp.solve_zero_sum_game(game)[0]
+  assert sequence_form.game_value(game) == pytest.approx(theirs, abs=1e-6)

@@ -1,0 +1,113 @@
+"""Runs each example as a person would, with small flags."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import pytest
+
+_EXAMPLES = pathlib.Path(__file__).parent.parent / "examples"
+
+
+def _run(name, *flags, stdin="", check=True):
+  return subprocess.run([sys.executable, _EXAMPLES / name, *flags],
+                        input=stdin, capture_output=True, text=True,
+                        check=check)
+
+
+def test_benchmark_games():
+  output = _run("benchmark_games.py", "--rounds=1", "--seconds=0.01").stdout
+  lines = output.splitlines()
+  assert len(lines) == 14
+  assert lines[1].split()[0] == "dudo"
+  peer = [line.split() for line in lines if "python_liars_poker  " in line][0]
+  assert peer[2] == "1.00"
+
+
+def test_bot_match():
+  output = _run("bot_match.py", "--game=dudo(numdice=1)", "--games=10",
+                "--seed=4").stdout
+  assert "heuristic" in output and "±" in output
+  assert output == _run("bot_match.py", "--game=dudo(numdice=1)",
+                        "--games=10", "--seed=4").stdout
+
+
+@pytest.mark.parametrize("flags, message", [
+    (["--bots=clever"], "bot='clever'"), (["--games=1"], "--games=1"),
+    (["--game=nonsense"], "Unknown game"), (["--colour=red"], "colour")])
+def test_bot_match_with_wrong_flags(flags, message):
+  result = _run("bot_match.py", *flags, check=False)
+  assert result.returncode == 1
+  assert message in result.stdout + result.stderr
+  assert "Traceback" not in result.stderr
+
+
+def test_play_dudo_to_the_end():
+  # Dudo after the bot's every claim; 1x2 to start a round.
+  result = _run("play_dudo.py", "--game=dudo(numdice=1)", "--seed=1",
+                stdin="zzz\n?\n1x2\nDudo\n")
+  assert "not a legal move" in result.stdout
+  assert "1x2  1x3" in result.stdout.replace("Your move: ", "")
+  assert "You: Roll" in result.stdout
+  assert "the count is" in result.stdout
+  assert "Your return is" in result.stdout
+  assert result.stderr == ""
+
+
+def test_play_dudo_shows_odds_and_keeps_the_others_dice_secret():
+  result = _run("play_dudo.py", "--odds", "--seed=3",
+                "--opponents=heuristic", stdin="2x6\n")
+  assert "Odds of each claim:" in result.stdout
+  assert "100.0%" in result.stdout
+  assert "had" not in result.stdout  # nothing was revealed yet
+  assert result.stdout.endswith("Goodbye.\n")
+
+
+@pytest.mark.parametrize("game, moves", [
+    ("dudo_single_round", "1x1\nPass\n" * 20), ("neumann_poker", "Check\nCall\n"),
+    ("liar_die", "6\n"), ("liar_die_ir", "6\n"),
+    ("dudo_ir(numdice=1)", "2x1\n"), ("dudo(players=4,numdice=1)", "4x1\n"),
+    ("dudo_single_round_ir(players=3,numdice=1)", "3x6\n"),
+    ("kuhn_poker", "Bet\n")])
+def test_play_other_games(game, moves):
+  result = _run("play_dudo.py", f"--game={game}", "--seed=2", stdin=moves)
+  assert result.stderr == ""
+  assert result.stdout.splitlines()[-1].startswith(
+      ("You ", "A tie", "Goodbye"))
+
+
+def test_play_dudo_from_another_seat_against_several_bots():
+  result = _run("play_dudo.py", "--game=dudo(players=3,numdice=1)", "--seat=2",
+                "--opponents=heuristic,random", "--seed=5", stdin="quit\n")
+  assert "Player 0:" in result.stdout
+  assert result.stdout.endswith("Goodbye.\n")
+
+
+@pytest.mark.parametrize("flags, message", [
+    (["--seat=2"], "seat=2: must be between 0 and 1"),
+    (["--opponents=nobody"], "bot='nobody'"),
+    (["--game=liar_die", "--opponents=heuristic"], "bot='heuristic'"),
+    (["--game=dudo(players=9)"], "players=9: must be between 2 and 6"),
+    (["--game=nonsense"], "Unknown game"), (["--seat=two"], "--seat=two"),
+])
+def test_play_dudo_with_wrong_flags(flags, message):
+  result = _run("play_dudo.py", *flags, check=False)
+  assert result.returncode == 1
+  assert message in result.stdout + result.stderr
+  assert "Traceback" not in result.stderr
+
+
+def test_play_dudo_leaves_politely_on_ctrl_c():
+  process = subprocess.Popen(
+      [sys.executable, _EXAMPLES / "play_dudo.py", "--seed=1"],
+      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+      text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+  while not process.stdout.readline().startswith("Your dice"):
+    pass
+  process.send_signal(signal.SIGINT)
+  output, errors = process.communicate()
+  assert output.endswith("Goodbye.\n")
+  assert errors == ""
+  assert process.returncode == 0

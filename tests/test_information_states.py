@@ -1,0 +1,224 @@
+"""Two histories share an information state exactly if the player cannot tell.
+
+What each player has seen is written down here independently of the observers,
+event by event, while walking the whole tree of small games.
+"""
+
+import math
+
+import helpers
+import pyspiel
+import pytest
+
+import dudo_spiel  # noqa: F401
+
+_SMALL = {
+    "dudo": ["start_dice=2v1,dice_sides=2",
+             "start_dice=1v2,dice_sides=2,starting_player=1,wild_ones=False",
+             "numdice=1,dice_sides=3",
+             "players=3,numdice=1,dice_sides=2,die_loss=one"],
+    "dudo_single_round": ["players=3,numdice=1,dice_sides=2",
+                          "players=2,numdice=2,dice_sides=2,claim_window=3,"
+                          "max_amount=2"],
+    "neumann_poker": ["num_ranks=3", "num_ranks=2,num_bets=4",
+                      "num_ranks=3,asymmetric=True"],
+    "liar_die": ["sides=3", "sides=4"],
+}
+
+
+def _see_dudo(before, action, after, seen):
+  """Returns what each player has seen after the action."""
+  actor = before.current_player()
+  if before.is_chance_node():
+    living = [p for p, dice in enumerate(before.dice) if dice]
+    waiting = [p for p in living if not before.hand(p)]
+    return [(*events, ("rolled", action)) if p == waiting[0] else events
+            for p, events in enumerate(seen)]
+  public = ("did", actor, action)
+  if action == before.get_game().dudo_action:
+    public += tuple(before.hand(p) for p in range(len(before.dice)))
+  return [(*events, public) for events in seen]
+
+
+def _see_single_round(before, action, after, seen):
+  actor = before.current_player()
+  if before.is_chance_node():
+    roller = len(before.history())
+    return [(*events, ("rolled", action)) if p == roller else events
+            for p, events in enumerate(seen)]
+  if action < before.get_game().pass_action:
+    return [(*events, ("claimed", actor, action)) for events in seen]
+  seen = [(*events, ("decided", action)) if p == actor else events
+          for p, events in enumerate(seen)]
+  pass_action = before.get_game().pass_action
+  claims = [i for i, a in enumerate(after.history()) if a < pass_action]
+  decisions = after.history()[claims[-1] + 1:]
+  if len(decisions) == len(seen) - 1:
+    # All have decided, so that all see the decisions (and the dice).
+    hands = tuple(after.hand(p) for p in range(len(seen)))
+    shown = (*decisions, *(hands if after.is_terminal() else ()))
+    seen = [(*events, ("shown", shown)) for events in seen]
+  return seen
+
+
+def _see_poker(before, action, after, seen):
+  if before.is_chance_node():
+    player = len(before.history())
+    return [(*events, action) if p == player else events
+            for p, events in enumerate(seen)]
+  shown = (action,)
+  if after.is_terminal() and before.action_to_string(action) != "Fold":
+    shown += tuple(after.history()[:2])
+  return [(*events, shown) for events in seen]
+
+
+def _see_liar_die(before, action, after, seen):
+  if before.is_chance_node():
+    return [(*events, ("rolled", action if p == after.current_player() else
+                       "?")) for p, events in enumerate(seen)]
+  shown = (action,)
+  if after.is_terminal():
+    shown += (after.rolls[-1],)
+  return [(*events, shown) for events in seen]
+
+
+_SEE = {"dudo": _see_dudo, "dudo_single_round": _see_single_round,
+        "neumann_poker": _see_poker, "liar_die": _see_liar_die}
+
+
+def _walk(state, seen, see):
+  """Yields (state, what each player has seen) for all states."""
+  yield state, seen
+  if not state.is_terminal():
+    for action in state.legal_actions():
+      child = state.child(action)
+      yield from _walk(child, see(state, action, child, seen), see)
+
+
+def _assert_bijection(pairs):
+  """Asserts that the left sides are equal exactly if the right sides are."""
+  forward, backward = {}, {}
+  for left, right in pairs:
+    assert forward.setdefault(left, right) == right
+    assert backward.setdefault(right, left) == left
+  assert len(forward) > 10
+
+
+@pytest.mark.parametrize("name, parameters", [
+    (name, parameters) for name in _SMALL for parameters in _SMALL[name]])
+def test_perfect_recall_of_all_that_was_seen(name, parameters):
+  game = pyspiel.load_game(f"{name}({parameters})")
+  players = range(game.num_players())
+  strings, tensors = [], []
+  for state, seen in _walk(game.new_initial_state(), [()] * len(players),
+                           _SEE[name]):
+    if state.is_chance_node():
+      continue
+    for player in players:
+      key = (player, seen[player])
+      strings.append((key, state.information_state_string(player)))
+      tensor = state.information_state_tensor(player)
+      tensors.append((key, tuple(tensor)))
+  _assert_bijection(strings)
+  _assert_bijection(tensors)
+
+
+def _dudo_memory(state, player, recall_length):
+  dice = state.dice
+  others = [dice[(player + i) % len(dice)] for i in range(1, len(dice))]
+  claims = []
+  for item in state.full_history():
+    if item.player >= 0:
+      if item.action == state.get_game().dudo_action:
+        claims = []
+      else:
+        claims.append(item.action)
+  return (dice[player], *others, state.hand(player),
+          tuple(claims[-recall_length:]))
+
+
+@pytest.mark.parametrize("recall_length", [1, 2, 3, 100])
+@pytest.mark.parametrize("parameters", [
+    "start_dice=2v1,dice_sides=2", "players=3,numdice=1,dice_sides=2"])
+def test_dudo_ir_is_exactly_the_abstraction(parameters, recall_length):
+  game = pyspiel.load_game(
+      f"dudo_ir({parameters},recall_length={recall_length})")
+  _assert_abstraction(
+      game, lambda state, player: _dudo_memory(state, player, recall_length))
+
+
+def _single_round_memory(state, player, abstraction, recall_length):
+  order = state.claim_order()
+  claims = [item.action for item in state.full_history()
+            if item.player >= 0 and item.action < order.num_claims]
+  claimed_last = state.full_history()[-1].action < order.num_claims
+  is_claiming = helpers.legal(state)[0] not in ("Pass", "Challenge")
+  memory = [state.hand(player), claims[-1:], is_claiming]
+  assert not (is_claiming and claimed_last and claims)
+  if abstraction != "no_recall":
+    memory.append([order.claims[claim][1]
+                   for claim in claims[:-1]][-recall_length:])
+  if abstraction == "wait_type_recall":
+    next_claimer = len(claims) % state.num_players()
+    wait = (player - next_claimer) % state.num_players()
+    memory.append(wait if is_claiming else wait + 1)
+  return str(memory)
+
+
+@pytest.mark.parametrize("recall_length", [1, 3])
+@pytest.mark.parametrize("abstraction", ["no_recall", "type_recall",
+                                         "wait_type_recall"])
+def test_dudo_single_round_ir_is_exactly_the_abstraction(
+    abstraction, recall_length):
+  game = pyspiel.load_game(
+      "dudo_single_round_ir(players=3,numdice=1,dice_sides=2,"
+      f"abstraction={abstraction},recall_length={recall_length})")
+  _assert_abstraction(
+      game, lambda state, player: _single_round_memory(
+          state, player, abstraction, recall_length))
+
+
+def _liar_die_memory(state, player):
+  accept = state.get_game().accept_action
+  claims = [item.action + 1 for item in state.full_history()
+            if 0 <= item.player and item.action < accept]
+  own = [item.action + 1 for item in state.full_history()
+         if item.player == player and item.action < accept]
+  if "Doubt" in helpers.legal(state):
+    return ("answer", own[-1:] or 0, claims[-1])
+  return ("claim", claims[-1:] or 0, state.full_history()[-1].action)
+
+
+def test_liar_die_ir_is_exactly_the_abstraction():
+  game = pyspiel.load_game("liar_die_ir(sides=4)")
+  _assert_abstraction(
+      game, lambda state, player: str(_liar_die_memory(state, player)))
+
+
+def _assert_abstraction(game, memory):
+  """Asserts the partition of all decision nodes, by string and by tensor."""
+  strings, tensors = [], []
+  for state in helpers.all_states(game):
+    player = state.current_player()
+    if player >= 0:
+      key = (player, memory(state, player))
+      strings.append((key, state.information_state_string()))
+      tensors.append((key, tuple(state.information_state_tensor())))
+      legal = (key, tuple(state.legal_actions()))
+      strings.append((legal, (strings[-1][1], legal[1])))
+  _assert_bijection(strings)
+  _assert_bijection(tensors)
+
+
+@pytest.mark.parametrize("recall_length", [1, 2, 3])
+def test_number_of_abstract_sets_is_the_papers(recall_length):
+  # Neller & Hnath (2011), figure 1 (b): 1794 for m = 3 and one die each.
+  game = pyspiel.load_game(f"dudo_ir(numdice=1,recall_length={recall_length})")
+  found = {
+      state.information_state_string()[3:]  # both seats share the set
+      for state in helpers.all_states(game) if state.current_player() >= 0
+  }
+  num_memories = sum(math.comb(12, k) for k in range(recall_length + 1))
+  assert len(found) == 6 * num_memories
+  if recall_length == 3:
+    assert len(found) == 1794
