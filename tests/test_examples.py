@@ -66,7 +66,8 @@ def test_play_dudo_shows_odds_and_keeps_the_others_dice_secret():
 
 
 @pytest.mark.parametrize("game, moves", [
-    ("dudo_single_round", "1x1\nPass\n" * 20), ("neumann_poker", "Check\nCall\n"),
+    ("dudo_single_round", "1x1\nPass\n" * 20),
+    ("neumann_poker", "Check\nCall\n"),
     ("liar_die", "6\n"), ("liar_die_ir", "6\n"),
     ("dudo_ir(numdice=1)", "2x1\n"), ("dudo(players=4,numdice=1)", "4x1\n"),
     ("dudo_single_round_ir(players=3,numdice=1)", "3x6\n"),

@@ -181,7 +181,7 @@ def test_dudo_single_round_ir_is_exactly_the_abstraction(
 def _liar_die_memory(state, player):
   accept = state.get_game().accept_action
   claims = [item.action + 1 for item in state.full_history()
-            if 0 <= item.player and item.action < accept]
+            if item.player >= 0 and item.action < accept]
   own = [item.action + 1 for item in state.full_history()
          if item.player == player and item.action < accept]
   if "Doubt" in helpers.legal(state):
