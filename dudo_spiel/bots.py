@@ -88,7 +88,10 @@ class _ClaimBot(_DistributionBot):
   def distribution(self, state):
     """Returns {action: probability} of the bot's actions in the state."""
     game = state.get_game()
-    legal = state.legal_actions(self._player_id)
+    legal = (state.legal_actions(self._player_id)
+             if state.current_player() == self._player_id else [])
+    if not legal:
+      return {}
     if isinstance(game, dudo.DudoGame):
       return self._dudo(state, legal, game.dudo_action)
     if not isinstance(game, dudo_single_round.DudoSingleRoundGame):
@@ -99,7 +102,7 @@ class _ClaimBot(_DistributionBot):
       return self._claims(state, legal, 1.0)
     if legal == [game.challenge_action]:
       return {game.challenge_action: 1.0}
-    is_next = self._player_id == (state.claimer + 1) % game.num_players()
+    is_next = self._player_id == (state.claimer() + 1) % game.num_players()
     challenge = self.challenge_probability(state, is_next)
     return {game.pass_action: 1.0 - challenge,
             game.challenge_action: challenge}

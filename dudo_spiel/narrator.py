@@ -16,6 +16,7 @@ from dudo_spiel.games import liar_die
 from dudo_spiel.games import neumann_poker
 
 _WIDTH = 78
+_DICE_GAMES = (dudo.DudoGame, dudo_single_round.DudoSingleRoundGame)
 
 
 class Narrator:
@@ -31,6 +32,9 @@ class Narrator:
     if not 0 <= seat < game.num_players():
       raise ValueError(f"seat={seat}: must be between 0 and "
                        f"{game.num_players() - 1}")
+    if show_odds and not isinstance(game, _DICE_GAMES):
+      raise ValueError(f"odds={show_odds}: {game.get_type().short_name} has no "
+                       "claims with binomial odds; leave it out")
     self._game = game
     self._seat = seat
     self._show_odds = show_odds
@@ -90,7 +94,7 @@ class Narrator:
         return ["Nobody challenges."]
     elif state.is_terminal():
       if isinstance(game, liar_die.LiarDieGame):
-        return [f"{self.name(state.claimant())} had rolled {state.rolls[-1]}."]
+        return [f"{self.name(state.claimer())} had rolled {state.rolls[-1]}."]
       if isinstance(game, neumann_poker.NeumannPokerGame):
         return self._reveal_poker(state)
       return [f"The end: {state}"]
@@ -104,12 +108,12 @@ class Narrator:
                  f"the count is {count}.")
     for player, (had, has) in enumerate(zip(past.dice, dice)):
       if had > has:
-        verb = "lose" if player == self._seat else "loses"
+        lose, own, be = (("lose", "have", "are") if player == self._seat else
+                         ("loses", "has", "is"))
         noun = "die" if had - has == 1 else "dice"
-        left = "and is out" if not has else f"and has {has} left"
-        if player == self._seat:
-          left = left.replace("is", "are").replace("has", "have")
-        lines.append(f"{self.name(player)} {verb} {had - has} {noun} {left}.")
+        left = f"{own} {has} left" if has else f"{be} out"
+        lines.append(f"{self.name(player)} {lose} {had - has} {noun} and "
+                     f"{left}.")
     return lines
 
   def _reveal_single_round(self, state):
@@ -132,8 +136,24 @@ class Narrator:
 
   def situation(self, state):
     """Returns lines that say what the person knows before a move."""
-    if not hasattr(state, "claim_order"):
-      return self._known(state)
+    if isinstance(self._game, _DICE_GAMES):
+      return self._dice_situation(state)
+    if isinstance(self._game, liar_die.LiarDieGame):
+      return self._liar_die_situation(state)
+    if isinstance(self._game, neumann_poker.NeumannPokerGame):
+      stakes = [f"{self.name(player)} {stake:g}"
+                for player, stake in enumerate(state.stakes())]
+      return [f"Paid so far: {', '.join(stakes)}.",
+              f"Your rank: {state.rank(self._seat) + 1} of "
+              f"{self._game.num_ranks}."]
+    kind = self._game.get_type()
+    if kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION:
+      return [str(state)]
+    if kind.provides_information_state_string:
+      return [f"You know: {state.information_state_string(self._seat)}"]
+    return [f"You see: {state.observation_string(self._seat)}"]
+
+  def _dice_situation(self, state):
     names = state.claim_order().names
     claims = [f"{self.name(state.claim_maker(turn))} {names[claim]}"
               for turn, claim in enumerate(state.claim_list())]
@@ -143,18 +163,15 @@ class Narrator:
     lines = [f"Dice: {', '.join(dice)}.",
              f"Claims so far: {', '.join(claims) or 'none'}.",
              f"Your dice: {hand}."]
-    if self._show_odds:
-      lines += self._odds_table(state)
-    return lines
+    return lines + self._odds_table(state) if self._show_odds else lines
 
-  def _known(self, state):
-    """Returns what the person knows in a game of another kind."""
-    kind = self._game.get_type()
-    if kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION:
-      return [str(state)]
-    if kind.provides_information_state_string:
-      return [f"You know: {state.information_state_string(self._seat)}"]
-    return [f"You see: {state.observation_string(self._seat)}"]
+  def _liar_die_situation(self, state):
+    claims = [f"{self.name(turn % 2)} {claim}"
+              for turn, claim in enumerate(state.claim_list())]
+    lines = [f"Claims so far: {', '.join(claims) or 'none'}."]
+    if state.phase() == "claim":
+      lines.append(f"Your roll: {state.rolls[-1]}.")
+    return lines
 
   def _odds_table(self, state):
     """Returns the odds of the last claim and of those that beat it."""
@@ -186,8 +203,8 @@ class Narrator:
 
     Args:
       state: the state in which the person is to move.
-      text: what was typed: the name of a move in any case, its beginning if
-        that is clear, or only the number of a "Claim ..." move.
+      text: what was typed: the name of a move in any case, the beginning of a
+        word that is clear, or only the number of a "Claim ..." move.
     """
     typed = " ".join(text.lower().split())
     names = {state.action_to_string(action).lower(): action
@@ -195,8 +212,8 @@ class Narrator:
     for candidate in (typed, typed.replace(" ", ""), f"claim {typed}"):
       if candidate in names:
         return names[candidate]
-    meant = [name for name in names if typed and name.startswith(typed)]
-    if len(meant) == 1:
+    meant = [name for name in names if name.startswith(typed)]
+    if typed.isalpha() and len(meant) == 1:
       return names[meant[0]]
     raise ValueError(f"move={text!r}: not a legal move; type ? for a list")
 

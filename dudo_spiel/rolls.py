@@ -40,8 +40,8 @@ class RollTable:
     self.num_rolls = num_rolls(num_dice, num_sides)
     if self.num_rolls > MAX_ROLLS:
       raise ValueError(
-          f"{num_dice} dice with {num_sides} sides have {self.num_rolls} "
-          f"different rolls: at most {MAX_ROLLS} are possible")
+          f"numdice={num_dice}, dice_sides={num_sides}: have {self.num_rolls} "
+          f"different rolls, must have at most {MAX_ROLLS}")
     self.hands = tuple(
         bytes(faces) for faces in itertools.combinations_with_replacement(
             range(1, num_sides + 1), num_dice))
@@ -88,5 +88,5 @@ def roll_table(num_dice, num_sides=6):
 
 
 def hand_name(hand):
-  """Returns the faces of a hand as text: "12566", or "3-12" past 9 sides."""
-  return ("-" if max(hand, default=0) > 9 else "").join(map(str, hand))
+  """Returns the faces of a hand as text: "12566", past 9 sides "3(12)"."""
+  return "".join(str(face) if face < 10 else f"({face})" for face in hand)

@@ -1,6 +1,6 @@
 """How fast the games are, beside OpenSpiel's own Python games.
 
-Plays random games, and clones states half way through a game. Each round of
+Plays random games, and clones a state after four moves of a game. Each round of
 measurements times all games, so that a noisy machine disturbs all alike; the
 median of the rounds is printed, as a ratio to the peer.
 """
@@ -16,9 +16,9 @@ import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
 
-_GAMES = flags.DEFINE_list(
-    "games", ["dudo", "dudo_single_round", "neumann_poker", "liar_die"],
-    "The games to measure, without commas in their parameters.")
+_GAMES = flags.DEFINE_multi_string(
+    "game", ["dudo", "dudo_single_round", "neumann_poker", "liar_die"],
+    "A game to measure, with its parameters; may be repeated.")
 _ROUNDS = flags.DEFINE_integer("rounds", 15, "Rounds of measurements.",
                                lower_bound=1)
 _SECONDS = flags.DEFINE_float("seconds", 0.1, "Seconds a measurement.",
@@ -60,10 +60,15 @@ def clone(game, seconds, rng):
       return elapsed / clones * 1e6
 
 
-def main(_):
+def main(argv):
+  if len(argv) > 1:
+    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
   rng = random.Random(0)
   names = [*_GAMES.value, _PLAY_PEER, _CLONE_PEER]
-  loaded = {name: pyspiel.load_game(name) for name in names}
+  try:
+    loaded = {name: pyspiel.load_game(name) for name in names}
+  except (ValueError, pyspiel.SpielError) as error:
+    raise app.UsageError(str(error)) from None
   for title, measure, peer in [("move of a random game", play, _PLAY_PEER),
                                ("clone of a state", clone, _CLONE_PEER)]:
     times = {name: [] for name in names}

@@ -1,7 +1,7 @@
-"""Lets the bots play each other and prints what each wins, seat by seat.
+"""Lets the bots play each other and prints what each gets.
 
 Each pairing puts one bot of the first kind among bots of the second kind; it
-takes every seat equally often. Even play wins 1/players of the games.
+takes the seats in turn.
 """
 
 import math
@@ -18,7 +18,8 @@ from dudo_spiel import bots
 _GAME = flags.DEFINE_string("game", "dudo", "The game, with its parameters.")
 _BOTS = flags.DEFINE_list("bots", None, "The bots; default: all that fit.")
 _GAMES = flags.DEFINE_integer("games", 300, "Games a pairing.", lower_bound=2)
-_SEED = flags.DEFINE_integer("seed", 0, "Seed of dice and bots.")
+_SEED = flags.DEFINE_integer("seed", 0, "Seed of dice and bots.",
+                             lower_bound=0, upper_bound=2**32 - 1)
 
 
 def match(game, one, others, num_games, rng):
@@ -33,7 +34,9 @@ def match(game, one, others, num_games, rng):
   return np.mean(results), np.std(results, ddof=1) / math.sqrt(num_games)
 
 
-def main(_):
+def main(argv):
+  if len(argv) > 1:
+    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
   try:
     game = pyspiel.load_game(_GAME.value)
     names = _BOTS.value or bots.bot_names(game)

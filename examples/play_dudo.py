@@ -18,7 +18,8 @@ _OPPONENTS = flags.DEFINE_list(
     "opponents", None, "Bots for the other seats, in turn (repeated as needed):"
     " heuristic, random or uniform. Default: the best that plays the game.")
 _SEAT = flags.DEFINE_integer("seat", 0, "The seat in which you sit.")
-_SEED = flags.DEFINE_integer("seed", None, "Seed of dice and bots.")
+_SEED = flags.DEFINE_integer("seed", None, "Seed of dice and bots.",
+                             lower_bound=0, upper_bound=2**32 - 1)
 _ODDS = flags.DEFINE_bool("odds", False, "Show the odds of every claim.")
 
 
@@ -59,7 +60,9 @@ def play(game, players, narration, rng):
   return state
 
 
-def main(_):
+def main(argv):
+  if len(argv) > 1:
+    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
   rng = np.random.RandomState(_SEED.value)
   try:
     game = pyspiel.load_game(_GAME.value)

@@ -83,13 +83,26 @@ def test_heuristic_bot_in_dudo():
 @pytest.mark.parametrize("bot", [bots.RandomBot, bots.HeuristicBot])
 def test_bots_make_the_only_move(bot):
   state = helpers.start("dudo(numdice=1)", "2", "2", "2x1")
-  assert bot(1, _rng()).step(state) == 12
+  assert bot(1, _rng()).distribution(state) == {12: 1.0}
   state = helpers.start("dudo_single_round(players=2,numdice=1)", "2", "2",
                         "2x6")
-  assert bot(1, _rng()).step(state) == 13
-  state = helpers.start("dudo(numdice=1)", "2", "3", "2x6")
-  # No claim that is left can hold: any is as good.
-  assert bot(1, _rng()).distribution(state)[11] >= 0
+  assert bot(1, _rng()).distribution(state) == {13: 1.0}
+
+
+@pytest.mark.parametrize("bot", [bots.RandomBot, bots.HeuristicBot])
+def test_bots_have_nothing_to_do_when_it_is_not_their_turn(bot):
+  for names in [("2",), ("2", "2"), ("2", "2", "2x6", "Challenge")]:
+    state = helpers.start("dudo_single_round(players=2,numdice=1)", *names)
+    assert bot(1, _rng()).distribution(state) == {}
+    assert bot(1, _rng()).step(state) == pyspiel.INVALID_ACTION
+
+
+def test_heuristic_bot_takes_any_claim_where_none_can_hold():
+  state = helpers.start(
+      "dudo_single_round(players=2,numdice=2,claim_window=24)", "22", "34",
+      "4x1", "Pass")
+  assert bots.HeuristicBot(1, _rng()).distribution(state) == pytest.approx(
+      dict.fromkeys(range(19, 24), 1 / 5))
 
 
 @pytest.mark.parametrize("game", _GAMES)

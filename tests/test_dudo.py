@@ -62,7 +62,7 @@ def test_first_and_last_legal_actions():
 
 @pytest.mark.parametrize("game, claim, dice, starter", [
     # Dice 1556 and 23: fives with wild ones 3, fours 1, ones 1.
-    ("dudo(start_dice=4v2)", "1x5", [4, 0], 0),  # two too few: 1 loses 2
+    ("dudo(start_dice=4v2)", "1x5", [4, 0], 0),  # two too many: 1 loses 2
     ("dudo(start_dice=4v2)", "3x5", [4, 1], 0),  # exact
     ("dudo(start_dice=4v2)", "5x5", [2, 2], 1),  # 0 loses 2
     ("dudo(start_dice=4v2)", "6x5", [1, 2], 1),  # 0 loses 3
@@ -177,7 +177,7 @@ def test_ir_remembers_the_last_claims_only():
     ("numdice=0", "numdice=0: must be between 1 and 20"),
     ("numdice=21", "numdice=21: must be"),
     ("dice_sides=1", "dice_sides=1: must be between 2 and 20"),
-    ("dice_sides=20,numdice=20", "20 dice with 20 sides"),
+    ("dice_sides=20,numdice=20", "numdice=20, dice_sides=20"),
     ("starting_player=2", "starting_player=2: must be between 0 and 1"),
     ("starting_player=-1", "starting_player=-1"),
     ("die_loss=two", "die_loss='two': must be one of 'difference', 'one'"),

@@ -28,14 +28,3 @@ def test_starting_second_turns_the_value_round():
       for dice, starter in [("2v1", 0), ("1v2", 1)])
   assert first == pytest.approx(-second, abs=1e-9)
   assert first > 0
-
-
-@pytest.mark.parametrize("game", [
-    "neumann_poker(num_ranks=5)", "liar_die(sides=3)",
-    "dudo(numdice=1,dice_sides=2)"])
-def test_open_spiels_linear_program_agrees(game):
-  pytest.importorskip("cvxpy")
-  from open_spiel.python.algorithms import sequence_form_lp
-  game = pyspiel.load_game(game)
-  theirs = sequence_form_lp.solve_zero_sum_game(game)[0]
-  assert sequence_form.game_value(game) == pytest.approx(theirs, abs=1e-6)

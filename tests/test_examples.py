@@ -34,7 +34,27 @@ def test_bot_match():
                         "--games=10", "--seed=4").stdout
 
 
+def test_bot_match_measures_the_bot_that_it_names():
+  lines = _run("bot_match.py", "--game=dudo(numdice=2)", "--games=60",
+               "--bots=heuristic,uniform").stdout.splitlines()
+  table = {line.split()[0]: line.split()[1::3] for line in lines[2:]}
+  assert float(table["heuristic"][1]) > 0.5
+  assert float(table["uniform"][0]) < -0.5
+
+
 @pytest.mark.parametrize("flags, message", [
+    (["--game=nonsense"], "Unknown game"), (["extra"], "'extra'"),
+    (["--game=dudo(numdice=99)"], "numdice=99"),
+    (["--rounds=0"], "--rounds=0")])
+def test_benchmark_games_with_wrong_flags(flags, message):
+  result = _run("benchmark_games.py", *flags, check=False)
+  assert result.returncode == 1
+  assert message in result.stdout + result.stderr
+  assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("flags, message", [
+    (["--seed=-1"], "--seed=-1"), (["extra"], "'extra'"),
     (["--bots=clever"], "bot='clever'"), (["--games=1"], "--games=1"),
     (["--game=nonsense"], "Unknown game"), (["--colour=red"], "colour")])
 def test_bot_match_with_wrong_flags(flags, message):
@@ -66,8 +86,8 @@ def test_play_dudo_shows_odds_and_keeps_the_others_dice_secret():
 
 
 @pytest.mark.parametrize("game, moves", [
-    ("dudo_single_round", "1x1\nPass\n" * 20),
-    ("neumann_poker", "Check\nCall\n"),
+    ("dudo_single_round", "3x6\nChallenge\n" * 30),
+    ("neumann_poker", "Bet\nCall\n"),
     ("liar_die", "6\n"), ("liar_die_ir", "6\n"),
     ("dudo_ir(numdice=1)", "2x1\n"), ("dudo(players=4,numdice=1)", "4x1\n"),
     ("dudo_single_round_ir(players=3,numdice=1)", "3x6\n"),
@@ -75,8 +95,7 @@ def test_play_dudo_shows_odds_and_keeps_the_others_dice_secret():
 def test_play_other_games(game, moves):
   result = _run("play_dudo.py", f"--game={game}", "--seed=2", stdin=moves)
   assert result.stderr == ""
-  assert result.stdout.splitlines()[-1].startswith(
-      ("You ", "A tie", "Goodbye"))
+  assert "Your return is" in result.stdout.splitlines()[-1]
 
 
 def test_play_dudo_from_another_seat_against_several_bots():
@@ -88,7 +107,9 @@ def test_play_dudo_from_another_seat_against_several_bots():
 
 @pytest.mark.parametrize("flags, message", [
     (["--seat=2"], "seat=2: must be between 0 and 1"),
-    (["--opponents=nobody"], "bot='nobody'"),
+    (["--opponents=nobody"], "bot='nobody'"), (["extra"], "'extra'"),
+    (["--seed=-1"], "--seed=-1"), (["--seed=99999999999"], "--seed=999"),
+    (["--game=liar_die", "--odds"], "odds=True"),
     (["--game=liar_die", "--opponents=heuristic"], "bot='heuristic'"),
     (["--game=dudo(players=9)"], "players=9: must be between 2 and 6"),
     (["--game=nonsense"], "Unknown game"), (["--seat=two"], "--seat=two"),

@@ -80,6 +80,19 @@ def test_poker_and_liar_die_show_what_is_compared():
   assert lines == ["Player 0: Claim 6", "You: Doubt", "Player 0 had rolled 5."]
 
 
+def test_situations_of_poker_and_liar_die():
+  _, state, narration = _tell("neumann_poker", 1, "5", "7", "Check", "Bet",
+                              "Raise")
+  assert narration.situation(state) == ["Paid so far: Player 0 2.5, You 1.5.",
+                                        "Your rank: 7 of 10."]
+  _, state, narration = _tell("liar_die_ir", 0, "3", "Claim 2", "Accept", "3",
+                              "Claim 4", "Accept", "6")
+  assert narration.situation(state) == ["Claims so far: You 2, Player 1 4.",
+                                        "Your roll: 6."]
+  with pytest.raises(ValueError, match="odds=True: liar_die has no claims"):
+    narrator.Narrator(pyspiel.load_game("liar_die"), 0, True)
+
+
 @pytest.mark.parametrize("text, name", [
     ("2x4", "2x4"), (" 2 X 4 ", "2x4"), ("2X4", "2x4"), ("dudo", "Dudo"),
     ("d", "Dudo"), ("DUDO", "Dudo")])
@@ -91,6 +104,19 @@ def test_moves_may_be_typed_in_many_ways(text, name):
 @pytest.mark.parametrize("text", ["", "2", "1x2", "3x1", "hello", "2x"])
 def test_what_is_no_move_is_refused(text):
   _, state, narration = _tell("dudo(numdice=1)", 0, "1", "1", "1x2", "1x3")
+  with pytest.raises(ValueError, match="not a legal move"):
+    narration.parse(state, text)
+
+
+@pytest.mark.parametrize("game, names, text", [
+    ("dudo(numdice=1,dice_sides=12,wild_ones=False)", ("3", "4", "1x11"),
+     "1x1"),
+    ("dudo", ("11111", "22222", "9x1"), "1"),
+    ("liar_die(sides=12)", ("3", "Claim 11", "Accept", "4"), "claim 1"),
+])
+def test_a_number_is_never_taken_for_the_beginning_of_another(game, names,
+                                                               text):
+  _, state, narration = _tell(game, 1, *names)
   with pytest.raises(ValueError, match="not a legal move"):
     narration.parse(state, text)
 

@@ -273,6 +273,15 @@ def test_resampled_states_cannot_be_told_apart(game):
   assert changed > 10
 
 
+def test_resampling_draws_hidden_decisions_anew():
+  state = helpers.start("dudo_single_round(players=3,numdice=1)", "3", "1",
+                        "2", "1x1", "Pass")
+  rng = np.random.RandomState(1)
+  challenges = sum(state.resample_from_infostate(2, rng.uniform).challenges(1)
+                   for _ in range(1000))
+  assert challenges / 1000 == pytest.approx(1 / 2, abs=0.06)
+
+
 def test_resampling_follows_the_chances():
   state = helpers.start("dudo(start_dice=1v2)", "3", "12")
   rng = np.random.RandomState(1)

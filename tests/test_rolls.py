@@ -48,11 +48,11 @@ def test_faces_that_are_no_roll_are_refused(faces):
 
 
 def test_a_table_too_large_is_refused_before_it_is_made():
-  with pytest.raises(ValueError, match="20 dice with 20 sides"):
+  with pytest.raises(ValueError, match="numdice=20, dice_sides=20"):
     rolls.RollTable(20, 20)
 
 
 def test_hand_name():
   assert rolls.hand_name(bytes([1, 2, 5, 6, 6])) == "12566"
-  assert rolls.hand_name(bytes([1, 1, 12])) == "1-1-12"
+  assert rolls.hand_name(bytes([1, 1, 12])) == "11(12)"
   assert rolls.hand_name(b"") == ""

@@ -2,6 +2,12 @@
 
 import pyspiel
 
+from dudo_spiel.games import observer
+
+MAX_PLAYERS = 6
+MAX_DICE = 20
+MAX_SIDES = 20
+
 CHANCE = int(pyspiel.PlayerId.CHANCE)
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 
@@ -67,7 +73,8 @@ class Game(pyspiel.Game):
   """A game whose size depends on its parameters.
 
   A subclass sets `_TYPE`, reads its parameters from the dict that `_parameters`
-  returns, and builds the `GameInfo` from them before calling this constructor.
+  returns, builds the `GameInfo` from them before calling this constructor, and
+  says of which pieces observations and information states are made.
   """
 
   _TYPE = None
@@ -79,12 +86,34 @@ class Game(pyspiel.Game):
   def _parameters(cls, params):
     """Returns the parameters with defaults for those that are missing."""
     specification = cls._TYPE.parameter_specification
-    unknown = set(params or {}) - set(specification)
-    if unknown:
-      raise ValueError(
-          f"unknown parameter {sorted(unknown)[0]!r}: {cls._TYPE.short_name} "
-          f"has {', '.join(sorted(specification))}")
+    for name, value in (params or {}).items():
+      if name not in specification:
+        raise ValueError(
+            f"unknown parameter {name!r}: {cls._TYPE.short_name} has "
+            f"{', '.join(sorted(specification))}")
+      expected = type(specification[name])
+      if type(value) is not expected:
+        raise ValueError(f"{name}={value!r}: must be of type "
+                         f"{expected.__name__}")
     return {**specification, **(params or {})}
+
+  def _pieces(self):
+    """Returns the pieces (private, public) of an observation."""
+    raise NotImplementedError
+
+  def _recall_pieces(self):
+    """Returns the pieces (private, public) of an information state."""
+    raise NotImplementedError
+
+  def make_py_observer(self, iig_obs_type=None, params=None):
+    """Returns an object used for observing game state."""
+    if params:
+      raise ValueError(f"params={params}: observation parameters are not "
+                       "supported, leave them out")
+    kind = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
+    private, public = (self._recall_pieces() if kind.perfect_recall else
+                       self._pieces())
+    return observer.make_observer(kind, self.num_players(), private, public)
 
   def __reduce__(self):
     """Pickles as a call of a function here: loading imports this package."""

@@ -11,6 +11,7 @@ strength s among the dice now in play (see `claims`); the last action is Dudo.
 """
 
 import functools
+import re
 
 import pyspiel
 
@@ -20,9 +21,6 @@ from dudo_spiel import rules
 from dudo_spiel.games import base
 from dudo_spiel.games import observer
 from dudo_spiel.games import pieces
-
-_MIN_PLAYERS, _MAX_PLAYERS = 2, 6
-_MAX_DICE, _MAX_SIDES = 20, 20
 
 _PARAMETERS = {
     "players": 2,
@@ -36,28 +34,28 @@ _PARAMETERS = {
 }
 
 _GAME_TYPE = base.game_type(
-    "dudo", "Dudo", _PARAMETERS, max_num_players=_MAX_PLAYERS)
+    "dudo", "Dudo", _PARAMETERS, max_num_players=base.MAX_PLAYERS)
 _IR_GAME_TYPE = base.game_type(
     "dudo_ir", "Dudo with imperfect recall of claims",
-    {**_PARAMETERS, "recall_length": 3}, max_num_players=_MAX_PLAYERS)
+    {**_PARAMETERS, "recall_length": 3}, max_num_players=base.MAX_PLAYERS)
 
 
 def parse_start_dice(start_dice, numdice, players):
   """Returns the dice of each player at the start, as bytes."""
+  base.check_range("numdice", numdice, 1, base.MAX_DICE)
   if not start_dice:
-    base.check_range("numdice", numdice, 1, _MAX_DICE)
     return bytes([numdice] * players)
-  parts = start_dice.split("v")
-  if not all(part.isdecimal() and 1 <= int(part) <= _MAX_DICE
-             for part in parts):
+  numbers = ([int(part) for part in start_dice.split("v")]
+             if re.fullmatch("[0-9]+(v[0-9]+)*", start_dice) else [0])
+  if not all(1 <= number <= base.MAX_DICE for number in numbers):
     raise ValueError(
         f"start_dice={start_dice!r}: must be each player's number of dice, "
-        f"between 1 and {_MAX_DICE}, with 'v' between them, such as '3v2'")
-  if len(parts) != players:
+        f"between 1 and {base.MAX_DICE}, with 'v' between them, such as '3v2'")
+  if len(numbers) != players:
     raise ValueError(
-        f"start_dice={start_dice!r}: has {len(parts)} numbers but "
+        f"start_dice={start_dice!r}: has {len(numbers)} numbers but "
         f"players={players}; both must agree")
-  return bytes(map(int, parts))
+  return bytes(numbers)
 
 
 class DudoGame(base.Game):
@@ -77,8 +75,8 @@ class DudoGame(base.Game):
   def __init__(self, params=None):
     params = self._parameters(params)
     players = params["players"]
-    base.check_range("players", players, _MIN_PLAYERS, _MAX_PLAYERS)
-    base.check_range("dice_sides", params["dice_sides"], 2, _MAX_SIDES)
+    base.check_range("players", players, 2, base.MAX_PLAYERS)
+    base.check_range("dice_sides", params["dice_sides"], 2, base.MAX_SIDES)
     base.check_range("starting_player", params["starting_player"], 0,
                      players - 1)
     base.check_choice("die_loss", params["die_loss"], rules.DIE_LOSSES)
@@ -123,17 +121,19 @@ class DudoGame(base.Game):
     return claims_lib.claim_order(num_dice, self.num_sides,
                                   self.house.wild_ones)
 
-  def make_py_observer(self, iig_obs_type=None, params=None):
-    """Returns an object used for observing game state."""
-    private = [pieces.roll(self.num_sides)]
-    public = [_dice_piece(self), _starter_piece(self)]
-    return observer.make_observer(
-        iig_obs_type, params, self.num_players(),
-        private=private, private_recall=private,
-        public=[*public, pieces.recent_claims(1, self.dudo_action),
-                _reveal_piece(self)],
-        public_recall=[*public, pieces.claims(self.dudo_action),
-                       *_past_pieces(self)])
+  def _public_pieces(self):
+    return [_dice_piece(self), _starter_piece(self)]
+
+  def _pieces(self):
+    return ([pieces.roll(self.num_sides)],
+            [*self._public_pieces(), pieces.recent_claims(1, self.dudo_action),
+             _reveal_piece(self)])
+
+  def _recall_pieces(self):
+    # Earlier rolls are public once their round is over.
+    return ([pieces.roll(self.num_sides)],
+            [*self._public_pieces(), pieces.claims(self.dudo_action),
+             *_past_pieces(self)])
 
 
 class DudoIRGame(DudoGame):
@@ -146,18 +146,9 @@ class DudoIRGame(DudoGame):
     base.check_range("recall_length", self.recall_length, 1)
     super().__init__(params)
 
-  def make_py_observer(self, iig_obs_type=None, params=None):
-    """Returns an object used for observing game state."""
-    kind = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
-    if not kind.perfect_recall:
-      return super().make_py_observer(kind, params)
-    return observer.make_observer(
-        kind, params, self.num_players(), public=[], private=[],
-        private_recall=[pieces.roll(self.num_sides)],
-        public_recall=[
-            _turn_dice_piece(self),
-            pieces.recent_claims(self.recall_length, self.dudo_action)
-        ])
+  def _recall_pieces(self):
+    recent = pieces.recent_claims(self.recall_length, self.dudo_action)
+    return [pieces.roll(self.num_sides)], [_turn_dice_piece(self), recent]
 
 
 class DudoState(base.State):
@@ -231,7 +222,7 @@ class DudoState(base.State):
       if rolled < num_dice:
         return player
       rolled -= num_dice
-    raise self._illegal("roll")
+    raise ValueError("nobody is to roll: this is not a chance node")
 
   def _is_hidden_from(self, player, earlier):
     # The rolls of the other players in the round under way.

@@ -25,9 +25,6 @@ from dudo_spiel.games import base
 from dudo_spiel.games import observer
 from dudo_spiel.games import pieces
 
-_MIN_PLAYERS, _MAX_PLAYERS = 2, 6
-_MAX_DICE, _MAX_SIDES = 20, 20
-
 _PARAMETERS = {
     "players": 4,
     "numdice": 5,
@@ -35,6 +32,8 @@ _PARAMETERS = {
     "claim_window": 18,
     "max_amount": 11,
 }
+
+_PHASES = ("roll", "claim", "challenge", "over")
 
 
 class Abstraction(enum.StrEnum):
@@ -49,13 +48,13 @@ class Abstraction(enum.StrEnum):
 
 _GAME_TYPE = base.game_type(
     "dudo_single_round", "One round of Dudo, everyone may challenge",
-    _PARAMETERS, max_num_players=_MAX_PLAYERS,
+    _PARAMETERS, max_num_players=base.MAX_PLAYERS,
     utility=pyspiel.GameType.Utility.CONSTANT_SUM)
 _IR_GAME_TYPE = base.game_type(
     "dudo_single_round_ir", "One round of Dudo with imperfect recall",
     {**_PARAMETERS, "abstraction": str(Abstraction.WAIT_TYPE_RECALL),
      "recall_length": 3},
-    max_num_players=_MAX_PLAYERS,
+    max_num_players=base.MAX_PLAYERS,
     utility=pyspiel.GameType.Utility.CONSTANT_SUM)
 
 
@@ -64,12 +63,12 @@ class DudoSingleRoundGame(base.Game):
 
   Attributes:
     numdice: how many dice each player has.
-    claim_order: the `claims.ClaimOrder`, without wild ones.
+    order: the `claims.ClaimOrder`, without wild ones.
     claim_window: how many of the next claims are legal.
     first_forced: claims from this number on must be challenged.
     pass_action: the action that lets a claim stand.
     challenge_action: the action that challenges it.
-    rolls: the `rolls.RollTable` of one player.
+    roll_table: the `rolls.RollTable` of one player.
   """
 
   _TYPE = _GAME_TYPE
@@ -77,24 +76,24 @@ class DudoSingleRoundGame(base.Game):
   def __init__(self, params=None):
     params = self._parameters(params)
     players, numdice = params["players"], params["numdice"]
-    base.check_range("players", players, _MIN_PLAYERS, _MAX_PLAYERS)
-    base.check_range("numdice", numdice, 1, _MAX_DICE)
-    base.check_range("dice_sides", params["dice_sides"], 2, _MAX_SIDES)
+    base.check_range("players", players, 2, base.MAX_PLAYERS)
+    base.check_range("numdice", numdice, 1, base.MAX_DICE)
+    base.check_range("dice_sides", params["dice_sides"], 2, base.MAX_SIDES)
     base.check_range("claim_window", params["claim_window"], 1)
     base.check_range("max_amount", params["max_amount"], 1)
     sides = params["dice_sides"]
     self.numdice = numdice
-    self.claim_order = claims_lib.claim_order(players * numdice, sides, False)
+    self.order = claims_lib.claim_order(players * numdice, sides, False)
     self.claim_window = params["claim_window"]
-    num_claims = self.claim_order.num_claims
+    num_claims = self.order.num_claims
     self.first_forced = min(sides * params["max_amount"], num_claims - 1)
     self.pass_action = num_claims
     self.challenge_action = num_claims + 1
-    self.rolls = rolls_lib.roll_table(numdice, sides)
+    self.roll_table = rolls_lib.roll_table(numdice, sides)
     super().__init__(
         pyspiel.GameInfo(
             num_distinct_actions=num_claims + 2,
-            max_chance_outcomes=self.rolls.num_rolls,
+            max_chance_outcomes=self.roll_table.num_rolls,
             num_players=players,
             min_utility=0.0,
             max_utility=1.0,
@@ -109,17 +108,16 @@ class DudoSingleRoundGame(base.Game):
     """Returns a state corresponding to the start of a game."""
     return DudoSingleRoundState(self)
 
-  def make_py_observer(self, iig_obs_type=None, params=None):
-    """Returns an object used for observing game state."""
-    num_claims = self.claim_order.num_claims
-    private = [pieces.roll(self.rolls.num_sides), _decision_piece()]
-    return observer.make_observer(
-        iig_obs_type, params, self.num_players(),
-        private=private, private_recall=private,
-        public=[pieces.recent_claims(1, num_claims), _claimer_piece(self),
-                _phase_piece(), *_reveal_pieces(self)],
-        public_recall=[pieces.claims(num_claims), _phase_piece(),
-                       *_reveal_pieces(self)])
+  def _pieces(self):
+    return ([pieces.roll(self.roll_table.num_sides), _decision_piece()],
+            [pieces.recent_claims(1, self.order.num_claims),
+             pieces.claimer(self.num_players()), pieces.phase(_PHASES),
+             *_reveal_pieces(self)])
+
+  def _recall_pieces(self):
+    return ([pieces.roll(self.roll_table.num_sides), _decision_piece()],
+            [pieces.claims(self.order.num_claims), pieces.phase(_PHASES),
+             *_reveal_pieces(self)])
 
 
 class DudoSingleRoundIRGame(DudoSingleRoundGame):
@@ -136,21 +134,14 @@ class DudoSingleRoundIRGame(DudoSingleRoundGame):
     self.recall_length = values["recall_length"]
     super().__init__(params)
 
-  def make_py_observer(self, iig_obs_type=None, params=None):
-    """Returns an object used for observing game state."""
-    kind = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
-    if not kind.perfect_recall:
-      return super().make_py_observer(kind, params)
-    public = [pieces.recent_claims(1, self.claim_order.num_claims),
-              _phase_piece()]
+  def _recall_pieces(self):
+    public = [pieces.recent_claims(1, self.order.num_claims),
+              pieces.phase(_PHASES)]
     if self.abstraction != Abstraction.NO_RECALL:
       public.append(_values_piece(self))
     if self.abstraction == Abstraction.WAIT_TYPE_RECALL:
       public.append(_wait_piece(self))
-    return observer.make_observer(
-        kind, params, self.num_players(), public=[], private=[],
-        private_recall=[pieces.roll(self.rolls.num_sides)],
-        public_recall=public)
+    return [pieces.roll(self.roll_table.num_sides)], public
 
 
 class DudoSingleRoundState(base.State):
@@ -170,9 +161,8 @@ class DudoSingleRoundState(base.State):
     game = self.get_game()
     return bytes([game.numdice] * game.num_players())
 
-  @property
   def claimer(self):
-    """Whose turn it is to claim, or on whose claim the others decide."""
+    """Returns who is to claim, or on whose claim the others decide."""
     return self._claimer
 
   def hand(self, player):
@@ -194,7 +184,7 @@ class DudoSingleRoundState(base.State):
 
   def claim_order(self):
     """Returns the order of claims."""
-    return self.get_game().claim_order
+    return self.get_game().order
 
   def phase(self):
     """Returns "roll", "claim", "challenge" or "over"."""
@@ -217,7 +207,7 @@ class DudoSingleRoundState(base.State):
   def survivors(self):
     """Returns the players who are left at the end of the game."""
     game = self.get_game()
-    quantity, rank = game.claim_order.claims[self.last_claim()]
+    quantity, rank = game.order.claims[self.last_claim()]
     if rules.count_matches(self._hands, rank, wild_ones=False) < quantity:
       return [p for p in range(self.num_players()) if p != self._claimer]
     return [p for p in range(self.num_players()) if not self.challenges(p)]
@@ -246,19 +236,19 @@ class DudoSingleRoundState(base.State):
 
   def _window_end(self, game):
     return min(self._claims.bit_length() + game.claim_window,
-               game.claim_order.num_claims)
+               game.order.num_claims)
 
   def chance_outcomes(self):
     """Returns the possible rolls of the next player and probabilities."""
-    return list(self.get_game().rolls.outcomes)
+    return list(self.get_game().roll_table.outcomes)
 
   def _apply_action(self, action):
     """Applies the specified action to the state."""
     game = self.get_game()
     if self._current == base.CHANCE:
-      if not 0 <= action < game.rolls.num_rolls:
+      if not 0 <= action < game.roll_table.num_rolls:
         raise self._illegal(action)
-      self._hands += game.rolls.hands[action]
+      self._hands += game.roll_table.hands[action]
       if len(self._hands) == game.numdice * game.num_players():
         self._current = self._claimer
     elif self._current == self._claimer:
@@ -288,12 +278,12 @@ class DudoSingleRoundState(base.State):
     """Action -> string."""
     game = self.get_game()
     if player == base.CHANCE:
-      return "Roll " + rolls_lib.hand_name(game.rolls.hands[action])
+      return "Roll " + rolls_lib.hand_name(game.roll_table.hands[action])
     if action == game.pass_action:
       return "Pass"
     if action == game.challenge_action:
       return "Challenge"
-    return game.claim_order.names[action]
+    return game.order.names[action]
 
   def returns(self):
     """Total reward for each player over the course of the game so far."""
@@ -326,9 +316,6 @@ class DudoSingleRoundState(base.State):
 
 # Observations.
 
-_PHASES = ("roll", "claim", "challenge", "over")
-
-
 def _decision_piece():
   """The player's own hidden decision on the current claim."""
 
@@ -344,35 +331,13 @@ def _decision_piece():
   return observer.Piece("decision", (2,), write, text)
 
 
-def _phase_piece():
-  """Whether a player is to claim or all decide on a challenge."""
-
-  def write(state, player, array):
-    del player
-    array[_PHASES.index(state.phase())] = 1
-
-  return observer.Piece("phase", (len(_PHASES),), write,
-                        lambda state, player: f"phase:{state.phase()}")
-
-
-def _claimer_piece(game):
-  """Whose turn it is to claim, or on whose claim the others decide."""
-
-  def write(state, player, array):
-    del player
-    array[state.claimer] = 1
-
-  return observer.Piece("claimer", (game.num_players(),), write,
-                        lambda state, player: f"claimer:{state.claimer}")
-
-
 def _values_piece(game):
   """The values of the claims before the current one, the latest first."""
-  length = min(game.recall_length, game.claim_order.num_claims)
+  length = min(game.recall_length, game.order.num_claims)
 
   def values(state):
     claims = state.claim_list()[:-1][::-1][:length]
-    return [game.claim_order.claims[claim][1] for claim in claims]
+    return [game.order.claims[claim][1] for claim in claims]
 
   def write(state, player, array):
     del player
@@ -383,7 +348,7 @@ def _values_piece(game):
     del player
     return observer.labelled("values", values(state))
 
-  return observer.Piece("values", (length, game.claim_order.num_sides), write,
+  return observer.Piece("values", (length, game.order.num_sides), write,
                         text)
 
 
@@ -392,7 +357,7 @@ def _wait_piece(game):
   players = game.num_players()
 
   def wait(state, player):
-    return (player - state.claimer) % players
+    return (player - state.claimer()) % players
 
   def write(state, player, array):
     array[wait(state, player)] = 1
@@ -427,7 +392,7 @@ def _reveal_pieces(game):
 
   return [
       observer.Piece("challengers", (players,), write_challengers, text),
-      observer.Piece("revealed", (players, game.rolls.num_sides), write_rolls,
+      observer.Piece("revealed", (players, game.order.num_sides), write_rolls,
                      observer.no_text),
   ]
 

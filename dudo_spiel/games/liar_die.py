@@ -16,6 +16,7 @@ import pyspiel
 from dudo_spiel import claims as claims_lib
 from dudo_spiel.games import base
 from dudo_spiel.games import observer
+from dudo_spiel.games import pieces
 
 _NUM_PLAYERS = 2
 _MAX_SIDES = 100
@@ -62,16 +63,14 @@ class LiarDieGame(base.Game):
     """Returns a state corresponding to the start of a game."""
     return LiarDieState(self)
 
-  def make_py_observer(self, iig_obs_type=None, params=None):
-    """Returns an object used for observing game state."""
-    return observer.make_observer(
-        iig_obs_type, params, _NUM_PLAYERS,
-        private=[_roll_piece(self, ("claim", "answer"))],
-        private_recall=[_rolls_piece(self)],
-        public=[_last_claim_piece(self), _phase_piece(), _claimant_piece(),
-                _reveal_piece(self)],
-        public_recall=[_claims_piece(self), _phase_piece(),
-                       _reveal_piece(self)])
+  def _pieces(self):
+    return ([_roll_piece(self, ("claim", "answer"))],
+            [_last_claim_piece(self), pieces.phase(_PHASES),
+             pieces.claimer(_NUM_PLAYERS), _reveal_piece(self)])
+
+  def _recall_pieces(self):
+    return ([_rolls_piece(self)],
+            [_claims_piece(self), pieces.phase(_PHASES), _reveal_piece(self)])
 
 
 class LiarDieIRGame(LiarDieGame):
@@ -79,16 +78,9 @@ class LiarDieIRGame(LiarDieGame):
 
   _TYPE = _IR_GAME_TYPE
 
-  def make_py_observer(self, iig_obs_type=None, params=None):
-    """Returns an object used for observing game state."""
-    kind = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
-    if not kind.perfect_recall:
-      return super().make_py_observer(kind, params)
-    return observer.make_observer(
-        kind, params, _NUM_PLAYERS, public=[], private=[],
-        private_recall=[_roll_piece(self, ("claim",)),
-                        _previous_claim_piece(self)],
-        public_recall=[_last_claim_piece(self), _phase_piece()])
+  def _recall_pieces(self):
+    return ([_roll_piece(self, ("claim",)), _previous_claim_piece(self)],
+            [_last_claim_piece(self), pieces.phase(_PHASES)])
 
 
 class LiarDieState(base.State):
@@ -109,11 +101,11 @@ class LiarDieState(base.State):
     """Returns the claimed numbers, first to last."""
     return [claim + 1 for claim in claims_lib.claims_in_mask(self._claims)]
 
-  def last_claim(self):
+  def highest_claim(self):
     """Returns the last claimed number, or 0 before the first claim."""
     return self._claims.bit_length()
 
-  def claimant(self):
+  def claimer(self):
     """Returns who made the last roll, or makes the first."""
     return (max(len(self._rolls), 1) - 1) % 2
 
@@ -136,8 +128,8 @@ class LiarDieState(base.State):
     """Returns a list of legal actions, sorted in ascending order."""
     game = self.get_game()
     if self.phase() == "claim":
-      return list(range(self.last_claim(), game.sides))
-    if self.last_claim() == game.sides:
+      return list(range(self.highest_claim(), game.sides))
+    if self.highest_claim() == game.sides:
       return [game.doubt_action]
     return [game.accept_action, game.doubt_action]
 
@@ -153,7 +145,7 @@ class LiarDieState(base.State):
       if not 0 <= action < game.sides:
         raise self._illegal(action)
       self._rolls += bytes([action + 1])
-      self._current = self.claimant()
+      self._current = self.claimer()
     elif (self._current == base.TERMINAL or
           action not in self._legal_actions(self._current)):
       raise self._illegal(action)
@@ -180,8 +172,8 @@ class LiarDieState(base.State):
     """Total reward for each player over the course of the game so far."""
     if self._current != base.TERMINAL:
       return [0.0, 0.0]
-    claimant_wins = self._rolls[-1] >= self.last_claim()
-    gain = 1.0 if claimant_wins == (self.claimant() == 0) else -1.0
+    claimant_wins = self._rolls[-1] >= self.highest_claim()
+    gain = 1.0 if claimant_wins == (self.claimer() == 0) else -1.0
     return [gain, -gain]
 
   def __str__(self):
@@ -208,7 +200,7 @@ def _roll_piece(game, phases):
   """The claimant's roll, in the given phases."""
 
   def roll(state, player):
-    if state.phase() in phases and player == state.claimant():
+    if state.phase() in phases and player == state.claimer():
       return state.rolls[-1]
     return 0
 
@@ -240,7 +232,7 @@ def _previous_claim_piece(game):
   """When answering: the player's own claim before the one to answer."""
 
   def previous(state, player):
-    if state.phase() != "answer" or player == state.claimant():
+    if state.phase() != "answer" or player == state.claimer():
       return 0
     return (state.claim_list()[:-1] or [0])[-1]
 
@@ -259,11 +251,11 @@ def _last_claim_piece(game):
 
   def write(state, player, array):
     del player
-    _write_number(array, state.last_claim())
+    _write_number(array, state.highest_claim())
 
   def text(state, player):
     del player
-    return f"claim:{state.last_claim()}" if state.last_claim() else ""
+    return f"claim:{state.highest_claim()}" if state.highest_claim() else ""
 
   return observer.Piece("last_claim", (game.sides,), write, text)
 
@@ -281,28 +273,6 @@ def _claims_piece(game):
     return observer.labelled("claims", state.claim_list())
 
   return observer.Piece("claims", (game.sides,), write, text)
-
-
-def _phase_piece():
-  """Whether a player rolls, claims or answers."""
-
-  def write(state, player, array):
-    del player
-    array[_PHASES.index(state.phase())] = 1
-
-  return observer.Piece("phase", (len(_PHASES),), write,
-                        lambda state, player: f"phase:{state.phase()}")
-
-
-def _claimant_piece():
-  """Who rolled last."""
-
-  def write(state, player, array):
-    del player
-    array[state.claimant()] = 1
-
-  return observer.Piece("claimant", (_NUM_PLAYERS,), write,
-                        lambda state, player: f"claimant:{state.claimant()}")
 
 
 def _reveal_piece(game):

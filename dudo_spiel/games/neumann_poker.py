@@ -1,10 +1,12 @@
 """Neumann poker: a betting round about random ranks.
 
-The game of Schulze, "Best-decision fictitious play" (section 4.2): each player
-antes and gets one of `num_ranks` ranks, independently, so ties are possible and
-split the pot. One betting round of at most `num_bets` bets and raises follows.
+The game of Schulze, "An extensive-form fictitious play algorithm with local
+best decision updates", section 4.2: each player antes and gets one of
+`num_ranks` ranks, independently, so ties are possible and split the pot.
+One betting round of at most `num_bets` bets and raises follows.
 `asymmetric=True` is von Neumann and Morgenstern's game (section 4.1): one bet,
-and a check by the first player goes straight to the showdown.
+and a check by the first player goes straight to the showdown; `num_bets` is
+then 1, whether it is left out or not.
 
 Actions are those of OpenSpiel's Leduc poker: 0 folds, 1 checks or calls, 2 bets
 or raises.
@@ -19,6 +21,8 @@ from dudo_spiel.games import observer
 
 _NUM_PLAYERS = 2
 _MAX_RANKS = 10_000
+_MAX_BETS = 100
+_MAX_STAKE = 1e9
 
 _GAME_TYPE = base.game_type(
     "neumann_poker", "Neumann poker", {
@@ -38,6 +42,10 @@ class Action(enum.IntEnum):
   RAISE = 2  # or bet
 
 
+_FACING_BET = {Action.FOLD: "f", Action.CALL: "c", Action.RAISE: "r"}
+_FACING_NONE = {Action.CALL: "k", Action.RAISE: "b"}
+
+
 class NeumannPokerGame(base.Game):
   """Neumann poker.
 
@@ -55,10 +63,11 @@ class NeumannPokerGame(base.Game):
   def __init__(self, params=None):
     params = self._parameters(params)
     base.check_range("num_ranks", params["num_ranks"], 2, _MAX_RANKS)
-    base.check_range("num_bets", params["num_bets"], 1)
+    base.check_range("num_bets", params["num_bets"], 1, _MAX_BETS)
     for name in ("ante", "bet", "raise_size"):
-      if not 0 < params[name] < float("inf"):
-        raise ValueError(f"{name}={params[name]}: must be above 0 and finite")
+      if not 0 < params[name] <= _MAX_STAKE:
+        raise ValueError(f"{name}={params[name]}: must be above 0 and at most "
+                         f"{_MAX_STAKE:g}")
     self.asymmetric = params["asymmetric"]
     if self.asymmetric and params["num_bets"] > 2:
       raise ValueError(
@@ -94,14 +103,12 @@ class NeumannPokerGame(base.Game):
     """Returns a state corresponding to the start of a game."""
     return NeumannPokerState(self)
 
-  def make_py_observer(self, iig_obs_type=None, params=None):
-    """Returns an object used for observing game state."""
-    private = [_rank_piece(self)]
-    return observer.make_observer(
-        iig_obs_type, params, _NUM_PLAYERS,
-        private=private, private_recall=private,
-        public=[_pot_piece(), _showdown_piece(self)],
-        public_recall=[_betting_piece(self), _showdown_piece(self)])
+  def _pieces(self):
+    return [_rank_piece(self)], [_pot_piece(), _showdown_piece(self)]
+
+  def _recall_pieces(self):
+    return ([_rank_piece(self)],
+            [_betting_piece(self), _showdown_piece(self)])
 
 
 class NeumannPokerState(base.State):
@@ -153,9 +160,11 @@ class NeumannPokerState(base.State):
 
   def _legal_actions(self, player):
     """Returns a list of legal actions, sorted in ascending order."""
-    actions = [0, 1] if self._is_facing_bet() else [1]
+    actions = [Action.CALL]
+    if self._is_facing_bet():
+      actions.insert(0, Action.FOLD)
     if self._can_raise(self.get_game()):
-      actions.append(2)
+      actions.append(Action.RAISE)
     return actions
 
   def chance_outcomes(self):
@@ -179,7 +188,8 @@ class NeumannPokerState(base.State):
       raise self._illegal(action)
     else:
       facing = self._is_facing_bet()
-      self._betting += ("fcr" if facing else "_kb")[action]
+      letters = _FACING_BET if facing else _FACING_NONE
+      self._betting += letters[action]
       checked_down = self._betting == ("k" if game.asymmetric else "kk")
       over = checked_down or (facing and action != Action.RAISE)
       self._current = base.TERMINAL if over else 1 - self._current
@@ -259,7 +269,7 @@ def _pot_piece():
 
   def text(state, player):
     del player
-    stakes = "stakes:" + ",".join(f"{stake:g}" for stake in state.stakes())
+    stakes = "stakes:" + ",".join(map(repr, state.stakes()))
     actor = state.current_player()
     return f"{stakes} turn:{actor}" if actor >= 0 else stakes
 

@@ -80,30 +80,18 @@ class PieceObserver:
     return " ".join(filter(None, texts))
 
 
-def make_observer(iig_obs_type, params, num_players, *, public, private,
-                  public_recall, private_recall):
+def make_observer(kind, num_players, private, public):
   """Returns the observer for an observation type.
 
   Args:
-    iig_obs_type: a `pyspiel.IIGObservationType`, or None (or {}) for the
-      default observation.
-    params: must be empty: observers take no parameters.
+    kind: a `pyspiel.IIGObservationType`.
     num_players: how many players the game has.
-    public: pieces of the public observation.
-    private: pieces of a player's private observation.
-    public_recall: pieces of all that was public so far.
-    private_recall: pieces of all that a player privately saw so far.
+    private: pieces that a player sees alone.
+    public: pieces that all see.
   """
-  if params:
-    raise ValueError(f"params={params}: observation parameters are not "
-                     "supported, leave them out")
-  kind = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
-  if kind.perfect_recall:
-    public, private = public_recall, private_recall
   if not kind.public_info:
     public = []
-  single = pyspiel.PrivateInfoType.SINGLE_PLAYER
-  if kind.private_info == single:
+  if kind.private_info == pyspiel.PrivateInfoType.SINGLE_PLAYER:
     return PieceObserver([player_piece(num_players), *private, *public])
   pieces = [_seen_by(0, piece, piece.name) for piece in public]
   if kind.private_info == pyspiel.PrivateInfoType.ALL_PLAYERS:

@@ -1,6 +1,7 @@
 """Pieces of observation that games with dice and claims share.
 
-The states have `hand(player)`, `claim_list()` and `claim_order()`.
+The states have `hand(player)`, `claim_list()`, `claim_order()`, `phase()` and
+`claimer()`, as far as the pieces are used.
 """
 
 from dudo_spiel import rolls as rolls_lib
@@ -29,6 +30,28 @@ def roll(num_sides):
     return f"roll:{rolls_lib.hand_name(hand)}" if hand else ""
 
   return observer.Piece("roll", (num_sides,), write, text)
+
+
+def phase(phases):
+  """What is going on: one of the phases that `state.phase()` returns."""
+
+  def write(state, player, array):
+    del player
+    array[phases.index(state.phase())] = 1
+
+  return observer.Piece("phase", (len(phases),), write,
+                        lambda state, player: f"phase:{state.phase()}")
+
+
+def claimer(num_players):
+  """Whose turn it is to claim, or whose claim is to be answered."""
+
+  def write(state, player, array):
+    del player
+    array[state.claimer()] = 1
+
+  return observer.Piece("claimer", (num_players,), write,
+                        lambda state, player: f"claimer:{state.claimer()}")
 
 
 def claims(num_claims):
