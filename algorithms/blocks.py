@@ -1,0 +1,216 @@
+"""How the numbers of all information sets are laid out, and kernels on them.
+
+Sets of one player with equally many actions that can be handled together make
+a block. Its entries (one a set and action) stand action by action, so that all
+loops run over neighbouring sets:
+
+  entry of action a in set j of block b = entry_begin[b] + a * width[b] + j
+
+A form of a game (see `deal_form`, `sequence_form`, `history_form`) decides which
+sets make a block and computes counterfactual values, from the last sets to the
+first. What is done with the values of a block is here, and does not depend on
+the form.
+"""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+jit = numba.njit(cache=True, fastmath={"contract"}, error_model="numpy")
+
+# What to do with the values of a block.
+EVALUATE = 0  # play the strategy
+RESPOND = 1  # play the best action, and make it the strategy
+LEARN = 2  # play the strategy, then change it by a rule
+
+
+class Blocks(NamedTuple):
+  """The layout, as arrays that kernels can take.
+
+  Attributes:
+    player: [block] int64, whose sets these are.
+    actions: [block] int64, how many actions each set has.
+    width: [block] int64, how many sets there are.
+    entry_begin: [block] int64, the first entry.
+  """
+  player: np.ndarray
+  actions: np.ndarray
+  width: np.ndarray
+  entry_begin: np.ndarray
+
+
+class Tables(NamedTuple):
+  """What a solver keeps: arrays [entry] of float64 or float32.
+
+  Attributes:
+    strategy: the current strategy.
+    regret: the (discounted, clipped) sums of regrets.
+    cumulative: the weighted sums of strategies, each times the own reach.
+  """
+  strategy: np.ndarray
+  regret: np.ndarray
+  cumulative: np.ndarray
+
+
+class Rule(NamedTuple):
+  """How one iteration changes the tables (see `cfr`).
+
+  Attributes:
+    positive: factor on positive regrets after the new ones were added.
+    negative: factor on negative regrets; 0 clips them (regret matching+).
+    prediction: weight of the newest regret as a prediction of the next.
+    decay: factor on the cumulative strategy before the new one is added.
+  """
+  positive: float
+  negative: float
+  prediction: float
+  decay: float
+
+
+@jit
+def set_uniform(blocks, table):
+  """Sets a table to uniform probabilities; modified in place."""
+  for b in range(len(blocks.width)):
+    begin = blocks.entry_begin[b]
+    end = begin + blocks.actions[b] * blocks.width[b]
+    table[begin:end] = 1.0 / blocks.actions[b]
+
+
+@jit
+def normalize(blocks, table, out):
+  """Writes each set's shares of the table; uniform where it sums to zero."""
+  for b in range(len(blocks.width)):
+    width, actions = blocks.width[b], blocks.actions[b]
+    begin = blocks.entry_begin[b]
+    for j in range(width):
+      total = 0.0
+      for a in range(actions):
+        total += table[begin + a * width + j]
+      for a in range(actions):
+        e = begin + a * width + j
+        out[e] = table[e] / total if total > 0.0 else 1.0 / actions
+
+
+@jit
+def play_block(begin, width, rows, strategy, values, out):
+  """Writes the value of each set: its strategy times its actions' values.
+
+  The sum is of differences to the first action's value, so that a set whose
+  actions are all worth the same is worth exactly that: its regrets are zero,
+  and not rounding errors that would be taken for preferences.
+
+  Args:
+    begin: the block's first entry.
+    width: how many sets it has.
+    rows: [action] int64, where the values of each action begin.
+    strategy: [entry].
+    values: array in which `rows` points.
+    out: [set], modified in place.
+  """
+  first = values[rows[0]:rows[0] + width]
+  for j in range(width):
+    out[j] = first[j]
+  for a in range(1, len(rows)):
+    shares = strategy[begin + a * width:begin + (a + 1) * width]
+    value = values[rows[a]:rows[a] + width]
+    for j in range(width):
+      out[j] += shares[j] * (value[j] - first[j])
+
+
+@jit
+def respond_block(begin, width, rows, strategy, values, out):
+  """Writes the best value of each set; its strategy becomes the best action.
+
+  Args:
+    begin: as for `play_block`.
+    width: as for `play_block`.
+    rows: as for `play_block`.
+    strategy: [entry], modified in place; the first of equals is the best.
+    values: as for `play_block`.
+    out: [set], modified in place.
+  """
+  for j in range(width):
+    best = 0
+    for a in range(1, len(rows)):
+      if values[rows[a] + j] > values[rows[best] + j]:
+        best = a
+    out[j] = values[rows[best] + j]
+    for a in range(len(rows)):
+      strategy[begin + a * width + j] = 1.0 if a == best else 0.0
+
+
+@jit
+def learn_block(begin, width, rows, tables, values, set_value, reach, rule,
+                work):
+  """Adds a block's regrets and its strategy, and makes the next strategy.
+
+  Args:
+    begin: the block's first entry.
+    width: how many sets it has.
+    rows: [action] int64, where the values of each action begin.
+    tables: the `Tables`, modified in place.
+    values: array in which `rows` points.
+    set_value: [set], the value of each set.
+    reach: [set], the player's own reach of each set.
+    rule: the `Rule`.
+    work: [set] scratch.
+  """
+  positive, negative = rule.positive, rule.negative
+  prediction, decay = rule.prediction, rule.decay
+  total = work[:width]
+  total[:] = 0.0
+  for a in range(len(rows)):
+    first, last = begin + a * width, begin + (a + 1) * width
+    strategy = tables.strategy[first:last]
+    cumulative = tables.cumulative[first:last]
+    for j in range(width):
+      cumulative[j] = cumulative[j] * decay + reach[j] * strategy[j]
+    regret = tables.regret[first:last]
+    value = values[rows[a]:rows[a] + width]
+    for j in range(width):
+      new = value[j] - set_value[j]
+      r = regret[j] + new
+      r = r * positive if r > 0.0 else r * negative
+      regret[j] = r
+      r += prediction * new
+      strategy[j] = r if r > 0.0 else 0.0
+    for j in range(width):
+      total[j] += strategy[j]
+  uniform = 1.0 / len(rows)
+  for j in range(width):
+    total[j] = 1.0 / total[j] if total[j] > 0.0 else -1.0
+  for a in range(len(rows)):
+    strategy = tables.strategy[begin + a * width:begin + (a + 1) * width]
+    for j in range(width):
+      strategy[j] = strategy[j] * total[j] if total[j] > 0.0 else uniform
+
+
+@jit
+def rule_of(row):
+  """Returns the `Rule` in a row (positive, negative, prediction, decay)."""
+  return Rule(row[0], row[1], row[2], row[3])
+
+
+class Workspace(NamedTuple):
+  """What the passes over a form need beside a solver's tables.
+
+  Attributes:
+    arrays: the form's arrays, their floats in the type of the tables.
+    reach: reaches of all players, kept up to date by `propagate`.
+    values: scratch of `evaluate`.
+    work: scratch of `evaluate`.
+  """
+  arrays: NamedTuple
+  reach: np.ndarray
+  values: np.ndarray
+  work: np.ndarray
+
+
+def with_dtype(arrays, dtype):
+  """Returns the arrays with all floats in the given type."""
+  return arrays._replace(**{
+      name: array.astype(dtype)
+      for name, array in arrays._asdict().items()
+      if isinstance(array, np.ndarray) and array.dtype.kind == "f"
+  })

@@ -1,0 +1,155 @@
+"""Counterfactual regret minimization and its variants.
+
+All variants are one traversal (see the forms of `compiled_game`) and one update
+(`blocks.learn_block`); they differ in four numbers:
+
+  alpha: positive regrets are multiplied by t^alpha / (t^alpha + 1) in iteration
+    t (infinity: kept as they are);
+  beta: the same for negative regrets (minus infinity: set to zero, which is
+    regret matching+);
+  gamma: the strategy of iteration t weighs t^gamma in the average;
+  prediction: whether the newest regrets are added once more when the next
+    strategy is made.
+
+The order is OpenSpiel's: new regrets are added, then the sums are discounted.
+Brown & Sandholm (2019) discount the sums before they add the next iteration's
+regrets, which gives the same strategies.
+"""
+
+import numpy as np
+
+from dudo_spiel.algorithms import solver
+
+
+class RegretSolver(solver.Solver):
+  """The family; its members below have the numbers of the papers.
+
+  Args:
+    game: a `pyspiel.Game`.
+    alpha: discount of positive regrets.
+    beta: discount of negative regrets.
+    gamma: weight of the average.
+    prediction: whether to predict the next regrets by the last.
+    **kwargs: as for `solver.Solver`.
+  """
+
+  def __init__(self, game, *, alpha=np.inf, beta=np.inf, gamma=0.0,
+               prediction=False, **kwargs):
+    for name, value in [("alpha", alpha), ("beta", beta)]:
+      if np.isnan(value):
+        raise ValueError(f"{name}={value}: must be a number or infinite")
+    if not 0.0 <= gamma < np.inf:
+      raise ValueError(f"gamma={gamma}: must be at least 0 and finite")
+    self._alpha, self._beta = float(alpha), float(beta)
+    self._gamma, self._prediction = float(gamma), bool(prediction)
+    super().__init__(game, **kwargs)
+
+  def _parameters(self):
+    return {**super()._parameters(), "alpha": str(self._alpha),
+            "beta": str(self._beta), "gamma": self._gamma,
+            "prediction": self._prediction}
+
+  def _rules(self, first, last):
+    t = np.arange(first, last + 1, dtype=np.float64)
+    rules = np.empty((len(t), 4))
+    rules[:, 0] = _discount(t, self._alpha)
+    rules[:, 1] = _discount(t, self._beta)
+    rules[:, 2] = self._prediction
+    # Weights w(t) = t^gamma, as the factor w(t-1) / w(t) on what was summed.
+    rules[:, 3] = ((t - 1) / t)**self._gamma
+    return rules.astype(self._dtype)
+
+
+def _discount(t, power):
+  """Returns t^power / (t^power + 1)."""
+  if np.isinf(power):
+    return np.full(len(t), 1.0 if power > 0 else 0.0)
+  return 1.0 / (1.0 + t**-power)
+
+
+class CFRSolver(RegretSolver):
+  """CFR (Zinkevich et al. 2007).
+
+  Args:
+    game: a `pyspiel.Game`.
+    **kwargs: as for `RegretSolver`.
+  """
+
+
+class CFRPlusSolver(RegretSolver):
+  """CFR+ (Tammelin 2014): regret matching+ and a linear average.
+
+  Args:
+    game: a `pyspiel.Game`.
+    gamma: 1 for the linear, 2 for the quadratic average.
+    **kwargs: as for `RegretSolver`.
+  """
+
+  def __init__(self, game, *, gamma=1.0, **kwargs):
+    super().__init__(game, beta=-np.inf, gamma=gamma, **kwargs)
+
+
+class LinearCFRSolver(RegretSolver):
+  """Linear CFR (Brown & Sandholm 2019): iteration t weighs t everywhere.
+
+  Args:
+    game: a `pyspiel.Game`.
+    **kwargs: as for `RegretSolver`.
+  """
+
+  def __init__(self, game, **kwargs):
+    super().__init__(game, alpha=1.0, beta=1.0, gamma=1.0, **kwargs)
+
+
+class DiscountedCFRSolver(RegretSolver):
+  """Discounted CFR (Brown & Sandholm 2019).
+
+  Args:
+    game: a `pyspiel.Game`.
+    alpha: discount of positive regrets.
+    beta: discount of negative regrets.
+    gamma: weight of the average.
+    **kwargs: as for `RegretSolver`.
+  """
+
+  def __init__(self, game, *, alpha=1.5, beta=0.0, gamma=2.0, **kwargs):
+    super().__init__(game, alpha=alpha, beta=beta, gamma=gamma, **kwargs)
+
+
+class PredictiveCFRPlusSolver(RegretSolver):
+  """Predictive CFR+ (Farina, Kroer & Sandholm 2021), quadratic average.
+
+  Args:
+    game: a `pyspiel.Game`.
+    gamma: weight of the average.
+    **kwargs: as for `RegretSolver`.
+  """
+
+  def __init__(self, game, *, gamma=2.0, **kwargs):
+    super().__init__(game, beta=-np.inf, gamma=gamma, prediction=True,
+                     **kwargs)
+
+
+class PDCFRPlusSolver(RegretSolver):
+  """Predictive discounted CFR+ (Xu et al. 2024).
+
+  Args:
+    game: a `pyspiel.Game`.
+    alpha: discount of the (positive) regrets.
+    gamma: weight of the average.
+    **kwargs: as for `RegretSolver`.
+  """
+
+  def __init__(self, game, *, alpha=2.3, gamma=5.0, **kwargs):
+    super().__init__(game, alpha=alpha, beta=-np.inf, gamma=gamma,
+                     prediction=True, **kwargs)
+
+
+SOLVERS = {
+    "cfr": CFRSolver,
+    "cfr+": CFRPlusSolver,
+    "lcfr": LinearCFRSolver,
+    "dcfr": DiscountedCFRSolver,
+    "pcfr+": PredictiveCFRPlusSolver,
+    "pdcfr+": PDCFRPlusSolver,
+}

@@ -1,0 +1,74 @@
+"""Files of solvers and policies: whole or not at all.
+
+A file is a NumPy archive with a JSON header. It is written beside its place and
+then renamed, so that a process that dies while it writes leaves the old file as
+it was. Archives carry checksums, so that damage is noticed.
+"""
+
+import json
+import os
+import tempfile
+import zipfile
+import zlib
+
+import numpy as np
+
+_FORMAT = "dudo_spiel"
+_VERSION = 1
+_HEADER = "header"
+
+
+def save(path, kind, header, arrays):
+  """Writes a file.
+
+  Args:
+    path: where.
+    kind: str, what the file holds; `load` must ask for the same.
+    header: dict that JSON can hold.
+    arrays: dict of NumPy arrays.
+  """
+  text = json.dumps({"format": _FORMAT, "version": _VERSION, "kind": kind,
+                     **header})
+  path = os.path.abspath(os.fspath(path))
+  handle, temporary = tempfile.mkstemp(
+      dir=os.path.dirname(path), prefix=os.path.basename(path), suffix=".part")
+  try:
+    with os.fdopen(handle, "wb") as file:
+      np.savez(file, **{_HEADER: np.frombuffer(text.encode(), np.uint8)},
+               **arrays)
+      file.flush()
+      os.fsync(file.fileno())
+    os.replace(temporary, path)
+  except BaseException:
+    os.unlink(temporary)
+    raise
+
+
+def load(path, kind):
+  """Reads a file.
+
+  Args:
+    path: where.
+    kind: str, what the file must hold.
+
+  Returns:
+    (header, arrays).
+  """
+  try:
+    with np.load(path, allow_pickle=False) as archive:
+      arrays = {name: archive[name] for name in archive.files}
+    header = json.loads(arrays.pop(_HEADER).tobytes())
+  except FileNotFoundError:
+    raise
+  except (OSError, EOFError, KeyError, ValueError, AttributeError,
+          NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
+    raise ValueError(f"path={os.fspath(path)!r}: must be a whole file written "
+                     f"by dudo_spiel ({error})") from error
+  if not isinstance(header, dict) or header.get("format") != _FORMAT:
+    raise ValueError(f"path={os.fspath(path)!r}: must be a file written by "
+                     "dudo_spiel")
+  if header["version"] != _VERSION or header["kind"] != kind:
+    raise ValueError(
+        f"path={os.fspath(path)!r}: holds a {header['kind']} of version "
+        f"{header['version']}; must be a {kind} of version {_VERSION}")
+  return header, arrays

@@ -1,0 +1,206 @@
+"""Games compiled for solvers: one walk, then arrays.
+
+`compile_game` chooses the form by looking at the game: the deal form for two
+players, private deals and public play; the sequence form for other games of
+perfect recall; the history form for the rest.
+"""
+
+import collections
+
+import numpy as np
+import pyspiel
+
+from dudo_spiel.algorithms import blocks as blocks_lib
+from dudo_spiel.algorithms import deal_form
+from dudo_spiel.algorithms import game_tree
+from dudo_spiel.algorithms import history_form
+from dudo_spiel.algorithms import sequence_form
+
+FORMS = ("deal", "sequence", "history")
+_MODULES = {"deal": deal_form, "sequence": sequence_form,
+            "history": history_form}
+_NO_RULE = blocks_lib.Rule(1.0, 1.0, 0.0, 1.0)
+
+
+class CompiledGame:
+  """A game in one of the forms, and exact evaluation of strategies on it.
+
+  A strategy is an array over entries: the probability of action a in
+  information set s stands at set_entry[s] + a * set_stride[s].
+
+  Args:
+    game: a `pyspiel.Game`.
+    form: "deal", "sequence" or "history"; None chooses the fastest that fits.
+    max_nodes: how many histories the game may have at most.
+
+  Attributes:
+    game: the game.
+    tree: its `game_tree.GameTree`.
+    form_name: which form was chosen.
+    form: the form.
+    blocks: the form's `blocks.Blocks`.
+    num_players: how many players there are.
+    num_entries: how many entries a strategy has.
+    has_perfect_recall: whether players remember what they knew and did.
+  """
+
+  def __init__(self, game, form=None, max_nodes=game_tree.MAX_NODES):
+    if form is not None and form not in FORMS:
+      raise ValueError(f"form={form!r}: must be None or one of "
+                       f"{', '.join(map(repr, FORMS))}")
+    self.game = game
+    self.tree = game_tree.GameTree(game, max_nodes)
+    if self.tree.num_info_sets == 0:
+      raise ValueError(f"game={game}: no player ever decides anything")
+    parents = sequence_form.ParentSequences(self.tree)
+    self.has_perfect_recall = parents.of_set is not None
+    self.form_name, self.form = self._choose(form, parents)
+    self._kernels = _MODULES[self.form_name]
+    self.blocks = self.form.blocks
+    self.num_players = self.tree.num_players
+    self.num_entries = self.form.num_entries
+    self._workspace = None  # for evaluation, made when it is first needed
+
+  def _choose(self, form, parents):
+    if form in (None, "deal") and self.has_perfect_recall:
+      deal = deal_form.compile_deal_form(self.tree)
+      if deal is not None:
+        return "deal", deal
+    if form == "deal":
+      raise ValueError(
+          f"form='deal': {self.game} does not deal in private and then play in "
+          "public between two players; leave the form out")
+    if form != "history" and self.has_perfect_recall:
+      return "sequence", sequence_form.SequenceForm(self.tree, parents)
+    if form == "sequence":
+      raise ValueError(f"form='sequence': {self.game} has imperfect recall; "
+                       "leave the form out")
+    return "history", history_form.HistoryForm(self.tree)
+
+  def entries_of_sets(self):
+    """Returns (sets, actions, entries) of all entries, set by set.
+
+    Each is an array: the information set, the number of the action among the
+    set's legal actions, and where its entry stands.
+    """
+    counts = np.array([len(legal) for legal in self.tree.set_actions])
+    sets = np.repeat(np.arange(self.tree.num_info_sets), counts)
+    actions = np.arange(len(sets)) - np.repeat(np.cumsum(counts) - counts,
+                                               counts)
+    entries = self.form.set_entry[sets] + actions * self.form.set_stride[sets]
+    return sets, actions, entries
+
+  def new_tables(self, dtype):
+    """Returns `blocks.Tables` with a uniform strategy."""
+    tables = blocks_lib.Tables(
+        *(np.zeros(self.num_entries, dtype) for _ in range(3)))
+    blocks_lib.set_uniform(self.blocks, tables.strategy)
+    return tables
+
+  def normalized(self, table):
+    """Returns a table with each set's entries divided by their sum."""
+    out = np.empty_like(table)
+    blocks_lib.normalize(self.blocks, table, out)
+    return out
+
+  def propagate(self, strategy, workspace):
+    """Updates the reaches of all players in the workspace."""
+    for player in range(self.num_players):
+      self._kernels.propagate(workspace.arrays, player, strategy,
+                              workspace.reach)
+
+  def run(self, tables, workspace, rules, alternating):
+    """Runs one iteration of a solver for each row of `rules`."""
+    self._kernels.run(workspace.arrays, self.num_players, tables,
+                      workspace.reach, workspace.values, workspace.work, rules,
+                      alternating)
+
+  def _evaluate(self, strategy, mode):
+    """Returns each player's value in the mode, and the strategies then."""
+    if self._workspace is None:
+      self._workspace = self.form.workspace(np.float64)
+    space = self._workspace
+    strategy = np.array(strategy, dtype=np.float64)
+    tables = blocks_lib.Tables(strategy, strategy[:0], strategy[:0])
+    self.propagate(strategy, space)
+    values = [
+        self._kernels.evaluate(space.arrays, player, tables, space.reach,
+                               space.values, space.work, mode, _NO_RULE)
+        for player in range(self.num_players)
+    ]
+    return np.array(values), strategy
+
+  def expected_values(self, strategy):
+    """Returns [player] float64, what each gets if all play the strategy."""
+    return self._evaluate(strategy, blocks_lib.EVALUATE)[0]
+
+  def best_responses(self, strategy):
+    """Returns what each player gets with a best response, and the responses.
+
+    Args:
+      strategy: [entry], what the others play.
+
+    Returns:
+      ([player] float64, [entry] float64): the values, and a strategy in which
+      each player's part is the best response to the others'.
+    """
+    if not self.has_perfect_recall:
+      raise ValueError(
+          f"game={self.game}: has imperfect recall, so a best response is not "
+          "defined on it; evaluate the policy on the game with perfect recall")
+    if self.form_name == "history":
+      raise ValueError("form='history': best responses need another form; "
+                       "leave the form out")
+    return self._evaluate(strategy, blocks_lib.RESPOND)
+
+  @property
+  def memory_bytes(self):
+    """How much a solver in float64 needs beside the compiled game."""
+    space = self._workspace or self.form.workspace(np.float64)
+    return (3 * 8 * self.num_entries + space.reach.nbytes +
+            space.values.nbytes + space.work.nbytes)
+
+
+_CACHE = collections.OrderedDict()
+_CACHE_SIZE = 4
+
+
+def compile_game(game, form=None):
+  """Returns the `CompiledGame`; the last few are kept.
+
+  Args:
+    game: a `pyspiel.Game`.
+    form: as for `CompiledGame`.
+  """
+  # Games that are made from data, as EFG games are, may share their string: so
+  # only the very same object counts as the same game.
+  key = (id(game), form)
+  if key in _CACHE and _CACHE[key].game is game:
+    _CACHE.move_to_end(key)
+    return _CACHE[key]
+  compiled = _CACHE[key] = CompiledGame(game, form)
+  while len(_CACHE) > _CACHE_SIZE:
+    _CACHE.popitem(last=False)
+  return compiled
+
+
+def perfect_recall_game(game):
+  """Returns the game with perfect recall to which an abstraction belongs.
+
+  An abstraction `x_ir` belongs to the registered game `x`, with the parameters
+  that both have.
+
+  Args:
+    game: a game of imperfect recall.
+  """
+  kind = game.get_type()
+  name = kind.short_name.removesuffix("_ir")
+  if name == kind.short_name or name not in pyspiel.registered_names():
+    raise ValueError(
+        f"game={kind.short_name}: has imperfect recall, and no game is known "
+        "of which it is the abstraction; evaluate the policy on that game")
+  known = {known_kind.short_name: known_kind.parameter_specification
+           for known_kind in pyspiel.registered_games()}[name]
+  return pyspiel.load_game(name, {
+      key: value for key, value in game.get_parameters().items()
+      if key in known})

@@ -1,0 +1,451 @@
+"""Deal form: private hands first, then public play.
+
+Many games deal each player a hand and then go on in public: every action is
+seen by both players, and so is every later chance event. What a player knows
+is then the own hand and the node of one public tree. Public nodes whose
+subtrees have the same shape make a class; everything is computed for all nodes
+of a class and all hands at once, in loops over neighbouring cells:
+
+  [node of the class, hand]
+
+The nodes of a class stand in the order of the edges that lead to it, so that
+the children of a class by one action are a contiguous range of a class. The
+probabilities of chance are in the terminal payoffs.
+
+Liar's dice with one die each has 4,096 public decision nodes but 12 classes.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dudo_spiel.algorithms import blocks as blocks_lib
+from dudo_spiel.algorithms import game_tree
+
+_MAX_TABLE_ENTRIES = 200_000_000
+_CHUNK = 128  # terminals handled at once
+_MIN_RUN = 16  # equal terminals that are worth a run of their own
+
+
+class DealArrays(NamedTuple):
+  """The public tree as arrays that kernels can take.
+
+  Classes are numbered parents first; the last one has all terminal nodes.
+
+  Attributes:
+    actor: [class] int64, a player, CHANCE or TERMINAL.
+    num_nodes: [class] int64.
+    num_hands: [player] int64.
+    cell_begin: [player, class] int64, where the class's cells [node, hand] of
+      the player begin in an array over all cells.
+    entry_begin: [class] int64, the first strategy entry, for decisions.
+    edge_begin: [class + 1] int64, the class's edges, action by action.
+    edge_row: [player, edge] int64, the cell where the children begin: as many
+      as there are cells in the class.
+    payoff_0: [own hand, other hand, terminal], what player 0 gets, times the
+      probability of chance.
+    payoff_1: the same for player 1, whose hand is then the own one.
+    run_begin: [run + 1] int64, the first terminal of each run.
+    run_is_equal: [run] bool, whether all terminals of the run have the same
+      payoffs.
+  """
+  actor: np.ndarray
+  num_nodes: np.ndarray
+  num_hands: np.ndarray
+  cell_begin: np.ndarray
+  entry_begin: np.ndarray
+  edge_begin: np.ndarray
+  edge_row: np.ndarray
+  payoff_0: np.ndarray
+  payoff_1: np.ndarray
+  run_begin: np.ndarray
+  run_is_equal: np.ndarray
+
+
+def compile_deal_form(tree):
+  """Returns the `DealForm` of a game tree, or None if it is not of that kind.
+
+  It is when the game has two players, begins with chance nodes only, and every
+  later action and chance outcome is seen by both: at each node of the public
+  tree the actor's information set is the own hand, and nothing but it.
+
+  Args:
+    tree: the `game_tree.GameTree`.
+  """
+  if tree.num_players != 2:
+    return None
+  public = _merge_deals(tree)
+  return None if public is None else DealForm(tree, public)
+
+
+class _PublicTree(NamedTuple):
+  """The public tree, node by node, level by level.
+
+  Attributes:
+    node: [history] int64, the public node of each history after the deal, -1
+      before.
+    hands: [player, history] int64, the hands dealt.
+    num_hands: (int, int).
+    actor: [public node].
+    parent: [public node] int64, -1 for the root.
+    num_children: [public node] int64.
+  """
+  node: np.ndarray
+  hands: np.ndarray
+  num_hands: tuple[int, int]
+  actor: np.ndarray
+  parent: np.ndarray
+  num_children: np.ndarray
+
+
+def _merge_deals(tree):
+  """Returns the `_PublicTree`, or None if the play is not public."""
+  deal_nodes = _deal_nodes(tree)
+  if deal_nodes is None:
+    return None
+  hands = np.zeros((2, tree.num_nodes), dtype=np.int64)
+  num_hands = []
+  for player in range(2):
+    seen = [tree.state(node).information_state_string(player)
+            for node in deal_nodes]
+    names, numbers = np.unique(seen, return_inverse=True)
+    hands[player, deal_nodes] = numbers
+    num_hands.append(len(names))
+  public = np.full(tree.num_nodes, -1, dtype=np.int64)
+  frontier = deal_nodes
+  public[frontier] = 0
+  actors, parents, counts = [], [-1], []
+  num_public = 0
+  stride = int(tree.action.max()) + 2
+  while len(frontier):
+    size = int(public[frontier].max()) + 1 - num_public
+    level = _check_level(tree, frontier, public[frontier] - num_public, size,
+                         hands, num_hands)
+    if level is None:
+      return None
+    actor, count = level
+    actors.append(actor)
+    # Children of equal public parents by equal actions are one public node.
+    first, last = tree.child_begin[frontier], tree.child_begin[frontier + 1]
+    repeats = last - first
+    children = np.repeat(first - np.cumsum(repeats) + repeats,
+                         repeats) + np.arange(repeats.sum())
+    from_public = np.repeat(public[frontier], repeats)
+    keys, numbers = np.unique(from_public * stride + tree.action[children],
+                              return_inverse=True)
+    new_parent = keys // stride
+    counts.append(np.bincount(new_parent - num_public, minlength=size))
+    if np.any((actor >= 0) & (counts[-1] != count)):
+      return None
+    num_public += size
+    public[children] = num_public + numbers
+    hands[:, children] = np.repeat(hands[:, frontier], repeats, axis=1)
+    parents.extend(new_parent.tolist())
+    frontier = children
+  return _PublicTree(public, hands, tuple(num_hands), np.concatenate(actors),
+                     np.array(parents), np.concatenate(counts))
+
+
+def _deal_nodes(tree):
+  """Returns the nodes at which the deal is over, or None if a deal ends all."""
+  frontier, found = np.array([0]), []
+  while len(frontier):
+    is_chance = tree.player[frontier] == game_tree.CHANCE
+    found.append(frontier[~is_chance])
+    frontier = np.concatenate(
+        [np.arange(tree.child_begin[node], tree.child_begin[node + 1])
+         for node in frontier[is_chance]] or [np.array([], dtype=np.int64)])
+  found = np.concatenate(found)
+  return found if np.all(tree.player[found] >= 0) else None
+
+
+def _check_level(tree, frontier, public, size, hands, num_hands):
+  """Returns each public node's actor and number of actions, or None.
+
+  None where histories of one public node differ in their actor or number of
+  actions, or where the information sets are not the hands at public nodes.
+  """
+  actor = np.full(size, -9)
+  actor[public] = tree.player[frontier]
+  if np.any(actor[public] != tree.player[frontier]):
+    return None
+  count = np.zeros(size, dtype=np.int64)
+  num_actions = (tree.child_begin[frontier + 1] - tree.child_begin[frontier])
+  count[public] = num_actions
+  decides = actor[public] >= 0
+  if np.any(count[public][decides] != num_actions[decides]):
+    return None
+  for player in range(2):
+    acts = actor[public] == player
+    place = public[acts] * num_hands[player] + hands[player, frontier[acts]]
+    info_set = tree.info_set[frontier[acts]].astype(np.int64)
+    pairs = len(np.unique(place * tree.num_info_sets + info_set))
+    if pairs != len(np.unique(place)) or pairs != len(np.unique(info_set)):
+      return None
+  return actor, count
+
+
+class DealForm:
+  """A game in deal form.
+
+  Attributes:
+    tree: the `game_tree.GameTree`.
+    blocks: the `blocks.Blocks`: a block for each class with decisions.
+    num_entries: how many strategy entries there are.
+    set_entry: [set] int64, the entry of a set's first action.
+    set_stride: [set] int64, how far apart its entries are.
+    num_cells: how many pairs of a public node and a hand there are.
+    arrays: the `DealArrays`.
+  """
+
+  def __init__(self, tree, public):
+    self.tree = tree
+    self._number_classes(public)
+    self._lay_out(public)
+    self._place_sets(public)
+    self._make_payoffs(public)
+
+  def _number_classes(self, public):
+    """Finds the classes, parents first, and each node's place in its class."""
+    num_public = len(public.actor)
+    children_begin = 1 + np.concatenate([[0], np.cumsum(public.num_children)])
+    shapes = {}  # (actor, classes of the children) -> number, leaves first
+    shape_of = [0] * num_public
+    actors = public.actor.tolist()
+    begins = children_begin.tolist()
+    for node in range(num_public - 1, -1, -1):
+      key = (actors[node], tuple(shape_of[begins[node]:begins[node + 1]]))
+      shape_of[node] = shapes.setdefault(key, len(shapes))
+    # A shape's number is above those of its children: turn the order round.
+    last = len(shapes) - 1
+    self._class_of = last - np.array(shape_of)
+    self._shapes = [(actor, [last - child for child in children])
+                    for actor, children in reversed(shapes)]
+    members = [[] for _ in self._shapes]
+    members[0].append(0)
+    offsets = []
+    for number, (_, children) in enumerate(self._shapes):
+      begin = children_begin[np.array(members[number])]
+      for action, child in enumerate(children):
+        offsets.append(len(members[child]))
+        members[child].extend((begin + action).tolist())
+    self._members = [np.array(nodes) for nodes in members]
+    self._offsets = offsets
+    self._place = np.empty(num_public, dtype=np.int64)
+    for nodes in self._members:
+      self._place[nodes] = np.arange(len(nodes))
+
+  def _lay_out(self, public):
+    """Sets the arrays that do not depend on information sets or payoffs."""
+    self._actor = np.array([actor for actor, _ in self._shapes])
+    num_children = np.array([len(children) for _, children in self._shapes])
+    self._num_nodes = np.array([len(nodes) for nodes in self._members])
+    num_hands = np.array(public.num_hands)
+    node_begin = np.cumsum(self._num_nodes) - self._num_nodes
+    self._cell_begin = num_hands[:, None] * node_begin
+    self._cell_begin[1] += num_hands[0] * len(public.actor)
+    self.num_cells = int(num_hands.sum()) * len(public.actor)
+    edge_class = [child for _, children in self._shapes for child in children]
+    self._edge_row = (self._cell_begin[:, edge_class] +
+                      num_hands[:, None] * np.array(self._offsets))
+    self._edge_begin = np.concatenate([[0], np.cumsum(num_children)])
+    decides = np.flatnonzero(self._actor >= 0)
+    actor, actions = self._actor[decides], num_children[decides]
+    width = num_hands[actor] * self._num_nodes[decides]
+    sizes = actions * width
+    entry_begin = np.cumsum(sizes) - sizes
+    self.num_entries = int(sizes.sum())
+    self.blocks = blocks_lib.Blocks(actor, actions, width, entry_begin)
+    self._entry_begin = np.full(len(self._actor), -1)
+    self._entry_begin[decides] = entry_begin
+
+  def _place_sets(self, public):
+    """Sets which entries belong to which information set."""
+    tree = self.tree
+    public_node = public.node[tree.set_node]
+    number = self._class_of[public_node]
+    hand = public.hands[tree.set_player, tree.set_node]
+    num_hands = np.array(public.num_hands)[tree.set_player]
+    self.set_entry = (self._entry_begin[number] +
+                      self._place[public_node] * num_hands + hand)
+    self.set_stride = num_hands * self._num_nodes[number]
+
+  def _make_payoffs(self, public):
+    """Sums the returns of all histories that end in the same public node."""
+    tree = self.tree
+    ends = np.flatnonzero(tree.player == game_tree.TERMINAL)
+    terminal = self._place[public.node[ends]]
+    count = int(self._num_nodes[-1])
+    shape = (*public.num_hands, count)
+    if np.prod(shape, dtype=float) > _MAX_TABLE_ENTRIES:
+      raise ValueError(
+          f"game={tree.game}: its payoff tables would have {shape} entries; "
+          "choose a smaller game")
+    weight = tree.chance_reach()[ends]
+    own, other = public.hands[0, ends], public.hands[1, ends]
+    payoffs = []
+    for player in range(2):
+      payoff = np.zeros(shape)
+      np.add.at(payoff, (own, other, terminal),
+                weight * tree.returns[ends, player])
+      payoffs.append(payoff if player == 0 else np.ascontiguousarray(
+          payoff.transpose(1, 0, 2)))
+    run_begin, run_is_equal = _find_runs(
+        np.concatenate([payoff.reshape(-1, count) for payoff in payoffs]))
+    self.arrays = DealArrays(
+        self._actor, self._num_nodes, np.array(public.num_hands),
+        self._cell_begin, self._entry_begin, self._edge_begin, self._edge_row,
+        *payoffs, run_begin, run_is_equal)
+
+
+  def workspace(self, dtype):
+    """Returns the `blocks.Workspace` for tables of this type."""
+    widest = max(int(self.blocks.width.max()), 1)
+    rows = max(int(self.arrays.num_hands.sum()), -(-widest // _CHUNK))
+    return blocks_lib.Workspace(
+        blocks_lib.with_dtype(self.arrays, dtype),
+        np.zeros(self.num_cells, dtype), np.zeros(self.num_cells, dtype),
+        np.zeros((rows, _CHUNK), dtype))
+
+
+def _find_runs(columns):
+  """Cuts [value, terminal] into runs of equal columns and runs of others."""
+  changes = np.any(columns[:, 1:] != columns[:, :-1], axis=0)
+  begins = np.concatenate([[0], np.flatnonzero(changes) + 1])
+  ends = np.append(begins[1:], columns.shape[1])
+  is_long = ends - begins >= _MIN_RUN
+  # Neighbouring short runs are handled as one.
+  keep = is_long | np.concatenate([[True], is_long[:-1]])
+  return np.append(begins[keep], columns.shape[1]), is_long[keep]
+
+
+# Kernels.
+
+
+@blocks_lib.jit
+def propagate(deal, player, strategy, reach):
+  """Writes the player's own reach of every node and hand into `reach`."""
+  hands = deal.num_hands[player]
+  root = deal.cell_begin[player, 0]
+  reach[root:root + hands] = 1.0
+  for c in range(len(deal.actor)):
+    width = deal.num_nodes[c] * hands
+    source = reach[deal.cell_begin[player, c]:]
+    own = deal.actor[c] == player
+    for edge in range(deal.edge_begin[c], deal.edge_begin[c + 1]):
+      begin = deal.edge_row[player, edge]
+      target = reach[begin:begin + width]
+      if own:
+        entry = (deal.entry_begin[c] +
+                 (edge - deal.edge_begin[c]) * width)
+        shares = strategy[entry:entry + width]
+        for i in range(width):
+          target[i] = source[i] * shares[i]
+      else:
+        for i in range(width):
+          target[i] = source[i]
+
+
+@blocks_lib.jit
+def _transpose(source, rows, columns, target):
+  """Writes [row, column] as [column, _CHUNK]; rows are at most _CHUNK."""
+  for i in range(rows):
+    for k in range(columns):
+      target[k, i] = source[i * columns + k]
+
+
+@blocks_lib.jit
+def _terminal_values(deal, player, reach, values, work):
+  """Writes the values of terminal nodes: payoffs times the other's reach.
+
+  Chunks of nodes are turned to [hand, node], so that loops run over nodes.
+  """
+  c = len(deal.actor) - 1
+  hands, others = deal.num_hands[player], deal.num_hands[1 - player]
+  payoff = deal.payoff_0 if player == 0 else deal.payoff_1
+  own, other = deal.cell_begin[player, c], deal.cell_begin[1 - player, c]
+  runs = deal.run_begin
+  reaches, sums = work[:others], work[others:others + hands]
+  for r in range(len(runs) - 1):
+    for begin in range(runs[r], runs[r + 1], _CHUNK):
+      size = min(_CHUNK, runs[r + 1] - begin)
+      _transpose(reach[other + begin * others:], size, others, reaches)
+      for h in range(hands):
+        out = sums[h, :size]
+        out[:] = 0.0
+        for g in range(others):
+          other_reach = reaches[g, :size]
+          if deal.run_is_equal[r]:
+            coefficient = payoff[h, g, begin]
+            if coefficient != 0.0:
+              for i in range(size):
+                out[i] += coefficient * other_reach[i]
+          else:
+            coefficients = payoff[h, g, begin:begin + size]
+            for i in range(size):
+              out[i] += coefficients[i] * other_reach[i]
+      target = values[own + begin * hands:own + (begin + size) * hands]
+      for i in range(size):
+        for h in range(hands):
+          target[i * hands + h] = sums[h, i]
+
+
+@blocks_lib.jit
+def evaluate(deal, player, tables, reach, values, work, mode, rule):
+  """Computes the player's counterfactual values, and learns from them.
+
+  Args:
+    deal: the `DealArrays`.
+    player: the player.
+    tables: the `blocks.Tables`, modified in place as the mode says.
+    reach: both players' reaches, from `propagate`.
+    values: [cell] scratch, modified in place.
+    work: scratch.
+    mode: `blocks.EVALUATE`, `RESPOND` or `LEARN`.
+    rule: the `blocks.Rule` by which to learn.
+
+  Returns:
+    The player's expected value.
+  """
+  _terminal_values(deal, player, reach, values, work)
+  hands = deal.num_hands[player]
+  for c in range(len(deal.actor) - 2, -1, -1):
+    width = deal.num_nodes[c] * hands
+    begin = deal.cell_begin[player, c]
+    out = values[begin:begin + width]
+    rows = deal.edge_row[player, deal.edge_begin[c]:deal.edge_begin[c + 1]]
+    entry = deal.entry_begin[c]
+    if deal.actor[c] != player:
+      out[:] = 0.0
+      for a in range(len(rows)):
+        value = values[rows[a]:rows[a] + width]
+        for i in range(width):
+          out[i] += value[i]
+    elif mode == blocks_lib.RESPOND:
+      blocks_lib.respond_block(entry, width, rows, tables.strategy, values, out)
+    else:
+      blocks_lib.play_block(entry, width, rows, tables.strategy, values, out)
+      if mode == blocks_lib.LEARN:
+        blocks_lib.learn_block(entry, width, rows, tables, values, out,
+                               reach[begin:begin + width], rule,
+                               work.reshape(-1))
+  root = deal.cell_begin[player, 0]
+  return values[root:root + hands].sum()
+
+
+@blocks_lib.jit
+def run(form, num_players, tables, reach, values, work, rules, alternating):
+  """Runs one iteration for each row of `rules` (see `blocks.rule_of`).
+
+  Reaches must be up to date before, and are so afterwards.
+  """
+  for t in range(len(rules)):
+    rule = blocks_lib.rule_of(rules[t])
+    for player in range(num_players):
+      evaluate(form, player, tables, reach, values, work, blocks_lib.LEARN,
+               rule)
+      if alternating:
+        propagate(form, player, tables.strategy, reach)
+    if not alternating:
+      for player in range(num_players):
+        propagate(form, player, tables.strategy, reach)

@@ -1,0 +1,163 @@
+"""An OpenSpiel game, walked once into flat arrays.
+
+Every compiled form of a game (see `compiled_game`) is made from this tree; no
+solver walks pyspiel states.
+"""
+
+import numpy as np
+import pyspiel
+
+CHANCE = int(pyspiel.PlayerId.CHANCE)
+TERMINAL = int(pyspiel.PlayerId.TERMINAL)
+
+MAX_NODES = 5_000_000
+
+
+class GameTree:
+  """The histories of a game and its information sets.
+
+  Nodes are numbered level by level, the root first; the children of a node
+  follow each other in the order of its actions. Information sets are numbered
+  player by player.
+
+  Attributes:
+    game: the `pyspiel.Game`.
+    num_players: how many players it has.
+    num_nodes: how many histories there are, terminal ones included.
+    player: [node] int8, who acts: a player, CHANCE or TERMINAL.
+    parent: [node] int32, -1 for the root.
+    action: [node] int32, the action that leads to the node, -1 for the root.
+    child_begin: [node + 1] int32, children of n are child_begin[n]..[n+1]-1.
+    chance: [node] float64, probability of the edge to the node where its parent
+      is a chance node, else 1.
+    info_set: [node] int32, the information set, -1 where no player acts.
+    level_begin: [level + 1] int32, the first node of each level.
+    returns: [node, player] float64, zero but for terminal nodes.
+    num_info_sets: how many information sets there are.
+    info_states: list of str, each set's information state.
+    set_player: [set] int8, who acts there.
+    set_actions: list of tuple, each set's legal actions.
+    set_node: [set] int32, one node of the set.
+  """
+
+  def __init__(self, game, max_nodes=MAX_NODES):
+    check_game(game)
+    self.game = game
+    self.num_players = game.num_players()
+    self._walk(max_nodes)
+
+  def _walk(self, max_nodes):
+    """Visits all histories, level by level."""
+    players, parents, actions, chances = [], [], [], []
+    info_sets, num_children, returns = [], [], []
+    sets = {}  # (player, info_state) -> number in order of discovery
+    set_actions, set_nodes = [], []
+    level_begin = [0]
+    level = [self.game.new_initial_state()]
+    parents.append(-1)
+    actions.append(-1)
+    chances.append(1.0)
+    while level:
+      following = []
+      for state in level:
+        node = len(players)
+        player = int(state.current_player())
+        players.append(player)
+        info_set = -1
+        if player >= 0:
+          key = (player, state.information_state_string())
+          legal = state.legal_actions()
+          info_set = sets.setdefault(key, len(sets))
+          if info_set == len(set_nodes):
+            set_nodes.append(node)
+            set_actions.append(tuple(legal))
+          elif set_actions[info_set] != tuple(legal):
+            raise ValueError(
+                f"game={self.game}: information state {key[1]!r} has histories "
+                "with different legal actions; no policy can be defined on it")
+          chances += [1.0] * len(legal)
+        elif player == TERMINAL:
+          legal = ()
+          returns.append((node, state.returns()))
+        else:
+          outcomes = state.chance_outcomes()
+          legal = [action for action, _ in outcomes]
+          chances += [probability for _, probability in outcomes]
+        info_sets.append(info_set)
+        num_children.append(len(legal))
+        actions += legal
+        parents += [node] * len(legal)
+        if len(parents) > max_nodes:
+          raise ValueError(
+              f"game={self.game}: has more than max_nodes={max_nodes} "
+              "histories; choose a smaller game, or a solver that samples")
+        following += [state.child(action) for action in legal]
+      level_begin.append(len(players))
+      level = following
+    self.num_nodes = len(players)
+    self.player = np.array(players, dtype=np.int8)
+    self.parent = np.array(parents, dtype=np.int32)
+    self.action = np.array(actions, dtype=np.int32)
+    self.chance = np.array(chances)
+    self.child_begin = np.zeros(self.num_nodes + 1, dtype=np.int32)
+    self.child_begin[1:] = 1 + np.cumsum(num_children)
+    self.child_begin[0] = 1
+    self.level_begin = np.array(level_begin, dtype=np.int32)
+    self.returns = np.zeros((self.num_nodes, self.num_players))
+    for node, values in returns:
+      self.returns[node] = values
+    self._number_sets(list(sets), set_actions, set_nodes, info_sets)
+
+  def _number_sets(self, keys, set_actions, set_nodes, info_sets):
+    """Numbers the sets player by player, in order of discovery."""
+    found_player = np.array([player for player, _ in keys], dtype=np.int8)
+    order = np.argsort(found_player, kind="stable")
+    rank = np.empty(len(keys), dtype=np.int32)
+    rank[order] = np.arange(len(keys), dtype=np.int32)
+    found = np.array(info_sets, dtype=np.int32)
+    self.num_info_sets = len(keys)
+    self.info_set = np.where(found >= 0, rank[found], -1).astype(np.int32)
+    self.set_player = found_player[order]
+    self.info_states = [keys[i][1] for i in order]
+    self.set_actions = [set_actions[i] for i in order]
+    self.set_node = np.array(set_nodes, dtype=np.int32)[order]
+
+  def history(self, node):
+    """Returns the actions that lead to the node."""
+    actions = []
+    while node > 0:
+      actions.append(int(self.action[node]))
+      node = self.parent[node]
+    return actions[::-1]
+
+  def state(self, node):
+    """Returns the pyspiel state of the node."""
+    state = self.game.new_initial_state()
+    for action in self.history(node):
+      state.apply_action(action)
+    return state
+
+  def chance_reach(self):
+    """Returns [node] float64, the product of chance probabilities to it."""
+    reach = self.chance.copy()
+    for begin, end in zip(self.level_begin[1:-1], self.level_begin[2:]):
+      reach[begin:end] *= reach[self.parent[begin:end]]
+    return reach
+
+
+def check_game(game):
+  """Raises a ValueError for a game that cannot be walked."""
+  kind = game.get_type()
+  if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
+    raise ValueError(
+        f"game={kind.short_name}: its moves are not sequential; convert it "
+        "first with pyspiel.convert_to_turn_based(game) or load it as "
+        "turn_based_simultaneous_game(game=...)")
+  if not kind.provides_information_state_string:
+    raise ValueError(
+        f"game={kind.short_name}: it has no information states, so no policy "
+        "can be defined on it; choose a game that provides them")
+  if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
+    raise ValueError(
+        f"game={kind.short_name}: its chance nodes do not tell their outcomes; "
+        "load it with explicit chance nodes")

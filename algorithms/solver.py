@@ -1,0 +1,286 @@
+"""What all solvers have in common: running, stopping, measuring, saving."""
+
+import dataclasses
+import math
+import time
+
+import numpy as np
+from open_spiel.python import policy as policy_lib
+import pyspiel
+import tqdm
+
+from dudo_spiel.algorithms import checkpoint
+from dudo_spiel.algorithms import compiled_game
+from dudo_spiel.algorithms import exploitability as exploitability_lib
+from dudo_spiel.algorithms import policies
+
+_FILE_KIND = "solver"
+_CHUNK_SECONDS = 0.2  # how long to run before looking at clock and bar
+_CHECK_GROWTH = 1.25  # each check comes after this many times the iterations
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+  """What was measured on the way.
+
+  Attributes:
+    iteration: after how many iterations.
+    seconds: after how many seconds of running.
+    exploitability: of the average policy then.
+    values: tuple, each player's expected value under it.
+  """
+  iteration: int
+  seconds: float
+  exploitability: float
+  values: tuple[float, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class SolveResult:
+  """How a call of `solve` ended.
+
+  Attributes:
+    reason: "target", "iterations", "seconds" or "interrupted".
+    iterations: how many iterations the solver has run in all.
+    seconds: how long this call took.
+    exploitability: of the average policy.
+    values: tuple, each player's expected value under it.
+    history: tuple of `Check`, the last one included.
+  """
+  reason: str
+  iterations: int
+  seconds: float
+  exploitability: float
+  values: tuple[float, ...]
+  history: tuple[Check, ...]
+
+  @property
+  def value(self):
+    """Player 0's expected value."""
+    return self.values[0]
+
+
+class Solver:
+  """Iterates on the tables of a compiled game.
+
+  A subclass implements `_rules`, the numbers by which its iterations differ.
+
+  Args:
+    game: a `pyspiel.Game`.
+    alternating: whether players are updated one after the other (or all at
+      once).
+    initial: the strategy before the first iteration: "uniform", "random", or
+      any OpenSpiel policy.
+    seed: for a random initial strategy.
+    dtype: "float64", or "float32" for half the memory.
+    form: the form of the compiled game (see `compiled_game`); None chooses.
+  """
+
+  def __init__(self, game, *, alternating=True, initial="uniform", seed=0,
+               dtype="float64", form=None):
+    if dtype not in ("float64", "float32"):
+      raise ValueError(f"dtype={dtype!r}: must be 'float64' or 'float32'")
+    self.compiled = compiled_game.compile_game(game, form)
+    self._evaluator = exploitability_lib.Evaluator(self.compiled)
+    self._alternating = bool(alternating)
+    self._dtype = np.dtype(dtype)
+    self._iteration = 0
+    self._tables = self.compiled.new_tables(self._dtype)
+    self._space = self.compiled.form.workspace(self._dtype)
+    self._tables.strategy[:] = self._initial_strategy(initial, seed)
+    self.compiled.propagate(self._tables.strategy, self._space)
+
+  def _initial_strategy(self, initial, seed):
+    if isinstance(initial, (policy_lib.Policy, pyspiel.Policy)):
+      return policies.strategy_of(self.compiled, initial)
+    if initial == "uniform":
+      return self._tables.strategy
+    if initial == "random":
+      rng = np.random.default_rng(seed)
+      return self.compiled.normalized(
+          rng.exponential(size=self.compiled.num_entries))
+    raise ValueError(f"initial={initial!r}: must be 'uniform', 'random' or an "
+                     "OpenSpiel policy")
+
+  def _rules(self, first, last):
+    """Returns the rules (see `blocks.rule_of`) of iterations first..last."""
+    raise NotImplementedError
+
+  def _parameters(self):
+    """Returns a dict of the numbers that define the solver, for its files."""
+    return {"alternating": self._alternating, "dtype": self._dtype.name,
+            "form": self.compiled.form_name}
+
+  @property
+  def game(self):
+    """The game."""
+    return self.compiled.game
+
+  @property
+  def iteration(self):
+    """How many iterations were run."""
+    return self._iteration
+
+  @property
+  def memory_bytes(self):
+    """How much memory the solver's tables and scratch take."""
+    arrays = [*self._tables, self._space.reach, self._space.values,
+              self._space.work]
+    return sum(array.nbytes for array in arrays)
+
+  def evaluate_and_update_policy(self):
+    """Runs one iteration."""
+    self.run(1)
+
+  def run(self, iterations):
+    """Runs iterations, all inside compiled code."""
+    if iterations < 0:
+      raise ValueError(f"iterations={iterations}: must be at least 0")
+    rules = self._rules(self._iteration + 1, self._iteration + iterations)
+    self.compiled.run(self._tables, self._space, rules, self._alternating)
+    self._iteration += iterations
+
+  def _average(self):
+    """Returns the average strategy: [entry] float64."""
+    if self._iteration == 0:
+      return self._tables.strategy.astype(np.float64)
+    return self.compiled.normalized(self._tables.cumulative.astype(np.float64))
+
+  def current_policy(self):
+    """Returns the current policy, an OpenSpiel policy (a copy)."""
+    return policies.table_policy(self.compiled,
+                                 self._tables.strategy.astype(np.float64))
+
+  def average_policy(self):
+    """Returns the average policy, an OpenSpiel policy (a copy)."""
+    return policies.table_policy(self.compiled, self._average())
+
+  def expected_values(self):
+    """Returns [player] float64, each player's value of the average policy."""
+    return self._evaluator.expected_values(self._average())
+
+  def nash_conv(self):
+    """Returns the NashConv of the average policy."""
+    return self._evaluator.nash_conv(self._average())
+
+  def exploitability(self):
+    """Returns the exploitability of the average policy."""
+    return self._evaluator.exploitability(self._average())
+
+  def solve(self, target_exploitability=None, max_iterations=None,
+            max_seconds=None):
+    """Runs until the average policy is good enough, or a limit is reached.
+
+    Exploitability is measured after iteration counts that grow geometrically,
+    and at the end.
+
+    Args:
+      target_exploitability: stop when the exploitability is at most this.
+      max_iterations: stop after this many further iterations.
+      max_seconds: stop after about this many seconds.
+
+    Returns:
+      A `SolveResult`.
+    """
+    limits = {"target_exploitability": target_exploitability,
+              "max_iterations": max_iterations, "max_seconds": max_seconds}
+    for name, value in limits.items():
+      if value is not None and not value >= 0:
+        raise ValueError(f"{name}={value}: must be at least 0")
+    if all(value is None for value in limits.values()):
+      raise ValueError(f"{', '.join(limits)}: at least one must be given")
+    end = math.inf if max_iterations is None else (
+        self._iteration + max_iterations)
+    history = []
+    clock = _Clock(max_seconds)
+    with tqdm.tqdm(total=max_iterations, unit="it", disable=None) as bar:
+      try:
+        reason = self._solve(target_exploitability, end, clock, history, bar)
+      except KeyboardInterrupt:
+        reason = "interrupted"
+    if not history or history[-1].iteration != self._iteration:
+      history.append(self._check(clock))
+    last = history[-1]
+    return SolveResult(reason, self._iteration, clock.seconds(),
+                       last.exploitability, last.values, tuple(history))
+
+  def _solve(self, target, end, clock, history, bar):
+    """Runs and checks; returns the reason to stop."""
+    next_check = self._iteration + 1
+    while True:
+      if self._iteration >= end:
+        return "iterations"
+      if clock.is_over():
+        return "seconds"
+      chunk = int(max(1, min(next_check - self._iteration, clock.chunk(),
+                             end - self._iteration)))
+      begin = time.perf_counter()
+      self.run(chunk)
+      clock.ran(chunk, time.perf_counter() - begin)
+      bar.update(chunk)
+      if self._iteration >= next_check:
+        history.append(self._check(clock))
+        bar.set_postfix(exploitability=f"{history[-1].exploitability:.3g}",
+                        value=f"{history[-1].values[0]:.6f}")
+        next_check = max(self._iteration + 1,
+                         int(self._iteration * _CHECK_GROWTH))
+        if target is not None and history[-1].exploitability <= target:
+          return "target"
+
+  def _check(self, clock):
+    average = self._average()
+    return Check(self._iteration, clock.seconds(),
+                 self._evaluator.exploitability(average),
+                 tuple(self._evaluator.expected_values(average).tolist()))
+
+  def save(self, path):
+    """Writes all that is needed to go on exactly from here to one file."""
+    checkpoint.save(
+        path, _FILE_KIND, {
+            "solver": type(self).__name__,
+            "game": str(self.game),
+            "parameters": self._parameters(),
+            "iteration": self._iteration,
+        }, self._tables._asdict())
+
+  def load(self, path):
+    """Goes on from a file that a solver of the same kind and game saved."""
+    header, arrays = checkpoint.load(path, _FILE_KIND)
+    own = {"solver": type(self).__name__, "game": str(self.game),
+           "parameters": self._parameters()}
+    for name, value in own.items():
+      if header.get(name) != value:
+        raise ValueError(f"path={str(path)!r}: was saved with {name}="
+                         f"{header.get(name)}; must be {value}")
+    for name, table in self._tables._asdict().items():
+      if arrays[name].shape != table.shape:
+        raise ValueError(f"path={str(path)!r}: its {name} has shape "
+                         f"{arrays[name].shape}; must be {table.shape}")
+      table[:] = arrays[name]
+    self._iteration = header["iteration"]
+    self.compiled.propagate(self._tables.strategy, self._space)
+
+
+class _Clock:
+  """Measures time, and how many iterations fit into a short while."""
+
+  def __init__(self, max_seconds):
+    self._begin = time.perf_counter()
+    self._max_seconds = math.inf if max_seconds is None else max_seconds
+    self._rate = 1.0 / _CHUNK_SECONDS  # iterations a second
+
+  def seconds(self):
+    return time.perf_counter() - self._begin
+
+  def is_over(self):
+    return self.seconds() >= self._max_seconds
+
+  def ran(self, iterations, seconds):
+    """Learns from a chunk how fast iterations are."""
+    # The first chunk may include compilation, so trust only a growing rate.
+    self._rate = iterations / max(seconds, 1e-9)
+
+  def chunk(self):
+    """Returns how many iterations to run before looking again."""
+    left = min(_CHUNK_SECONDS, max(0.0, self._max_seconds - self.seconds()))
+    return self._rate * left

@@ -1,0 +1,109 @@
+"""The algorithms in plain, slow Python, to compare the compiled ones with."""
+
+import collections
+
+
+class OracleCFR:
+  """CFR by recursion over states, with the options of `cfr.RegretSolver`.
+
+  Follows Zinkevich et al. (2007), Brown & Sandholm (2019) for the discounts,
+  and Farina et al. (2021) and Xu et al. (2024) for predictions. Tables are
+  dicts by (player, information state).
+  """
+
+  def __init__(self, game, alpha, beta, gamma, prediction, alternating):
+    self._game = game
+    self._powers = alpha, beta
+    self._gamma = gamma
+    self._prediction = prediction
+    self._alternating = alternating
+    self._t = 0
+    self._regret = collections.defaultdict(dict)
+    self._sum = collections.defaultdict(dict)
+    self._strategy = {}
+    self._fill(game.new_initial_state())
+
+  def _fill(self, state):
+    if state.current_player() >= 0:
+      legal = state.legal_actions()
+      key = state.current_player(), state.information_state_string()
+      self._strategy[key] = {a: 1.0 / len(legal) for a in legal}
+      self._regret[key] = {a: 0.0 for a in legal}
+      self._sum[key] = {a: 0.0 for a in legal}
+    for action in state.legal_actions():
+      self._fill(state.child(action))
+
+  def iterate(self):
+    """Runs one iteration."""
+    self._t += 1
+    players = range(self._game.num_players())
+    if self._alternating:
+      for player in players:
+        self._strategy.update(self._improve(player))
+    else:
+      changes = [self._improve(player) for player in players]
+      for change in changes:
+        self._strategy.update(change)
+
+  def _improve(self, player):
+    """Adds a player's regrets and strategy; returns the next strategies."""
+    new = collections.defaultdict(lambda: collections.defaultdict(float))
+    reach = collections.defaultdict(float)
+    self._walk(self._game.new_initial_state(), player, 1.0, 1.0, new, reach)
+    following = {}
+    for key, regrets in new.items():
+      for action, probability in self._strategy[key].items():
+        self._sum[key][action] += (
+            self._t**self._gamma * reach[key] * probability)
+        total = self._regret[key][action] + regrets[action]
+        power = self._powers[0] if total > 0 else self._powers[1]
+        self._regret[key][action] = total * self._discount(power)
+      scores = {a: max(0.0, r + self._prediction * regrets[a])
+                for a, r in self._regret[key].items()}
+      norm = sum(scores.values())
+      following[key] = {a: x / norm if norm > 0 else 1.0 / len(scores)
+                        for a, x in scores.items()}
+    return following
+
+  def _discount(self, power):
+    if power in (float("inf"), float("-inf")):
+      return 1.0 if power > 0 else 0.0
+    return self._t**power / (self._t**power + 1)
+
+  def _walk(self, state, player, own, others, new, reach):
+    """Returns the player's expected utility of the state."""
+    if state.is_terminal():
+      return state.returns()[player]
+    if state.is_chance_node():
+      return sum(p * self._walk(state.child(a), player, own, others * p, new,
+                                reach) for a, p in state.chance_outcomes())
+    key = state.current_player(), state.information_state_string()
+    utilities = {}
+    for action, p in self._strategy[key].items():
+      is_own = state.current_player() == player
+      utilities[action] = self._walk(
+          state.child(action), player, own * p if is_own else own,
+          others if is_own else others * p, new, reach)
+    value = sum(p * utilities[a] for a, p in self._strategy[key].items())
+    if state.current_player() == player:
+      reach[key] += own
+      for action, utility in utilities.items():
+        new[key][action] += others * (utility - value)
+    return value
+
+  def regrets(self):
+    """Returns {(player, info_state): {action: summed regret}}."""
+    return self._regret
+
+  def current(self):
+    """Returns {(player, info_state): {action: probability}}."""
+    return self._strategy
+
+  def average(self):
+    """Returns {(player, info_state): {action: probability}}."""
+    result = {}
+    for key, sums in self._sum.items():
+      norm = sum(sums.values())
+      result[key] = {a: x / norm if norm > 0 else 1.0 / len(sums)
+                     for a, x in sums.items()}
+    return result

@@ -1,0 +1,66 @@
+"""Random extensive-form games of perfect recall, as OpenSpiel EFG games."""
+
+import random
+
+import pyspiel
+
+
+def random_game(seed, num_players=2, depth=5, zero_sum=True):
+  """Returns a random game in which actions are seen or hidden at random.
+
+  Who acts depends on the depth; everyone remembers the own actions and what was
+  seen of the others', so that the game has perfect recall.
+
+  Args:
+    seed: the seed.
+    num_players: how many players there are.
+    depth: how many actions a history has.
+    zero_sum: whether the payoffs of two players add to zero.
+  """
+  rng = random.Random(seed)
+  actors = [rng.choice([-1, *range(num_players), *range(num_players)])
+            for _ in range(depth)]
+  actors[-1] = rng.randrange(num_players)
+  names = " ".join(f'"P{p}"' for p in range(num_players))
+  lines = [f'EFG 2 R "random" {{ {names} }} ""']
+  numbers = {}  # (player, memory) -> number of the information set
+  sizes = {}  # (player, memory) -> number of actions
+  hidden = {}  # (actor, depth, watcher) -> whether the action is hidden
+  count = {"c": 0, "t": 0}
+
+  def write(level, memories):
+    if level == depth:
+      count["t"] += 1
+      payoffs = [rng.randint(-9, 9) for _ in range(num_players)]
+      if zero_sum:
+        payoffs[-1] = -sum(payoffs[:-1])
+      text = " ".join(map(str, payoffs))
+      lines.append(f't "" {count["t"]} "" {{ {text} }}')
+      return
+    actor = actors[level]
+    if actor < 0:
+      count["c"] += 1
+      weights = [rng.randint(1, 5) for _ in range(rng.randint(2, 3))]
+      moves = " ".join(f'"m{i}" {w}/{sum(weights)}'
+                       for i, w in enumerate(weights))
+      lines.append(f'c "" {count["c"]} "" {{ {moves} }} 0')
+      actions = len(weights)
+    else:
+      key = actor, memories[actor]
+      number = numbers.setdefault(
+          key, 1 + sum(player == actor for player, _ in numbers))
+      actions = sizes.setdefault(key, rng.randint(1, 3))
+      moves = " ".join(f'"m{i}"' for i in range(actions))
+      lines.append(f'p "" {actor + 1} {number} "" {{ {moves} }} 0')
+    for action in range(actions):
+      following = []
+      for player, memory in enumerate(memories):
+        is_hidden = hidden.setdefault((actor, level, player),
+                                      rng.random() < 0.5)
+        sees = player == actor or not is_hidden
+        seen = action if sees else "?"
+        following.append((*memory, (level, seen)))
+      write(level + 1, following)
+
+  write(0, [()] * num_players)
+  return pyspiel.load_efg_game("\n".join(lines) + "\n")

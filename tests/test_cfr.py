@@ -1,0 +1,225 @@
+import functools
+
+import numpy as np
+from open_spiel.python.algorithms import cfr as open_spiel_cfr
+from open_spiel.python.algorithms import discounted_cfr
+import oracle
+import pyspiel
+import pytest
+
+import dudo_spiel  # noqa: F401
+from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms import exploitability
+
+_PAIRS = {
+    "cfr": open_spiel_cfr.CFRSolver,
+    "cfr+": open_spiel_cfr.CFRPlusSolver,
+    "dcfr": discounted_cfr.DCFRSolver,
+    "lcfr": discounted_cfr.LCFRSolver,
+}
+
+_GAMES = (
+    "kuhn_poker", "kuhn_poker(players=3)", "leduc_poker",
+    "liars_dice(dice_sides=2)", "liars_dice(dice_sides=4)",
+    "turn_based_simultaneous_game(game=goofspiel(imp_info=True,num_cards=3,"
+    "points_order=descending))",
+    "dudo(numdice=1,dice_sides=2)",
+    "dudo_ir(numdice=1,dice_sides=2,recall_length=1)",
+    "dudo(start_dice=2v1,dice_sides=2)",
+    "dudo_single_round(players=2,numdice=1,dice_sides=2)",
+    "dudo_single_round(players=3,numdice=1,dice_sides=2,max_amount=1)",
+    "dudo_single_round_ir(players=3,numdice=1,dice_sides=2,max_amount=1,"
+    "abstraction=no_recall)",
+    "neumann_poker(num_ranks=4)", "neumann_poker(num_ranks=3,asymmetric=True)",
+    "liar_die(sides=3)", "liar_die_ir(sides=3)",
+)
+_SLOW = {"leduc_poker": 10, "dudo(start_dice=2v1,dice_sides=2)": 2}
+
+_SMALL = ("kuhn_poker", "kuhn_poker(players=3)", "neumann_poker(num_ranks=3)",
+          "liar_die(sides=3)", "liar_die_ir(sides=3)",
+          "dudo_ir(numdice=1,dice_sides=2,recall_length=1)",
+          "dudo(numdice=1,dice_sides=2)")
+
+
+@functools.cache
+def _load(game):
+  return pyspiel.load_game(game)
+
+
+def _assert_equal(ours, theirs, tolerance=1e-9):
+  """Compares our policy with a TabularPolicy, or a dict of dicts."""
+  for player, key in zip(ours.players.tolist(), ours.info_states):
+    probabilities = ours.at(player, key)
+    expected = (theirs[player, key] if isinstance(theirs, dict) else
+                theirs.policy_for_key(key))
+    for action, probability in probabilities.items():
+      assert probability == pytest.approx(expected[action], abs=tolerance)
+
+
+def _compare_with_open_spiel(game, name, iterations):
+  theirs = _PAIRS[name](_load(game))
+  ours = cfr.SOLVERS[name](_load(game))
+  for iteration in range(1, iterations + 1):
+    theirs.evaluate_and_update_policy()
+    ours.evaluate_and_update_policy()
+    regrets = {key: node.cumulative_regret
+               for key, node in theirs._info_state_nodes.items()}
+    _settle_ties(ours, lambda player, key: regrets[key],  # noqa: B023
+                 lambda player, key: theirs.current_policy().policy_for_key(key))
+    if iteration in (1, 2, 10, 50):
+      assert ours.iteration == iteration
+      _assert_equal(ours.current_policy(), theirs.current_policy())
+      _assert_equal(ours.average_policy(), theirs.average_policy())
+
+
+def _settle_ties(solver, regrets, probabilities):
+  """Gives the solver the other's strategy where there is nothing to choose.
+
+  Where all regrets are zero but for rounding, any strategy is as good, and two
+  solvers that round differently would part for no good reason.
+  """
+  tree, form = solver.compiled.tree, solver.compiled.form
+  changed = False
+  for s, (player, key) in enumerate(zip(tree.set_player.tolist(),
+                                        tree.info_states)):
+    if max(map(abs, regrets(player, key).values())) < 1e-13:
+      for a, action in enumerate(tree.set_actions[s]):
+        entry = form.set_entry[s] + a * form.set_stride[s]
+        solver._tables.strategy[entry] = probabilities(player, key)[action]
+        changed = True
+  if changed:
+    solver.compiled.propagate(solver._tables.strategy, solver._space)
+
+
+@pytest.mark.parametrize("game", _GAMES)
+@pytest.mark.parametrize("name", _PAIRS)
+def test_iterates_are_open_spiels(game, name):
+  _compare_with_open_spiel(game, name, _SLOW.get(game, 50))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _PAIRS)
+@pytest.mark.parametrize("game", _SLOW)
+def test_iterates_of_larger_games_are_open_spiels(game, name):
+  _compare_with_open_spiel(game, name, 50)
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker", "leduc_poker"])
+def test_simultaneous_updates_are_open_spiels(game):
+  theirs = open_spiel_cfr._CFRSolver(
+      _load(game), alternating_updates=False, linear_averaging=False,
+      regret_matching_plus=False)
+  ours = cfr.CFRSolver(_load(game), alternating=False)
+  for _ in range(5):
+    theirs.evaluate_and_update_policy()
+  ours.run(5)
+  _assert_equal(ours.current_policy(), theirs.current_policy())
+  _assert_equal(ours.average_policy(), theirs.average_policy())
+
+
+_INF = float("inf")
+_NUMBERS = {  # alpha, beta, gamma, prediction
+    "cfr": (_INF, _INF, 0, 0), "cfr+": (_INF, -_INF, 1, 0),
+    "lcfr": (1, 1, 1, 0), "dcfr": (1.5, 0, 2, 0),
+    "pcfr+": (_INF, -_INF, 2, 1), "pdcfr+": (2.3, -_INF, 5, 1)}
+
+
+@pytest.mark.parametrize("alternating", [True, False])
+@pytest.mark.parametrize("name", cfr.SOLVERS)
+@pytest.mark.parametrize("game", _SMALL)
+def test_iterates_are_the_oracles(game, name, alternating):
+  slow = oracle.OracleCFR(_load(game), *_NUMBERS[name], alternating)
+  ours = cfr.SOLVERS[name](_load(game), alternating=alternating)
+  for _ in range(7):
+    slow.iterate()
+    ours.run(1)
+    _settle_ties(ours, lambda *key: slow.regrets()[key],
+                 lambda *key: slow.current()[key])
+    _assert_equal(ours.current_policy(), slow.current())
+    _assert_equal(ours.average_policy(), slow.average())
+
+
+@pytest.mark.parametrize("options, numbers", [
+    ({"beta": 0.5}, (1.5, 0.5, 2, 0)), ({"beta": -_INF}, (1.5, -_INF, 2, 0)),
+    ({"alpha": 3, "gamma": 4}, (3, 0, 4, 0))])
+def test_options_of_discounted_cfr(options, numbers):
+  slow = oracle.OracleCFR(_load("kuhn_poker"), *numbers, True)
+  ours = cfr.DiscountedCFRSolver(_load("kuhn_poker"), **options)
+  for _ in range(10):
+    slow.iterate()
+  ours.run(10)
+  _assert_equal(ours.average_policy(), slow.average())
+
+
+def test_quadratic_average_of_cfr_plus():
+  slow = oracle.OracleCFR(_load("kuhn_poker"), _INF, -_INF, 2, 0, True)
+  ours = cfr.CFRPlusSolver(_load("kuhn_poker"), gamma=2)
+  for _ in range(10):
+    slow.iterate()
+  ours.run(10)
+  _assert_equal(ours.average_policy(), slow.average())
+
+
+@pytest.mark.parametrize("name", cfr.SOLVERS)
+@pytest.mark.parametrize("game, value, target", [
+    ("kuhn_poker", -1 / 18, 1e-4), ("leduc_poker", -0.0856064, 1e-3),
+    ("neumann_poker(num_ranks=10)", -18 / 475, 1e-3),
+    ("liar_die(sides=4)", None, 1e-3)])
+def test_all_reach_the_known_values(name, game, value, target):
+  solver = cfr.SOLVERS[name](_load(game))
+  result = solver.solve(target_exploitability=target, max_iterations=100_000)
+  assert result.reason == "target"
+  if value is not None:
+    assert result.value == pytest.approx(value, abs=2 * target)
+
+
+def test_runs_of_different_lengths_are_one():
+  many, few = (cfr.PDCFRPlusSolver(_load("leduc_poker")) for _ in range(2))
+  many.run(30)
+  for iterations in (1, 7, 0, 22):
+    few.run(iterations)
+  assert many.average_policy().distance(few.average_policy()) == 0.0
+
+
+def test_float32_is_close():
+  exact = cfr.CFRPlusSolver(_load("leduc_poker"))
+  fast = cfr.CFRPlusSolver(_load("leduc_poker"), dtype="float32")
+  exact.run(20)
+  fast.run(20)
+  assert fast.memory_bytes == exact.memory_bytes / 2
+  distance = exact.average_policy().distance(fast.average_policy())
+  assert 0 < distance < 1e-4
+
+
+def test_starting_from_a_policy():
+  game = _load("leduc_poker")
+  first = cfr.CFRPlusSolver(game)
+  first.run(300)
+  average = first.average_policy()
+  for start in (average, average.to_tabular(), average.to_pyspiel()):
+    second = cfr.CFRSolver(game, initial=start)
+    assert second.average_policy().distance(average) < 1e-12
+    second.run(1)
+    # The first iteration's strategy is what the average then consists of,
+    # where the player's own strategy reaches.
+    assert exploitability.nash_conv(game, second.average_policy()) == (
+        pytest.approx(first.nash_conv(), abs=1e-2))
+
+
+def test_random_starts_follow_the_seed():
+  game = _load("kuhn_poker")
+  policies = [cfr.CFRSolver(game, initial="random", seed=seed).current_policy()
+              for seed in (1, 1, 2)]
+  assert policies[0].distance(policies[1]) == 0.0
+  assert policies[0].distance(policies[2]) > 0.1
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"dtype": "int8"}, "dtype='int8'"), ({"form": "tree"}, "form='tree'"),
+    ({"initial": "clever"}, "initial='clever'"), ({"gamma": -1}, "gamma=-1"),
+    ({"alpha": np.nan}, "alpha=nan")])
+def test_bad_arguments(arguments, message):
+  with pytest.raises(ValueError, match=message):
+    cfr.RegretSolver(_load("kuhn_poker"), **arguments)
+  with pytest.raises(ValueError, match="iterations=-1"):
+    cfr.CFRSolver(_load("kuhn_poker")).run(-1)
