@@ -6,10 +6,10 @@ loops run over neighbouring sets:
 
   entry of action a in set j of block b = entry_begin[b] + a * width[b] + j
 
-A form of a game (see `deal_form`, `sequence_form`, `history_form`) decides which
-sets make a block and computes counterfactual values, from the last sets to the
-first. What is done with the values of a block is here, and does not depend on
-the form.
+A form of a game (see `deal_form`, `sequence_form`, `history_form`) decides
+which sets make a block and computes counterfactual values, from the last sets
+to the first. What is done with the values of a block is here, and does not
+depend on the form.
 """
 
 from typing import NamedTuple

@@ -60,7 +60,7 @@ def load(path, kind):
     header = json.loads(arrays.pop(_HEADER).tobytes())
   except FileNotFoundError:
     raise
-  except (OSError, EOFError, KeyError, ValueError, AttributeError,
+  except (OSError, EOFError, KeyError, ValueError, TypeError,
           NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
     raise ValueError(f"path={os.fspath(path)!r}: must be a whole file written "
                      f"by dudo_spiel ({error})") from error

@@ -31,7 +31,7 @@ class CompiledGame:
   Args:
     game: a `pyspiel.Game`.
     form: "deal", "sequence" or "history"; None chooses the fastest that fits.
-    max_nodes: how many histories the game may have at most.
+    tree: the game's `game_tree.GameTree`; None walks the game.
 
   Attributes:
     game: the game.
@@ -44,12 +44,12 @@ class CompiledGame:
     has_perfect_recall: whether players remember what they knew and did.
   """
 
-  def __init__(self, game, form=None, max_nodes=game_tree.MAX_NODES):
+  def __init__(self, game, form=None, tree=None):
     if form is not None and form not in FORMS:
       raise ValueError(f"form={form!r}: must be None or one of "
                        f"{', '.join(map(repr, FORMS))}")
     self.game = game
-    self.tree = game_tree.GameTree(game, max_nodes)
+    self.tree = game_tree.GameTree(game) if tree is None else tree
     if self.tree.num_info_sets == 0:
       raise ValueError(f"game={game}: no player ever decides anything")
     parents = sequence_form.ParentSequences(self.tree)
@@ -184,23 +184,26 @@ def compile_game(game, form=None):
   return compiled
 
 
-def perfect_recall_game(game):
-  """Returns the game with perfect recall to which an abstraction belongs.
+def compile_with_perfect_recall(compiled):
+  """Returns the compiled game in which a best responder plays.
 
-  An abstraction `x_ir` belongs to the registered game `x`, with the parameters
-  that both have.
+  The histories are the same. An abstraction `x_ir` belongs to the registered
+  game `x`, with the parameters that both have; in another game of imperfect
+  recall players are given the memory of what they knew and did.
 
   Args:
-    game: a game of imperfect recall.
+    compiled: the `CompiledGame`.
   """
-  kind = game.get_type()
-  name = kind.short_name.removesuffix("_ir")
-  if name == kind.short_name or name not in pyspiel.registered_names():
-    raise ValueError(
-        f"game={kind.short_name}: has imperfect recall, and no game is known "
-        "of which it is the abstraction; evaluate the policy on that game")
-  known = {known_kind.short_name: known_kind.parameter_specification
-           for known_kind in pyspiel.registered_games()}[name]
-  return pyspiel.load_game(name, {
+  if compiled.has_perfect_recall:
+    if compiled.form_name != "history":
+      return compiled
+    return CompiledGame(compiled.game, tree=compiled.tree)
+  game = compiled.game
+  name = game.get_type().short_name.removesuffix("_ir")
+  known = {kind.short_name: kind.parameter_specification
+           for kind in pyspiel.registered_games()}
+  if name == game.get_type().short_name or name not in known:
+    return CompiledGame(game, tree=compiled.tree.with_perfect_recall())
+  return CompiledGame(pyspiel.load_game(name, {
       key: value for key, value in game.get_parameters().items()
-      if key in known})
+      if key in known[name]}))

@@ -4,8 +4,11 @@ Every compiled form of a game (see `compiled_game`) is made from this tree; no
 solver walks pyspiel states.
 """
 
+import copy
+
 import numpy as np
 import pyspiel
+import tqdm
 
 CHANCE = int(pyspiel.PlayerId.CHANCE)
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)
@@ -54,6 +57,7 @@ class GameTree:
     set_actions, set_nodes = [], []
     level_begin = [0]
     level = [self.game.new_initial_state()]
+    bar = tqdm.tqdm(desc="compiling", unit=" histories", disable=None, delay=2)
     parents.append(-1)
     actions.append(-1)
     chances.append(1.0)
@@ -92,8 +96,10 @@ class GameTree:
               f"game={self.game}: has more than max_nodes={max_nodes} "
               "histories; choose a smaller game, or a solver that samples")
         following += [state.child(action) for action in legal]
+        bar.update()
       level_begin.append(len(players))
       level = following
+    bar.close()
     self.num_nodes = len(players)
     self.player = np.array(players, dtype=np.int8)
     self.parent = np.array(parents, dtype=np.int32)
@@ -121,6 +127,49 @@ class GameTree:
     self.info_states = [keys[i][1] for i in order]
     self.set_actions = [set_actions[i] for i in order]
     self.set_node = np.array(set_nodes, dtype=np.int32)[order]
+
+  def last_own_actions(self):
+    """Returns [player, node] int32, the node after the player's last action.
+
+    It is 0 where the player has not acted yet.
+    """
+    last = np.zeros((self.num_players, self.num_nodes), dtype=np.int32)
+    for begin, end in zip(self.level_begin[1:-1], self.level_begin[2:]):
+      parent = self.parent[begin:end]
+      for player in range(self.num_players):
+        last[player, begin:end] = np.where(self.player[parent] == player,
+                                           np.arange(begin, end),
+                                           last[player, parent])
+    return last
+
+  def with_perfect_recall(self):
+    """Returns the tree with sets split so that players forget nothing.
+
+    Two histories stay in one set if the player has acted in the same sets in
+    the same way before.
+    """
+    tree = copy.copy(self)
+    last = self.last_own_actions()
+    tree.info_set = np.full(self.num_nodes, -1, dtype=np.int32)
+    tree.info_states, tree.set_actions = [], []
+    set_nodes, set_players = [], []
+    sets = {}
+    for node in np.flatnonzero(self.info_set >= 0).tolist():
+      player, old = int(self.player[node]), int(self.info_set[node])
+      after = int(last[player, node])
+      before = (int(tree.info_set[self.parent[after]]),
+                int(self.action[after])) if after else ()
+      number = sets.setdefault((old, before), len(sets))
+      if number == len(set_nodes):
+        set_nodes.append(node)
+        set_players.append(player)
+        tree.set_actions.append(self.set_actions[old])
+        tree.info_states.append(f"{self.info_states[old]} after {before}")
+      tree.info_set[node] = number
+    tree.num_info_sets = len(sets)
+    tree.set_player = np.array(set_players, dtype=np.int8)
+    tree.set_node = np.array(set_nodes, dtype=np.int32)
+    return tree
 
   def history(self, node):
     """Returns the actions that lead to the node."""

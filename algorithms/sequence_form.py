@@ -51,15 +51,16 @@ class SequenceForm:
     self.tree = tree
     levels = _levels(tree, parents)
     actions = np.array([len(legal) for legal in tree.set_actions])
-    order = np.lexsort((actions, levels, tree.set_player))
+    players = tree.set_player.astype(np.int64)
+    order = np.lexsort((actions, levels, players))
     self.blocks, self.set_entry, self.set_stride = lay_out_sets(
-        order, np.stack([tree.set_player.astype(np.int64), levels, actions]),
-        actions)
+        order, np.stack([players, levels, actions]), actions)
     self.num_entries = int(actions.sum())
     parent_set, parent_action = parents.of_set
     parent = np.where(
-        parent_set < 0, self.num_entries + tree.set_player.astype(np.int64),
-        self.set_entry[parent_set] + parent_action * self.set_stride[parent_set])
+        parent_set < 0, self.num_entries + players,
+        self.set_entry[parent_set] +
+        parent_action * self.set_stride[parent_set])
     set_begin = np.cumsum(self.blocks.width) - self.blocks.width
     self.arrays = SequenceArrays(self.blocks, set_begin, parent[order],
                                  *self._merge_leaves(parents))
@@ -131,16 +132,7 @@ class ParentSequences:
 
   def __init__(self, tree):
     self._tree = tree
-    # [player, node]: the node after the player's last action, 0 for none.
-    last = np.zeros((tree.num_players, tree.num_nodes), dtype=np.int32)
-    levels = zip(tree.level_begin[1:-1], tree.level_begin[2:])
-    for begin, end in levels:
-      parent = tree.parent[begin:end]
-      for player in range(tree.num_players):
-        last[player, begin:end] = np.where(tree.player[parent] == player,
-                                           np.arange(begin, end),
-                                           last[player, parent])
-    self._last = last
+    self._last = tree.last_own_actions()
     self.of_set = self._find_sets()
 
   def of_node(self, player, nodes):

@@ -191,6 +191,9 @@ class Solver:
       raise ValueError(f"{', '.join(limits)}: at least one must be given")
     end = math.inf if max_iterations is None else (
         self._iteration + max_iterations)
+    # Compile all that will run before the clock starts.
+    self.run(0)
+    self.exploitability()
     history = []
     clock = _Clock(max_seconds)
     with tqdm.tqdm(total=max_iterations, unit="it", disable=None) as bar:
@@ -277,7 +280,6 @@ class _Clock:
 
   def ran(self, iterations, seconds):
     """Learns from a chunk how fast iterations are."""
-    # The first chunk may include compilation, so trust only a growing rate.
     self._rate = iterations / max(seconds, 1e-9)
 
   def chunk(self):

@@ -28,8 +28,8 @@ class OracleCFR:
       legal = state.legal_actions()
       key = state.current_player(), state.information_state_string()
       self._strategy[key] = {a: 1.0 / len(legal) for a in legal}
-      self._regret[key] = {a: 0.0 for a in legal}
-      self._sum[key] = {a: 0.0 for a in legal}
+      self._regret[key] = dict.fromkeys(legal, 0.0)
+      self._sum[key] = dict.fromkeys(legal, 0.0)
     for action in state.legal_actions():
       self._fill(state.child(action))
 

@@ -64,8 +64,9 @@ def _compare_with_open_spiel(game, name, iterations):
     ours.evaluate_and_update_policy()
     regrets = {key: node.cumulative_regret
                for key, node in theirs._info_state_nodes.items()}
+    current = theirs.current_policy()
     _settle_ties(ours, lambda player, key: regrets[key],  # noqa: B023
-                 lambda player, key: theirs.current_policy().policy_for_key(key))
+                 lambda player, key: current.policy_for_key(key))  # noqa: B023
     if iteration in (1, 2, 10, 50):
       assert ours.iteration == iteration
       _assert_equal(ours.current_policy(), theirs.current_policy())

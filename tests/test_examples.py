@@ -64,6 +64,56 @@ def test_bot_match_with_wrong_flags(flags, message):
   assert "Traceback" not in result.stderr
 
 
+def test_benchmark_solvers():
+  output = _run("benchmark_solvers.py", "--game=kuhn_poker", "--rounds=1",
+                "--seconds=0.01").stdout
+  assert "kuhn_poker (deal form)" in output
+  assert "times pyspiel" in output
+  conv = [line for line in output.splitlines() if "NashConv" in line][0]
+  ours, theirs = conv.split(": ")[1].split(", pyspiel ")
+  assert float(ours) == pytest.approx(float(theirs), abs=1e-8)
+
+
+def test_solve_game(tmp_path):
+  files = {name: tmp_path / name
+           for name in ("solver.npz", "policy.npz", "plot.png")}
+  flags = ["--game=kuhn_poker", "--solver=cfr+", "--target=1e-4",
+           f"--checkpoint={files['solver.npz']}",
+           f"--policy={files['policy.npz']}", f"--plot={files['plot.png']}"]
+  result = _run("solve_game.py", *flags)
+  assert "stopped by target" in result.stdout
+  assert "(deal form, 12 information sets)" in result.stdout
+  assert "value           -0.055" in result.stdout
+  assert result.stderr == ""
+  assert all(path.stat().st_size > 500 for path in files.values())
+  assert files["plot.png"].read_bytes().startswith(b"\x89PNG")
+  # A second run goes on from the first one's file.
+  iterations = int(result.stdout.split("iterations      ")[1].split()[0]
+                   .replace(",", ""))
+  again = _run("solve_game.py", *flags, "--iterations=5", "--target=0").stdout
+  assert f"iterations      {iterations + 5:,} of cfr+" in again
+
+
+def test_solve_game_makes_games_turn_based():
+  output = _run("solve_game.py", "--game=matrix_rps", "--iterations=50",
+                "--solver=dcfr").stdout
+  assert "value           0.0" in output or "value           -0.0" in output
+
+
+@pytest.mark.parametrize("flags, message", [
+    (["--game=nonsense"], "Unknown game"), (["--solver=magic"], "magic"),
+    (["--game=dark_chess"], "no information states"), (["extra"], "'extra'"),
+    (["--iterations=-1"], "--iterations=-1"), (["--target=x"], "--target=x"),
+    (["--game=kuhn_poker", "--checkpoint=README.md"], "must be a whole file")])
+def test_solve_game_with_wrong_flags(flags, message):
+  result = subprocess.run(
+      [sys.executable, _EXAMPLES / "solve_game.py", *flags],
+      capture_output=True, text=True, cwd=_EXAMPLES.parent)
+  assert result.returncode == 1
+  assert message in result.stdout + result.stderr
+  assert "Traceback" not in result.stderr
+
+
 def test_play_dudo_to_the_end():
   # Dudo after the bot's every claim; 1x2 to start a round.
   result = _run("play_dudo.py", "--game=dudo(numdice=1)", "--seed=1",

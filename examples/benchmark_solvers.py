@@ -1,0 +1,133 @@
+"""How fast the solvers are, beside OpenSpiel's C++ (and LiteEFG, if installed).
+
+Ours and theirs run in turns in the same process, so that a noisy machine
+disturbs both alike; ratios are medians over the rounds. Compilation of kernels
+is not timed, compilation of games is.
+"""
+
+import statistics
+import time
+
+from absl import app
+from absl import flags
+import pyspiel
+
+import dudo_spiel  # noqa: F401, registers the games
+from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms import compiled_game
+
+_GAMES = flags.DEFINE_multi_string("game", ["leduc_poker", "liars_dice"],
+                                   "A game to measure; may be repeated.")
+_ROUNDS = flags.DEFINE_integer("rounds", 5, "Rounds of measurements.",
+                               lower_bound=1)
+_SECONDS = flags.DEFINE_float("seconds", 0.5, "Seconds a measurement.",
+                              lower_bound=0.0)
+
+
+def seconds_of(function, *arguments):
+  """Returns how long a call takes."""
+  begin = time.perf_counter()
+  function(*arguments)
+  return time.perf_counter() - begin
+
+
+def rate(run, seconds):
+  """Returns iterations a second of run(iterations), after one to warm up."""
+  iterations = 1
+  run(1)
+  while True:
+    elapsed = seconds_of(run, iterations)
+    if elapsed >= seconds:
+      return iterations / elapsed
+    iterations *= 2
+
+
+def repeat(step):
+  """Returns a function that makes a number of steps."""
+  def run(iterations):
+    for _ in range(iterations):
+      step()
+  return run
+
+
+def lite_efg(game):
+  """Returns LiteEFG's run(iterations) of CFR, or None if not installed."""
+  try:
+    import LiteEFG
+    from LiteEFG.baselines import CFR
+  except ImportError:
+    return None
+  environment = LiteEFG.OpenSpielEnv(game, traverse_type="Enumerate")
+  graph = CFR.graph()
+  environment.set_graph(graph)
+  return repeat(lambda: graph.update_graph(environment))
+
+
+def compare_iterations(game):
+  """Prints iterations a second of CFR, ours and the peers'."""
+  peer = pyspiel.CFRSolver(game)
+  runs = {"float64": cfr.CFRSolver(game).run,
+          "float32": cfr.CFRSolver(game, dtype="float32").run,
+          "LiteEFG": lite_efg(game)}
+  rates = {name: [] for name, run in runs.items() if run is not None}
+  peer_rates = []
+  for _ in range(_ROUNDS.value):
+    peer_rates.append(rate(repeat(peer.evaluate_and_update_policy),
+                           _SECONDS.value))
+    for name, values in rates.items():
+      values.append(rate(runs[name], _SECONDS.value))
+  print(f"  iterations a second: pyspiel.CFRSolver "
+        f"{statistics.median(peer_rates):,.1f}")
+  for name, values in rates.items():
+    ratio = statistics.median(own / other
+                              for own, other in zip(values, peer_rates))
+    print(f"    {name:<8} {statistics.median(values):12,.0f}   "
+          f"{ratio:8,.1f} times pyspiel")
+
+
+def compare_policies(game, iterations=10):
+  """Prints both exploitabilities after the same number of iterations."""
+  ours, theirs = cfr.CFRSolver(game), pyspiel.CFRSolver(game)
+  ours.run(iterations)
+  repeat(theirs.evaluate_and_update_policy)(iterations)
+  average = theirs.average_policy()
+  print(f"  NashConv after {iterations} iterations: {ours.nash_conv():.9f}, "
+        f"pyspiel {pyspiel.nash_conv(game, average, True):.9f}")
+  own, other = [], []
+  for _ in range(_ROUNDS.value):
+    own.append(seconds_of(ours.nash_conv))
+    other.append(seconds_of(pyspiel.nash_conv, game, average, True))
+  ratio = statistics.median(b / a for a, b in zip(own, other))
+  print(f"  time of nash_conv: {statistics.median(own) * 1e3:.3f} ms, "
+        f"{ratio:,.0f} times faster than pyspiel")
+
+
+def compare_compilation(game):
+  """Prints the time to compile, beside pyspiel's to construct and run ten."""
+  own = statistics.median(
+      seconds_of(compiled_game.CompiledGame, game) for _ in range(3))
+
+  def construct():
+    repeat(pyspiel.CFRSolver(game).evaluate_and_update_policy)(10)
+
+  peer = statistics.median(seconds_of(construct) for _ in range(3))
+  print(f"  time to compile: {own:.3f} s, {own / peer:.2f} times "
+        "pyspiel.CFRSolver's construction and ten iterations")
+
+
+def main(argv):
+  if len(argv) > 1:
+    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
+  try:
+    games = {name: pyspiel.load_game(name) for name in _GAMES.value}
+  except (ValueError, pyspiel.SpielError) as error:
+    raise app.UsageError(str(error)) from None
+  for name, game in games.items():
+    print(f"{name} ({compiled_game.compile_game(game).form_name} form)")
+    compare_iterations(game)
+    compare_policies(game)
+    compare_compilation(game)
+
+
+if __name__ == "__main__":
+  app.run(main)

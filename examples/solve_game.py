@@ -1,0 +1,87 @@
+"""Solves any OpenSpiel game and says how good the solution is.
+
+Stops at the target exploitability, after the iterations or after the seconds,
+whatever comes first; Ctrl-C stops early and still reports. With --checkpoint
+the run goes on where that file ended, and is saved there.
+"""
+
+import fractions
+import logging
+import os
+
+from absl import app
+from absl import flags
+import pyspiel
+
+import dudo_spiel  # noqa: F401, registers the games
+from dudo_spiel.algorithms import cfr
+
+_GAME = flags.DEFINE_string("game", "dudo(numdice=1)",
+                            "The game, with its parameters.")
+_SOLVER = flags.DEFINE_enum("solver", "dcfr", list(cfr.SOLVERS), "The solver.")
+_TARGET = flags.DEFINE_float("target", 5e-7, "Exploitability to reach.",
+                             lower_bound=0.0)
+_ITERATIONS = flags.DEFINE_integer("iterations", None, "Most iterations.",
+                                   lower_bound=0)
+_SECONDS = flags.DEFINE_float("seconds", 60.0, "Most seconds.",
+                              lower_bound=0.0)
+_CHECKPOINT = flags.DEFINE_string("checkpoint", None, "File to go on from and "
+                                  "to save the solver to.")
+_POLICY = flags.DEFINE_string("policy", None, "File to save the policy to.")
+_PLOT = flags.DEFINE_string("plot", None, "PNG file for the convergence curve.")
+
+
+def load(name):
+  """Returns the game, made turn-based if its moves are simultaneous."""
+  game = pyspiel.load_game(name)
+  if game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
+    return pyspiel.convert_to_turn_based(game)
+  return game
+
+
+def plot(path, history, title):
+  """Draws exploitability by iteration."""
+  import matplotlib  # the extra `plot`
+  logging.getLogger("matplotlib").setLevel(logging.WARNING)
+  matplotlib.use("Agg")
+  from matplotlib import pyplot
+  figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+  axes.loglog([check.iteration for check in history],
+              [check.exploitability for check in history], marker=".")
+  axes.set(xlabel="iterations", ylabel="exploitability", title=title)
+  axes.grid(alpha=0.3)
+  figure.savefig(path, dpi=150)
+
+
+def main(argv):
+  if len(argv) > 1:
+    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
+  try:
+    solver = cfr.SOLVERS[_SOLVER.value](load(_GAME.value))
+    if _CHECKPOINT.value and os.path.exists(_CHECKPOINT.value):
+      solver.load(_CHECKPOINT.value)
+  except (ValueError, pyspiel.SpielError) as error:
+    raise app.UsageError(str(error)) from None
+  begin = solver.iteration
+  result = solver.solve(_TARGET.value, _ITERATIONS.value, _SECONDS.value)
+  rate = (result.iterations - begin) / result.seconds
+  fraction = fractions.Fraction(result.value).limit_denominator(1000)
+  is_close = abs(fraction - result.value) <= result.exploitability
+  print(f"game            {_GAME.value} ({solver.compiled.form_name} form, "
+        f"{solver.compiled.tree.num_info_sets:,} information sets)")
+  print(f"value           {result.value:.9f}"
+        + (f" (close to {fraction})" if is_close else ""))
+  print(f"exploitability  {result.exploitability:.3g}")
+  print(f"iterations      {result.iterations:,} of {_SOLVER.value}, "
+        f"{rate:,.0f} a second")
+  print(f"time            {result.seconds:.2f} s, stopped by {result.reason}")
+  if _CHECKPOINT.value:
+    solver.save(_CHECKPOINT.value)
+  if _POLICY.value:
+    solver.average_policy().save(_POLICY.value)
+  if _PLOT.value:
+    plot(_PLOT.value, result.history, f"{_GAME.value}: {_SOLVER.value}")
+
+
+if __name__ == "__main__":
+  app.run(main)

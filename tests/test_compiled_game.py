@@ -1,0 +1,167 @@
+import functools
+
+import numpy as np
+import pyspiel
+import pytest
+import random_games
+
+import dudo_spiel  # noqa: F401
+from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms import compiled_game
+from dudo_spiel.algorithms import deal_form
+from dudo_spiel.algorithms import exploitability
+from dudo_spiel.algorithms import policies
+
+
+@functools.cache
+def _load(game):
+  return pyspiel.load_game(game)
+
+
+_GOOFSPIEL = ("turn_based_simultaneous_game(game=goofspiel(imp_info=True,"
+              "num_cards=3,points_order=descending))")
+
+
+@pytest.mark.parametrize("game, form", [
+    ("kuhn_poker", "deal"), ("liars_dice(dice_sides=3)", "deal"),
+    ("leduc_poker", "deal"), ("neumann_poker", "deal"),
+    ("neumann_poker(asymmetric=True)", "deal"),
+    ("dudo(numdice=1,dice_sides=3)", "deal"),
+    ("dudo_single_round(players=2,numdice=1)", "deal"),
+    ("tiny_hanabi", "deal"),
+    # Rolls in the middle of the game are private.
+    ("liar_die(sides=3)", "sequence"),
+    ("dudo(start_dice=2v1,dice_sides=2)", "sequence"),
+    (_GOOFSPIEL, "sequence"),
+    # Three players.
+    ("kuhn_poker(players=3)", "sequence"),
+    ("dudo_single_round(players=3,numdice=1,dice_sides=2)", "sequence"),
+    # Imperfect recall.
+    ("liar_die_ir(sides=3)", "history"),
+    ("dudo_ir(numdice=1,dice_sides=2,recall_length=1)", "history"),
+])
+def test_the_form_is_chosen_by_looking(game, form):
+  assert compiled_game.CompiledGame(_load(game)).form_name == form
+
+
+def test_public_nodes_of_the_same_shape_are_one_class():
+  compiled = compiled_game.compile_game(_load("liars_dice(dice_sides=3)"))
+  arrays = compiled.form.arrays
+  # Last claims 0..5 made by either player (0 only by the first to move), the
+  # root and the terminals.
+  assert sorted(arrays.num_nodes.tolist()) == [1, 1, 1, 1, 2, 2, 4, 4, 8, 8, 16,
+                                               16, 63]
+  assert isinstance(compiled.form, deal_form.DealForm)
+
+
+def _forms(game):
+  """Returns the compiled game in all forms that fit."""
+  fastest = compiled_game.CompiledGame(game)
+  forms = [fastest]
+  for form in ("sequence", "history"):
+    if fastest.has_perfect_recall and form != fastest.form_name:
+      forms.append(compiled_game.CompiledGame(game, form, fastest.tree))
+  return forms
+
+
+def _random_policy(compiled, seed):
+  rng = np.random.default_rng(seed)
+  table = rng.exponential(size=compiled.num_entries)**3
+  return policies.table_policy(compiled, compiled.normalized(table))
+
+
+@pytest.mark.parametrize("game", [
+    "kuhn_poker", "leduc_poker", "liars_dice(dice_sides=3)",
+    "neumann_poker(num_ranks=5)", "kuhn_poker(players=3)", "liar_die(sides=3)",
+    "dudo_single_round(players=2,numdice=1,dice_sides=3)", _GOOFSPIEL])
+@pytest.mark.parametrize("alternating", [True, False])
+def test_all_forms_learn_the_same(game, alternating):
+  forms = _forms(_load(game))
+  assert len(forms) >= 2
+  for seed in range(5):
+    # One iteration only: later ones part where rounding decides a tie.
+    start = _random_policy(forms[0], seed)
+    tables = []
+    for compiled in forms:
+      solver = cfr.CFRSolver(_load(game), form=compiled.form_name,
+                             initial=start, alternating=alternating)
+      solver.run(1)
+      tables.append([policies.table_policy(solver.compiled, table).probabilities
+                     for table in (solver._tables.regret, solver._average())])
+    for regret, average in tables[1:]:
+      np.testing.assert_allclose(regret, tables[0][0], atol=1e-12)
+      np.testing.assert_allclose(average, tables[0][1], atol=1e-12)
+
+
+@pytest.mark.parametrize("game", [
+    "kuhn_poker", "leduc_poker", "liars_dice(dice_sides=3)",
+    "neumann_poker(num_ranks=5)", "kuhn_poker(players=3)", "liar_die(sides=3)"])
+def test_all_forms_evaluate_the_same(game):
+  forms = _forms(_load(game))
+  policy = _random_policy(forms[0], 5)
+  results = []
+  for compiled in forms:
+    evaluator = exploitability.Evaluator(compiled)
+    strategy = policies.strategy_of(compiled, policy)
+    results.append([*evaluator.expected_values(strategy),
+                    evaluator.nash_conv(strategy)])
+  for result in results[1:]:
+    assert result == pytest.approx(results[0], abs=1e-12)
+
+
+@pytest.mark.parametrize("num_players, zero_sum", [(2, True), (2, False),
+                                                   (3, False)])
+@pytest.mark.parametrize("seed", range(12))
+def test_random_games(seed, num_players, zero_sum):
+  """Compares all forms and OpenSpiel on games made at random."""
+  from open_spiel.python.algorithms import cfr as open_spiel_cfr
+  from open_spiel.python.algorithms import expected_game_score
+  from open_spiel.python.algorithms import exploitability as open_spiel
+  game = random_games.random_game(seed, num_players, zero_sum=zero_sum)
+  theirs = open_spiel_cfr.CFRSolver(game)
+  for _ in range(3):
+    theirs.evaluate_and_update_policy()
+  average = theirs.average_policy()
+  expected = open_spiel.nash_conv(game, average)
+  values = expected_game_score.policy_value(game.new_initial_state(),
+                                            [average] * num_players)
+  for compiled in _forms(game):
+    evaluator = exploitability.Evaluator(compiled)
+    strategy = policies.strategy_of(compiled, average)
+    assert evaluator.nash_conv(strategy) == pytest.approx(expected, abs=1e-9)
+    assert evaluator.expected_values(strategy) == pytest.approx(values)
+    solver = cfr.CFRSolver(game, form=compiled.form_name)
+    solver.run(3)
+    # Sets that only one action or no play reaches are free to differ.
+    assert evaluator.nash_conv(
+        policies.strategy_of(compiled, solver.average_policy())) == (
+            pytest.approx(expected, abs=1e-9))
+
+
+def test_forms_that_do_not_fit():
+  with pytest.raises(ValueError, match="form='deal': liar_die.*leave the form"):
+    compiled_game.CompiledGame(_load("liar_die(sides=3)"), "deal")
+  with pytest.raises(ValueError, match="form='sequence'.*imperfect recall"):
+    compiled_game.CompiledGame(_load("liar_die_ir(sides=3)"), "sequence")
+  with pytest.raises(ValueError, match="form='x': must be None or one of"):
+    compiled_game.CompiledGame(_load("kuhn_poker"), "x")
+  compiled = compiled_game.CompiledGame(_load("liar_die_ir(sides=3)"))
+  with pytest.raises(ValueError, match="imperfect recall"):
+    compiled.best_responses(np.zeros(compiled.num_entries))
+
+
+def test_the_same_game_is_compiled_once():
+  first = _load("kuhn_poker")
+  assert compiled_game.compile_game(first) is compiled_game.compile_game(first)
+  # Games made from data share their string.
+  games = [random_games.random_game(seed) for seed in (1, 2)]
+  assert str(games[0]) == str(games[1])
+  assert compiled_game.compile_game(games[0]) is not (
+      compiled_game.compile_game(games[1]))
+
+
+def test_memory_is_known():
+  compiled = compiled_game.compile_game(_load("leduc_poker"))
+  solver = cfr.CFRSolver(_load("leduc_poker"))
+  assert solver.memory_bytes == compiled.memory_bytes
+  assert solver.memory_bytes > 3 * 8 * compiled.num_entries

@@ -1,0 +1,114 @@
+import functools
+import subprocess
+import sys
+
+import helpers
+import numpy as np
+from open_spiel.python import policy as policy_lib
+from open_spiel.python.algorithms import exploitability as open_spiel
+import pyspiel
+import pytest
+
+from dudo_spiel import bots
+from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms import policies
+
+
+@functools.cache
+def _average(game):
+  solver = cfr.CFRPlusSolver(pyspiel.load_game(game))
+  solver.run(30)
+  return solver.average_policy()
+
+
+_GAMES = ("kuhn_poker", "leduc_poker", "kuhn_poker(players=3)",
+          "liar_die(sides=3)", "dudo(numdice=1,dice_sides=2)")
+
+
+@pytest.mark.parametrize("game", _GAMES)
+def test_probabilities_on_states(game):
+  policy = _average(game)
+  for state in helpers.all_states(pyspiel.load_game(game)):
+    if state.current_player() >= 0:
+      probabilities = policy.action_probabilities(state)
+      assert list(probabilities) == state.legal_actions()
+      assert sum(probabilities.values()) == pytest.approx(1.0)
+      assert probabilities == policy.action_probabilities(
+          state, state.current_player())
+
+
+@pytest.mark.parametrize("game", _GAMES)
+def test_conversions_keep_all_probabilities(game):
+  policy = _average(game)
+  tabular, cpp = policy.to_tabular(), policy.to_pyspiel()
+  assert isinstance(tabular, policy_lib.TabularPolicy)
+  assert isinstance(cpp, pyspiel.TabularPolicy)
+  expected = open_spiel.nash_conv(policy.game, policy)
+  assert open_spiel.nash_conv(policy.game, tabular) == pytest.approx(expected)
+  assert pyspiel.nash_conv(policy.game, cpp, True) == pytest.approx(expected)
+  for state in helpers.all_states(policy.game):
+    if state.current_player() >= 0:
+      ours = policy.action_probabilities(state)
+      assert tabular.action_probabilities(state) == pytest.approx(ours)
+      assert dict(cpp.action_probabilities(state)) == pytest.approx(ours)
+
+
+@pytest.mark.parametrize("game", _GAMES)
+def test_a_saved_policy_loads_in_another_process(game, tmp_path):
+  policy = _average(game)
+  path = tmp_path / "policy.npz"
+  policy.save(path)
+  loaded = policies.load_policy(path)
+  assert loaded.distance(policy) == 0.0
+  assert str(loaded.game) == str(policy.game)
+  program = ("import sys, dudo_spiel; "
+             "from dudo_spiel.algorithms import policies; "
+             "p = policies.load_policy(sys.argv[1]); "
+             "s = p.game.new_initial_state()\n"
+             "while s.is_chance_node(): s.apply_action(s.legal_actions()[0])\n"
+             "print(p.action_probabilities(s))")
+  output = subprocess.run([sys.executable, "-c", program, path], check=True,
+                          capture_output=True, text=True).stdout
+  state = policy.game.new_initial_state()
+  while state.is_chance_node():
+    state.apply_action(state.legal_actions()[0])
+  assert output == f"{policy.action_probabilities(state)}\n"
+
+
+def test_a_policy_plays_the_game_that_it_abstracts():
+  abstract = _average("dudo_ir(numdice=1,dice_sides=2,recall_length=1)")
+  state = helpers.start("dudo(numdice=1,dice_sides=2)", "1", "2", "1x2", "1x1")
+  own = helpers.start("dudo_ir(numdice=1,dice_sides=2,recall_length=1)", "2",
+                      "1", "1x1")
+  # Player 0 holds a one and last heard 1x1; there the roles are other.
+  assert abstract.action_probabilities(state).keys() == (
+      abstract.action_probabilities(own).keys())
+  assert abstract.action_probabilities(state) == abstract.at(
+      0, "p0 roll:1 dice:1,1 claims:1x1")
+
+
+def test_bots_play_policies():
+  policy = _average("leduc_poker")
+  bot = bots.PolicyBot(0, np.random.RandomState(0), policy)
+  state = policy.game.new_initial_state()
+  state.apply_action(0)
+  state.apply_action(1)
+  assert bot.distribution(state) == policy.action_probabilities(state)
+  assert bot.step(state) in state.legal_actions()
+
+
+def test_distance():
+  kuhn = pyspiel.load_game("kuhn_poker")
+  start = cfr.CFRSolver(kuhn).average_policy()
+  assert start.distance(start) == 0.0
+  other = policies.TablePolicy(kuhn, start.info_states, start.players,
+                               start.actions, start.probabilities.copy())
+  other.probabilities[:2] = [0.75, 0.25]
+  assert start.distance(other) == pytest.approx(0.25)
+  with pytest.raises(ValueError, match="other information states"):
+    start.distance(_average("leduc_poker"))
+
+
+def test_unknown_information_states():
+  with pytest.raises(ValueError, match="info_state='nonsense'"):
+    _average("kuhn_poker").at(0, "nonsense")
