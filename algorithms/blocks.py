@@ -19,6 +19,9 @@ import numpy as np
 
 jit = numba.njit(cache=True, fastmath={"contract"}, error_model="numpy")
 
+parallel_jit = numba.njit(cache=True, fastmath={"contract"},
+                          error_model="numpy", parallel=True)
+
 # What to do with the values of a block.
 EVALUATE = 0  # play the strategy
 RESPOND = 1  # play the best action, and make it the strategy

@@ -7,6 +7,7 @@ perfect recall; the history form for the rest.
 
 import collections
 
+import numba
 import numpy as np
 import pyspiel
 
@@ -109,11 +110,26 @@ class CompiledGame:
       self._kernels.propagate(workspace.arrays, player, strategy,
                               workspace.reach)
 
-  def run(self, tables, workspace, rules, alternating):
-    """Runs one iteration of a solver for each row of `rules`."""
-    self._kernels.run(workspace.arrays, self.num_players, tables,
-                      workspace.reach, workspace.values, workspace.work, rules,
-                      alternating)
+  def run(self, tables, workspace, rules, alternating, num_threads=1):
+    """Runs one iteration of a solver for each row of `rules`.
+
+    The result does not depend on the number of threads. Only the deal form of
+    a large game can use a second one.
+    """
+    if num_threads > 1 and self.can_use_threads:
+      numba.set_num_threads(min(num_threads, numba.config.NUMBA_NUM_THREADS))
+      run = self._kernels.run_parallel
+      form, tables = tuple(workspace.arrays), tuple(tables)
+    else:
+      run, form = self._kernels.run, workspace.arrays
+    run(form, self.num_players, tables, workspace.reach, workspace.values,
+        workspace.work, rules, alternating)
+
+  @property
+  def can_use_threads(self):
+    """Whether there is enough to do for more than one thread."""
+    return (self.form_name == "deal" and
+            len(self.form.arrays.num_hands) > self.num_players)
 
   def _evaluate(self, strategy, mode):
     """Returns each player's value in the mode, and the strategies then."""

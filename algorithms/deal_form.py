@@ -17,6 +17,7 @@ Liar's dice with one die each has 4,096 public decision nodes but 12 classes.
 
 from typing import NamedTuple
 
+import numba
 import numpy as np
 
 from dudo_spiel.algorithms import blocks as blocks_lib
@@ -24,24 +25,31 @@ from dudo_spiel.algorithms import game_tree
 
 _MAX_TABLE_ENTRIES = 200_000_000
 _CHUNK = 128  # terminals handled at once
+_CUTS = 2  # sides of a player, where there is enough to do
+_MIN_CELLS_TO_CUT = 100_000
 _MIN_RUN = 16  # equal terminals that are worth a run of their own
 
 
 class DealArrays(NamedTuple):
   """The public tree as arrays that kernels can take.
 
-  Classes are numbered parents first; the last one has all terminal nodes.
+  Classes are numbered parents first; the last one has all terminal nodes. In
+  large games a player's hands are cut into sides, which do not need each other
+  and so can be handled by different threads; in small games a side is a player.
 
   Attributes:
     actor: [class] int64, a player, CHANCE or TERMINAL.
     num_nodes: [class] int64.
-    num_hands: [player] int64.
-    cell_begin: [player, class] int64, where the class's cells [node, hand] of
-      the player begin in an array over all cells.
-    entry_begin: [class] int64, the first strategy entry, for decisions.
+    side_begin: [player + 1] int64, the sides of each player.
+    hand_begin: [side] int64, the first of its hands.
+    num_hands: [side] int64.
+    cell_begin: [side, class] int64, where the class's cells [node, hand] of the
+      side begin in an array over all cells.
+    entry_begin: [side, class] int64, the first strategy entry, where the side's
+      player decides.
     edge_begin: [class + 1] int64, the class's edges, action by action.
-    edge_row: [player, edge] int64, the cell where the children begin: as many
-      as there are cells in the class.
+    edge_row: [side, edge] int64, the cell where the children begin: as many as
+      there are cells in the class.
     payoff_0: [own hand, other hand, terminal], what player 0 gets, times the
       probability of chance.
     payoff_1: the same for player 1, whose hand is then the own one.
@@ -51,6 +59,8 @@ class DealArrays(NamedTuple):
   """
   actor: np.ndarray
   num_nodes: np.ndarray
+  side_begin: np.ndarray
+  hand_begin: np.ndarray
   num_hands: np.ndarray
   cell_begin: np.ndarray
   entry_begin: np.ndarray
@@ -240,24 +250,37 @@ class DealForm:
     self._actor = np.array([actor for actor, _ in self._shapes])
     num_children = np.array([len(children) for _, children in self._shapes])
     self._num_nodes = np.array([len(nodes) for nodes in self._members])
-    num_hands = np.array(public.num_hands)
-    node_begin = np.cumsum(self._num_nodes) - self._num_nodes
-    self._cell_begin = num_hands[:, None] * node_begin
-    self._cell_begin[1] += num_hands[0] * len(public.actor)
-    self.num_cells = int(num_hands.sum()) * len(public.actor)
+    self._make_sides(public)
+    player, num_hands = self._side_player, self._num_hands
+    sizes = num_hands[:, None] * self._num_nodes
+    self._cell_begin = (np.cumsum(sizes) - sizes.ravel()).reshape(sizes.shape)
+    self.num_cells = int(sizes.sum())
     edge_class = [child for _, children in self._shapes for child in children]
     self._edge_row = (self._cell_begin[:, edge_class] +
                       num_hands[:, None] * np.array(self._offsets))
     self._edge_begin = np.concatenate([[0], np.cumsum(num_children)])
-    decides = np.flatnonzero(self._actor >= 0)
-    actor, actions = self._actor[decides], num_children[decides]
-    width = num_hands[actor] * self._num_nodes[decides]
-    sizes = actions * width
-    entry_begin = np.cumsum(sizes) - sizes
-    self.num_entries = int(sizes.sum())
-    self.blocks = blocks_lib.Blocks(actor, actions, width, entry_begin)
-    self._entry_begin = np.full(len(self._actor), -1)
-    self._entry_begin[decides] = entry_begin
+    side, number = np.nonzero(player[:, None] == self._actor)
+    actions, width = num_children[number], sizes[side, number]
+    entries = actions * width
+    entry_begin = np.cumsum(entries) - entries
+    self.num_entries = int(entries.sum())
+    self.blocks = blocks_lib.Blocks(player[side], actions, width, entry_begin)
+    self._entry_begin = np.full(sizes.shape, -1)
+    self._entry_begin[side, number] = entry_begin
+
+  def _make_sides(self, public):
+    """Cuts each player's hands into sides, if there is enough to do."""
+    player, begin = [], []
+    for p, num_hands in enumerate(public.num_hands):
+      is_large = num_hands * len(public.actor) >= _MIN_CELLS_TO_CUT
+      cuts = min(_CUTS, num_hands) if is_large else 1
+      player += [p] * cuts
+      begin += [num_hands * cut // cuts for cut in range(cuts)]
+    self._side_player, self._hand_begin = np.array(player), np.array(begin)
+    self._side_begin = np.searchsorted(player, [0, 1, 2])
+    ends = np.append(begin[1:], public.num_hands[1])
+    ends[self._side_begin[1] - 1] = public.num_hands[0]
+    self._num_hands = ends - self._hand_begin
 
   def _place_sets(self, public):
     """Sets which entries belong to which information set."""
@@ -265,9 +288,16 @@ class DealForm:
     public_node = public.node[tree.set_node]
     number = self._class_of[public_node]
     hand = public.hands[tree.set_player, tree.set_node]
-    num_hands = np.array(public.num_hands)[tree.set_player]
-    self.set_entry = (self._entry_begin[number] +
-                      self._place[public_node] * num_hands + hand)
+    side = np.empty(tree.num_info_sets, dtype=np.int64)
+    for player in range(2):
+      first, last = self._side_begin[player:player + 2]
+      own = tree.set_player == player
+      side[own] = first - 1 + np.searchsorted(self._hand_begin[first:last],
+                                              hand[own], side="right")
+    num_hands = self._num_hands[side]
+    self.set_entry = (self._entry_begin[side, number] +
+                      self._place[public_node] * num_hands +
+                      hand - self._hand_begin[side])
     self.set_stride = num_hands * self._num_nodes[number]
 
   def _make_payoffs(self, public):
@@ -293,19 +323,19 @@ class DealForm:
     run_begin, run_is_equal = _find_runs(
         np.concatenate([payoff.reshape(-1, count) for payoff in payoffs]))
     self.arrays = DealArrays(
-        self._actor, self._num_nodes, np.array(public.num_hands),
-        self._cell_begin, self._entry_begin, self._edge_begin, self._edge_row,
-        *payoffs, run_begin, run_is_equal)
+        self._actor, self._num_nodes, self._side_begin, self._hand_begin,
+        self._num_hands, self._cell_begin, self._entry_begin, self._edge_begin,
+        self._edge_row, *payoffs, run_begin, run_is_equal)
 
 
   def workspace(self, dtype):
     """Returns the `blocks.Workspace` for tables of this type."""
-    widest = max(int(self.blocks.width.max()), 1)
-    rows = max(int(self.arrays.num_hands.sum()), -(-widest // _CHUNK))
+    rows = max(int(self.arrays.num_hands.sum()),
+               -(-int(self.blocks.width.max()) // _CHUNK))
     return blocks_lib.Workspace(
         blocks_lib.with_dtype(self.arrays, dtype),
         np.zeros(self.num_cells, dtype), np.zeros(self.num_cells, dtype),
-        np.zeros((rows, _CHUNK), dtype))
+        np.zeros((len(self._num_hands), rows, _CHUNK), dtype))
 
 
 def _find_runs(columns):
@@ -323,20 +353,19 @@ def _find_runs(columns):
 
 
 @blocks_lib.jit
-def propagate(deal, player, strategy, reach):
-  """Writes the player's own reach of every node and hand into `reach`."""
-  hands = deal.num_hands[player]
-  root = deal.cell_begin[player, 0]
+def _propagate_side(deal, side, own_player, strategy, reach):
+  """Writes a side's own reach of every node and hand into `reach`."""
+  hands = deal.num_hands[side]
+  root = deal.cell_begin[side, 0]
   reach[root:root + hands] = 1.0
   for c in range(len(deal.actor)):
     width = deal.num_nodes[c] * hands
-    source = reach[deal.cell_begin[player, c]:]
-    own = deal.actor[c] == player
+    source = reach[deal.cell_begin[side, c]:]
     for edge in range(deal.edge_begin[c], deal.edge_begin[c + 1]):
-      begin = deal.edge_row[player, edge]
+      begin = deal.edge_row[side, edge]
       target = reach[begin:begin + width]
-      if own:
-        entry = (deal.entry_begin[c] +
+      if deal.actor[c] == own_player:
+        entry = (deal.entry_begin[side, c] +
                  (edge - deal.edge_begin[c]) * width)
         shares = strategy[entry:entry + width]
         for i in range(width):
@@ -355,33 +384,37 @@ def _transpose(source, rows, columns, target):
 
 
 @blocks_lib.jit
-def _terminal_values(deal, player, reach, values, work):
+def _terminal_values(deal, side, player, reach, values, work):
   """Writes the values of terminal nodes: payoffs times the other's reach.
 
   Chunks of nodes are turned to [hand, node], so that loops run over nodes.
   """
   c = len(deal.actor) - 1
-  hands, others = deal.num_hands[player], deal.num_hands[1 - player]
   payoff = deal.payoff_0 if player == 0 else deal.payoff_1
-  own, other = deal.cell_begin[player, c], deal.cell_begin[1 - player, c]
+  others = payoff.shape[1]
+  hands, first_hand = deal.num_hands[side], deal.hand_begin[side]
+  own = deal.cell_begin[side, c]
   runs = deal.run_begin
   reaches, sums = work[:others], work[others:others + hands]
   for r in range(len(runs) - 1):
     for begin in range(runs[r], runs[r + 1], _CHUNK):
       size = min(_CHUNK, runs[r + 1] - begin)
-      _transpose(reach[other + begin * others:], size, others, reaches)
+      for q in range(deal.side_begin[1 - player], deal.side_begin[2 - player]):
+        source = deal.cell_begin[q, c] + begin * deal.num_hands[q]
+        _transpose(reach[source:], size, deal.num_hands[q],
+                   reaches[deal.hand_begin[q]:])
       for h in range(hands):
         out = sums[h, :size]
         out[:] = 0.0
         for g in range(others):
           other_reach = reaches[g, :size]
           if deal.run_is_equal[r]:
-            coefficient = payoff[h, g, begin]
+            coefficient = payoff[first_hand + h, g, begin]
             if coefficient != 0.0:
               for i in range(size):
                 out[i] += coefficient * other_reach[i]
           else:
-            coefficients = payoff[h, g, begin:begin + size]
+            coefficients = payoff[first_hand + h, g, begin:begin + size]
             for i in range(size):
               out[i] += coefficients[i] * other_reach[i]
       target = values[own + begin * hands:own + (begin + size) * hands]
@@ -391,30 +424,16 @@ def _terminal_values(deal, player, reach, values, work):
 
 
 @blocks_lib.jit
-def evaluate(deal, player, tables, reach, values, work, mode, rule):
-  """Computes the player's counterfactual values, and learns from them.
-
-  Args:
-    deal: the `DealArrays`.
-    player: the player.
-    tables: the `blocks.Tables`, modified in place as the mode says.
-    reach: both players' reaches, from `propagate`.
-    values: [cell] scratch, modified in place.
-    work: scratch.
-    mode: `blocks.EVALUATE`, `RESPOND` or `LEARN`.
-    rule: the `blocks.Rule` by which to learn.
-
-  Returns:
-    The player's expected value.
-  """
-  _terminal_values(deal, player, reach, values, work)
-  hands = deal.num_hands[player]
+def _evaluate_side(deal, side, player, tables, reach, values, work, mode, rule):
+  """Does for one side of a player what `evaluate` does for the player."""
+  _terminal_values(deal, side, player, reach, values, work)
+  hands = deal.num_hands[side]
   for c in range(len(deal.actor) - 2, -1, -1):
     width = deal.num_nodes[c] * hands
-    begin = deal.cell_begin[player, c]
+    begin = deal.cell_begin[side, c]
     out = values[begin:begin + width]
-    rows = deal.edge_row[player, deal.edge_begin[c]:deal.edge_begin[c + 1]]
-    entry = deal.entry_begin[c]
+    rows = deal.edge_row[side, deal.edge_begin[c]:deal.edge_begin[c + 1]]
+    entry = deal.entry_begin[side, c]
     if deal.actor[c] != player:
       out[:] = 0.0
       for a in range(len(rows)):
@@ -429,8 +448,39 @@ def evaluate(deal, player, tables, reach, values, work, mode, rule):
         blocks_lib.learn_block(entry, width, rows, tables, values, out,
                                reach[begin:begin + width], rule,
                                work.reshape(-1))
-  root = deal.cell_begin[player, 0]
+  root = deal.cell_begin[side, 0]
   return values[root:root + hands].sum()
+
+
+@blocks_lib.jit
+def propagate(deal, player, strategy, reach):
+  """Writes the player's own reach of every node and hand into `reach`."""
+  for side in range(deal.side_begin[player], deal.side_begin[player + 1]):
+    _propagate_side(deal, side, player, strategy, reach)
+
+
+@blocks_lib.jit
+def evaluate(deal, player, tables, reach, values, work, mode, rule):
+  """Computes the player's counterfactual values, and learns from them.
+
+  Args:
+    deal: the `DealArrays`.
+    player: the player.
+    tables: the `blocks.Tables`, modified in place as the mode says.
+    reach: both players' reaches, from `propagate`.
+    values: [cell] scratch, modified in place.
+    work: [side, row, _CHUNK] scratch.
+    mode: `blocks.EVALUATE`, `RESPOND` or `LEARN`.
+    rule: the `blocks.Rule` by which to learn.
+
+  Returns:
+    The player's expected value.
+  """
+  total = 0.0
+  for side in range(deal.side_begin[player], deal.side_begin[player + 1]):
+    total += _evaluate_side(deal, side, player, tables, reach, values,
+                            work[side], mode, rule)
+  return total
 
 
 @blocks_lib.jit
@@ -449,3 +499,35 @@ def run(form, num_players, tables, reach, values, work, rules, alternating):
     if not alternating:
       for player in range(num_players):
         propagate(form, player, tables.strategy, reach)
+
+
+@blocks_lib.jit
+def _learn_side(form, side, player, tables, reach, values, work, row,
+                alternating):
+  """Runs one iteration for one side; tuples come without their names."""
+  deal = DealArrays(*form)
+  named_tables = blocks_lib.Tables(*tables)
+  _evaluate_side(deal, side, player, named_tables, reach, values, work,
+                 blocks_lib.LEARN, blocks_lib.rule_of(row))
+  if alternating:
+    _propagate_side(deal, side, player, named_tables.strategy, reach)
+
+
+@blocks_lib.parallel_jit
+def run_parallel(form, num_players, tables, reach, values, work, rules,
+                 alternating):
+  """Does what `run` does, with threads for the sides; the result is equal.
+
+  Numba does not pass named tuples to threads, so here `form` and `tables` are
+  plain tuples of the same arrays.
+  """
+  side_begin = form[2]
+  for t in range(len(rules)):
+    row = rules[t]
+    for player in range(num_players):
+      for side in numba.prange(side_begin[player], side_begin[player + 1]):
+        _learn_side(form, side, player, tables, reach, values, work[side], row,
+                    alternating)
+    if not alternating:
+      for player in range(num_players):
+        propagate(DealArrays(*form), player, tables[0], reach)

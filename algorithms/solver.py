@@ -73,17 +73,22 @@ class Solver:
       any OpenSpiel policy.
     seed: for a random initial strategy.
     dtype: "float64", or "float32" for half the memory.
+    num_threads: how many threads to use; results do not depend on it. It helps
+      only in large games (see `compiled_game.CompiledGame.can_use_threads`).
     form: the form of the compiled game (see `compiled_game`); None chooses.
   """
 
   def __init__(self, game, *, alternating=True, initial="uniform", seed=0,
-               dtype="float64", form=None):
+               dtype="float64", num_threads=1, form=None):
+    if num_threads < 1:
+      raise ValueError(f"num_threads={num_threads}: must be at least 1")
     if dtype not in ("float64", "float32"):
       raise ValueError(f"dtype={dtype!r}: must be 'float64' or 'float32'")
     self.compiled = compiled_game.compile_game(game, form)
     self._evaluator = exploitability_lib.Evaluator(self.compiled)
     self._alternating = bool(alternating)
     self._dtype = np.dtype(dtype)
+    self._num_threads = num_threads
     self._iteration = 0
     self._tables = self.compiled.new_tables(self._dtype)
     self._space = self.compiled.form.workspace(self._dtype)
@@ -137,7 +142,8 @@ class Solver:
     if iterations < 0:
       raise ValueError(f"iterations={iterations}: must be at least 0")
     rules = self._rules(self._iteration + 1, self._iteration + iterations)
-    self.compiled.run(self._tables, self._space, rules, self._alternating)
+    self.compiled.run(self._tables, self._space, rules, self._alternating,
+                      self._num_threads)
     self._iteration += iterations
 
   def _average(self):

@@ -218,7 +218,7 @@ def test_random_starts_follow_the_seed():
 @pytest.mark.parametrize("arguments, message", [
     ({"dtype": "int8"}, "dtype='int8'"), ({"form": "tree"}, "form='tree'"),
     ({"initial": "clever"}, "initial='clever'"), ({"gamma": -1}, "gamma=-1"),
-    ({"alpha": np.nan}, "alpha=nan")])
+    ({"alpha": np.nan}, "alpha=nan"), ({"num_threads": 0}, "num_threads=0")])
 def test_bad_arguments(arguments, message):
   with pytest.raises(ValueError, match=message):
     cfr.RegretSolver(_load("kuhn_poker"), **arguments)

@@ -138,6 +138,39 @@ def test_random_games(seed, num_players, zero_sum):
             pytest.approx(expected, abs=1e-9))
 
 
+@pytest.mark.parametrize("alternating", [True, False])
+def test_threads_do_not_change_the_result(alternating, monkeypatch):
+  monkeypatch.setattr(deal_form, "_MIN_CELLS_TO_CUT", 1)
+  game = pyspiel.load_game("leduc_poker")
+  one, two = (cfr.PDCFRPlusSolver(game, alternating=alternating,
+                                  num_threads=num_threads)
+              for num_threads in (1, 2))
+  assert one.compiled.can_use_threads
+  assert list(one.compiled.form.arrays.num_hands) == [3, 3, 3, 3]
+  one.run(30)
+  two.run(30)
+  for ours, theirs in zip(one._tables, two._tables):
+    np.testing.assert_array_equal(ours, theirs)
+  monkeypatch.undo()
+  whole = cfr.PDCFRPlusSolver(pyspiel.load_game("leduc_poker"),
+                              alternating=alternating, num_threads=2)
+  assert not whole.compiled.can_use_threads
+  whole.run(30)
+  assert whole.nash_conv() == pytest.approx(one.nash_conv(), abs=1e-9)
+  assert one.average_policy().distance(whole.average_policy()) < 1e-6
+
+
+def test_hands_are_cut_unevenly_too(monkeypatch):
+  monkeypatch.setattr(deal_form, "_MIN_CELLS_TO_CUT", 1)
+  game = pyspiel.load_game("kuhn_poker")
+  solver = cfr.CFRSolver(game)
+  assert list(solver.compiled.form.arrays.num_hands) == [1, 2, 1, 2]
+  solver.run(50)
+  whole = cfr.CFRSolver(game, form="sequence")
+  whole.run(50)
+  assert solver.average_policy().distance(whole.average_policy()) < 1e-9
+
+
 def test_forms_that_do_not_fit():
   with pytest.raises(ValueError, match="form='deal': liar_die.*leave the form"):
     compiled_game.CompiledGame(_load("liar_die(sides=3)"), "deal")
