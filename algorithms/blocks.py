@@ -213,7 +213,7 @@ class Workspace(NamedTuple):
 def with_dtype(arrays, dtype):
   """Returns the arrays with all floats in the given type."""
   return arrays._replace(**{
-      name: array.astype(dtype)
+      name: array.astype(dtype, copy=False)
       for name, array in arrays._asdict().items()
       if isinstance(array, np.ndarray) and array.dtype.kind == "f"
   })

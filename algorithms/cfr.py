@@ -14,10 +14,15 @@ All variants are one traversal (see the forms of `compiled_game`) and one update
 The order is OpenSpiel's: new regrets are added, then the sums are discounted.
 Brown & Sandholm (2019) discount the sums before they add the next iteration's
 regrets, which gives the same strategies.
+
+Iterates are OpenSpiel's but for rounding. Where all regrets of a set are zero,
+rounding may decide the current strategy there, in OpenSpiel as here; average
+strategies of sets that are reached do not depend on it.
 """
 
 import numpy as np
 
+from dudo_spiel.algorithms import arguments
 from dudo_spiel.algorithms import solver
 
 
@@ -35,13 +40,10 @@ class RegretSolver(solver.Solver):
 
   def __init__(self, game, *, alpha=np.inf, beta=np.inf, gamma=0.0,
                prediction=False, **kwargs):
-    for name, value in [("alpha", alpha), ("beta", beta)]:
-      if np.isnan(value):
-        raise ValueError(f"{name}={value}: must be a number or infinite")
-    if not 0.0 <= gamma < np.inf:
-      raise ValueError(f"gamma={gamma}: must be at least 0 and finite")
-    self._alpha, self._beta = float(alpha), float(beta)
-    self._gamma, self._prediction = float(gamma), bool(prediction)
+    self._alpha = arguments.number("alpha", alpha)
+    self._beta = arguments.number("beta", beta)
+    self._gamma = arguments.number("gamma", gamma, 0.0, 1000.0)
+    self._prediction = arguments.boolean("prediction", prediction)
     super().__init__(game, **kwargs)
 
   def _parameters(self):

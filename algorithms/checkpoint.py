@@ -7,7 +7,6 @@ it was. Archives carry checksums, so that damage is noticed.
 
 import json
 import os
-import tempfile
 import zipfile
 import zlib
 
@@ -30,17 +29,17 @@ def save(path, kind, header, arrays):
   text = json.dumps({"format": _FORMAT, "version": _VERSION, "kind": kind,
                      **header})
   path = os.path.abspath(os.fspath(path))
-  handle, temporary = tempfile.mkstemp(
-      dir=os.path.dirname(path), prefix=os.path.basename(path), suffix=".part")
+  temporary = f"{path}.{os.getpid()}.part"
   try:
-    with os.fdopen(handle, "wb") as file:
+    with open(temporary, "wb") as file:
       np.savez(file, **{_HEADER: np.frombuffer(text.encode(), np.uint8)},
                **arrays)
       file.flush()
       os.fsync(file.fileno())
     os.replace(temporary, path)
   except BaseException:
-    os.unlink(temporary)
+    if os.path.exists(temporary):
+      os.unlink(temporary)
     raise
 
 
@@ -60,8 +59,8 @@ def load(path, kind):
     header = json.loads(arrays.pop(_HEADER).tobytes())
   except FileNotFoundError:
     raise
-  except (OSError, EOFError, KeyError, ValueError, TypeError,
-          NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
+  except (OSError, EOFError, KeyError, ValueError, TypeError, RuntimeError,
+          zipfile.BadZipFile, zlib.error) as error:
     raise ValueError(f"path={os.fspath(path)!r}: must be a whole file written "
                      f"by dudo_spiel ({error})") from error
   if not isinstance(header, dict) or header.get("format") != _FORMAT:

@@ -46,6 +46,9 @@ class CompiledGame:
   """
 
   def __init__(self, game, form=None, tree=None):
+    if not isinstance(game, pyspiel.Game):
+      raise ValueError(f"game={game!r}: must be a pyspiel.Game, such as "
+                       "pyspiel.load_game returns")
     if form is not None and form not in FORMS:
       raise ValueError(f"form={form!r}: must be None or one of "
                        f"{', '.join(map(repr, FORMS))}")
@@ -61,6 +64,7 @@ class CompiledGame:
     self.num_players = self.tree.num_players
     self.num_entries = self.form.num_entries
     self._workspace = None  # for evaluation, made when it is first needed
+    self._perfect_recall = None  # likewise
 
   def _choose(self, form, parents):
     if form in (None, "deal") and self.has_perfect_recall:
@@ -110,7 +114,8 @@ class CompiledGame:
       self._kernels.propagate(workspace.arrays, player, strategy,
                               workspace.reach)
 
-  def run(self, tables, workspace, rules, alternating, num_threads=1):
+  def run(self, tables, workspace, rules, alternating, iteration,
+          num_threads=1):
     """Runs one iteration of a solver for each row of `rules`.
 
     The result does not depend on the number of threads. Only the deal form of
@@ -123,7 +128,7 @@ class CompiledGame:
     else:
       run, form = self._kernels.run, workspace.arrays
     run(form, self.num_players, tables, workspace.reach, workspace.values,
-        workspace.work, rules, alternating)
+        workspace.work, rules, alternating, iteration)
 
   @property
   def can_use_threads(self):
@@ -169,12 +174,35 @@ class CompiledGame:
                        "leave the form out")
     return self._evaluate(strategy, blocks_lib.RESPOND)
 
-  @property
-  def memory_bytes(self):
-    """How much a solver in float64 needs beside the compiled game."""
-    space = self._workspace or self.form.workspace(np.float64)
-    return (3 * 8 * self.num_entries + space.reach.nbytes +
-            space.values.nbytes + space.work.nbytes)
+  def with_perfect_recall(self):
+    """Returns the compiled game in which a best responder plays.
+
+    The histories are the same. An abstraction `x_ir` belongs to the registered
+    game `x`, with the parameters that both have; in another game of imperfect
+    recall players are given the memory of what they knew and did.
+    """
+    if self._perfect_recall is None:
+      self._perfect_recall = self._make_perfect_recall()
+    return self._perfect_recall
+
+  def _make_perfect_recall(self):
+    if self.has_perfect_recall:
+      if self.form_name != "history":
+        return self
+      return CompiledGame(self.game, tree=self.tree)
+    name = self.game.get_type().short_name.removesuffix("_ir")
+    known = {kind.short_name: kind.parameter_specification
+             for kind in pyspiel.registered_games()}
+    if name == self.game.get_type().short_name or name not in known:
+      return CompiledGame(self.game, tree=self.tree.with_perfect_recall())
+    real = CompiledGame(pyspiel.load_game(name, {
+        key: value for key, value in self.game.get_parameters().items()
+        if key in known[name]}))
+    if not (np.array_equal(real.tree.action, self.tree.action) and
+            np.array_equal(real.tree.parent, self.tree.parent)):
+      raise ValueError(f"game={self.game}: its histories are not those of "
+                       f"{real.game}, so it is no abstraction of that game")
+    return real
 
 
 _CACHE = collections.OrderedDict()
@@ -198,28 +226,3 @@ def compile_game(game, form=None):
   while len(_CACHE) > _CACHE_SIZE:
     _CACHE.popitem(last=False)
   return compiled
-
-
-def compile_with_perfect_recall(compiled):
-  """Returns the compiled game in which a best responder plays.
-
-  The histories are the same. An abstraction `x_ir` belongs to the registered
-  game `x`, with the parameters that both have; in another game of imperfect
-  recall players are given the memory of what they knew and did.
-
-  Args:
-    compiled: the `CompiledGame`.
-  """
-  if compiled.has_perfect_recall:
-    if compiled.form_name != "history":
-      return compiled
-    return CompiledGame(compiled.game, tree=compiled.tree)
-  game = compiled.game
-  name = game.get_type().short_name.removesuffix("_ir")
-  known = {kind.short_name: kind.parameter_specification
-           for kind in pyspiel.registered_games()}
-  if name == game.get_type().short_name or name not in known:
-    return CompiledGame(game, tree=compiled.tree.with_perfect_recall())
-  return CompiledGame(pyspiel.load_game(name, {
-      key: value for key, value in game.get_parameters().items()
-      if key in known[name]}))

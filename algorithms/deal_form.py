@@ -23,7 +23,8 @@ import numpy as np
 from dudo_spiel.algorithms import blocks as blocks_lib
 from dudo_spiel.algorithms import game_tree
 
-_MAX_TABLE_ENTRIES = 200_000_000
+_MAX_EMPTINESS = 4  # payoff table entries a terminal history, at most
+_SMALL_TABLES = 100_000  # entries that are worth no thought
 _CHUNK = 128  # terminals handled at once
 _CUTS = 2  # sides of a player, where there is enough to do
 _MIN_CELLS_TO_CUT = 100_000
@@ -85,7 +86,15 @@ def compile_deal_form(tree):
   if tree.num_players != 2:
     return None
   public = _merge_deals(tree)
-  return None if public is None else DealForm(tree, public)
+  if public is None:
+    return None
+  ends = np.sum(tree.player == game_tree.TERMINAL)
+  tables = np.prod(public.num_hands) * np.sum(
+      public.actor == game_tree.TERMINAL)
+  # Tables of hands against hands must not be mostly empty.
+  if tables > _MAX_EMPTINESS * ends + _SMALL_TABLES:
+    return None
+  return DealForm(tree, public)
 
 
 class _PublicTree(NamedTuple):
@@ -125,7 +134,7 @@ def _merge_deals(tree):
   frontier = deal_nodes
   public[frontier] = 0
   actors, parents, counts = [], [-1], []
-  num_public = 0
+  num_public = num_sets = 0
   stride = int(tree.action.max()) + 2
   while len(frontier):
     size = int(public[frontier].max()) + 1 - num_public
@@ -133,7 +142,8 @@ def _merge_deals(tree):
                          hands, num_hands)
     if level is None:
       return None
-    actor, count = level
+    actor, count, sets_here = level
+    num_sets += sets_here
     actors.append(actor)
     # Children of equal public parents by equal actions are one public node.
     first, last = tree.child_begin[frontier], tree.child_begin[frontier + 1]
@@ -152,6 +162,8 @@ def _merge_deals(tree):
     hands[:, children] = np.repeat(hands[:, frontier], repeats, axis=1)
     parents.extend(new_parent.tolist())
     frontier = children
+  if num_sets != tree.num_info_sets:  # a set has histories of different length
+    return None
   return _PublicTree(public, hands, tuple(num_hands), np.concatenate(actors),
                      np.array(parents), np.concatenate(counts))
 
@@ -170,10 +182,10 @@ def _deal_nodes(tree):
 
 
 def _check_level(tree, frontier, public, size, hands, num_hands):
-  """Returns each public node's actor and number of actions, or None.
+  """Returns each public node's actor and number of actions, and counts sets.
 
-  None where histories of one public node differ in their actor or number of
-  actions, or where the information sets are not the hands at public nodes.
+  Returns None where histories of one public node differ in their actor or
+  number of actions, or where the sets are not the hands at public nodes.
   """
   actor = np.full(size, -9)
   actor[public] = tree.player[frontier]
@@ -185,6 +197,7 @@ def _check_level(tree, frontier, public, size, hands, num_hands):
   decides = actor[public] >= 0
   if np.any(count[public][decides] != num_actions[decides]):
     return None
+  num_sets = 0
   for player in range(2):
     acts = actor[public] == player
     place = public[acts] * num_hands[player] + hands[player, frontier[acts]]
@@ -192,7 +205,8 @@ def _check_level(tree, frontier, public, size, hands, num_hands):
     pairs = len(np.unique(place * tree.num_info_sets + info_set))
     if pairs != len(np.unique(place)) or pairs != len(np.unique(info_set)):
       return None
-  return actor, count
+    num_sets += pairs
+  return actor, count, num_sets
 
 
 class DealForm:
@@ -307,10 +321,6 @@ class DealForm:
     terminal = self._place[public.node[ends]]
     count = int(self._num_nodes[-1])
     shape = (*public.num_hands, count)
-    if np.prod(shape, dtype=float) > _MAX_TABLE_ENTRIES:
-      raise ValueError(
-          f"game={tree.game}: its payoff tables would have {shape} entries; "
-          "choose a smaller game")
     weight = tree.chance_reach()[ends]
     own, other = public.hands[0, ends], public.hands[1, ends]
     payoffs = []
@@ -484,10 +494,12 @@ def evaluate(deal, player, tables, reach, values, work, mode, rule):
 
 
 @blocks_lib.jit
-def run(form, num_players, tables, reach, values, work, rules, alternating):
+def run(form, num_players, tables, reach, values, work, rules, alternating,
+        iteration):
   """Runs one iteration for each row of `rules` (see `blocks.rule_of`).
 
-  Reaches must be up to date before, and are so afterwards.
+  Reaches must be up to date before, and are so afterwards. `iteration` [1] is
+  counted up here, so that it is right whenever Python gets to see it.
   """
   for t in range(len(rules)):
     rule = blocks_lib.rule_of(rules[t])
@@ -499,6 +511,7 @@ def run(form, num_players, tables, reach, values, work, rules, alternating):
     if not alternating:
       for player in range(num_players):
         propagate(form, player, tables.strategy, reach)
+    iteration[0] += 1
 
 
 @blocks_lib.jit
@@ -515,7 +528,7 @@ def _learn_side(form, side, player, tables, reach, values, work, row,
 
 @blocks_lib.parallel_jit
 def run_parallel(form, num_players, tables, reach, values, work, rules,
-                 alternating):
+                 alternating, iteration):
   """Does what `run` does, with threads for the sides; the result is equal.
 
   Numba does not pass named tuples to threads, so here `form` and `tables` are
@@ -531,3 +544,4 @@ def run_parallel(form, num_players, tables, reach, values, work, rules,
     if not alternating:
       for player in range(num_players):
         propagate(DealArrays(*form), player, tables[0], reach)
+    iteration[0] += 1

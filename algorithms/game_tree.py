@@ -5,6 +5,8 @@ solver walks pyspiel states.
 """
 
 import copy
+import hashlib
+import random
 
 import numpy as np
 import pyspiel
@@ -40,93 +42,103 @@ class GameTree:
     info_states: list of str, each set's information state.
     set_player: [set] int8, who acts there.
     set_actions: list of tuple, each set's legal actions.
-    set_node: [set] int32, one node of the set.
+    set_node: [set] int32, the first node of the set.
   """
 
   def __init__(self, game, max_nodes=MAX_NODES):
     check_game(game)
+    if _is_surely_too_large(game, max_nodes):
+      raise _too_large(game, max_nodes)
     self.game = game
     self.num_players = game.num_players()
     self._walk(max_nodes)
 
   def _walk(self, max_nodes):
-    """Visits all histories, level by level."""
-    players, parents, actions, chances = [], [], [], []
+    """Visits all histories depth first, then numbers them level by level."""
+    players, parents, actions, chances, depths = [], [], [], [], []
     info_sets, num_children, returns = [], [], []
     sets = {}  # (player, info_state) -> number in order of discovery
-    set_actions, set_nodes = [], []
-    level_begin = [0]
-    level = [self.game.new_initial_state()]
+    set_actions = []
+    # (state, parent, action that led to it, its probability, depth)
+    stack = [(self.game.new_initial_state(), -1, -1, 1.0, 0)]
     bar = tqdm.tqdm(desc="compiling", unit=" histories", disable=None, delay=2)
-    parents.append(-1)
-    actions.append(-1)
-    chances.append(1.0)
-    while level:
-      following = []
-      for state in level:
-        node = len(players)
-        player = int(state.current_player())
-        players.append(player)
-        info_set = -1
-        if player >= 0:
-          key = (player, state.information_state_string())
-          legal = state.legal_actions()
-          info_set = sets.setdefault(key, len(sets))
-          if info_set == len(set_nodes):
-            set_nodes.append(node)
-            set_actions.append(tuple(legal))
-          elif set_actions[info_set] != tuple(legal):
-            raise ValueError(
-                f"game={self.game}: information state {key[1]!r} has histories "
-                "with different legal actions; no policy can be defined on it")
-          chances += [1.0] * len(legal)
-        elif player == TERMINAL:
-          legal = ()
-          returns.append((node, state.returns()))
-        else:
-          outcomes = state.chance_outcomes()
-          legal = [action for action, _ in outcomes]
-          chances += [probability for _, probability in outcomes]
-        info_sets.append(info_set)
-        num_children.append(len(legal))
-        actions += legal
-        parents += [node] * len(legal)
-        if len(parents) > max_nodes:
+    while stack:
+      state, parent, action, chance, depth = stack.pop()
+      node = len(players)
+      if node == max_nodes:
+        raise _too_large(self.game, max_nodes)
+      player = int(state.current_player())
+      info_set = -1
+      if player >= 0:
+        outcomes = [(legal, 1.0) for legal in state.legal_actions()]
+        legal_actions = tuple(legal for legal, _ in outcomes)
+        key = (player, state.information_state_string())
+        info_set = sets.setdefault(key, len(sets))
+        if info_set == len(set_actions):
+          set_actions.append(legal_actions)
+        elif set_actions[info_set] != legal_actions:
           raise ValueError(
-              f"game={self.game}: has more than max_nodes={max_nodes} "
-              "histories; choose a smaller game, or a solver that samples")
-        following += [state.child(action) for action in legal]
-        bar.update()
-      level_begin.append(len(players))
-      level = following
+              f"game={self.game}: information state {key[1]!r} has histories "
+              "with different legal actions; no policy can be defined on it")
+      elif player == TERMINAL:
+        outcomes = []
+        returns.append((node, state.returns()))
+      else:
+        outcomes = state.chance_outcomes()
+      players.append(player)
+      parents.append(parent)
+      actions.append(action)
+      chances.append(chance)
+      depths.append(depth)
+      info_sets.append(info_set)
+      num_children.append(len(outcomes))
+      for child_action, probability in reversed(outcomes):
+        stack.append((state.child(child_action), node, child_action,
+                      probability, depth + 1))
+      bar.update()
     bar.close()
+    # By level; within a level the order of the walk keeps siblings together.
+    order = np.argsort(depths, kind="stable")
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
     self.num_nodes = len(players)
-    self.player = np.array(players, dtype=np.int8)
-    self.parent = np.array(parents, dtype=np.int32)
-    self.action = np.array(actions, dtype=np.int32)
-    self.chance = np.array(chances)
-    self.child_begin = np.zeros(self.num_nodes + 1, dtype=np.int32)
-    self.child_begin[1:] = 1 + np.cumsum(num_children)
-    self.child_begin[0] = 1
-    self.level_begin = np.array(level_begin, dtype=np.int32)
+    self.player = np.array(players, dtype=np.int8)[order]
+    self.parent = np.append(rank, -1)[np.array(parents)[order]].astype(np.int32)
+    self.action = np.array(actions, dtype=np.int32)[order]
+    self.chance = np.array(chances)[order]
+    self.child_begin = np.ones(self.num_nodes + 1, dtype=np.int32)
+    self.child_begin[1:] += np.cumsum(np.array(num_children)[order])
+    self.level_begin = np.append(0, np.cumsum(np.bincount(depths)))
     self.returns = np.zeros((self.num_nodes, self.num_players))
     for node, values in returns:
-      self.returns[node] = values
-    self._number_sets(list(sets), set_actions, set_nodes, info_sets)
+      self.returns[rank[node]] = values
+    self._number_sets(list(sets), set_actions, np.array(info_sets)[order])
 
-  def _number_sets(self, keys, set_actions, set_nodes, info_sets):
+  def _number_sets(self, keys, set_actions, found):
     """Numbers the sets player by player, in order of discovery."""
     found_player = np.array([player for player, _ in keys], dtype=np.int8)
     order = np.argsort(found_player, kind="stable")
-    rank = np.empty(len(keys), dtype=np.int32)
+    rank = np.empty(len(keys) + 1, dtype=np.int32)
     rank[order] = np.arange(len(keys), dtype=np.int32)
-    found = np.array(info_sets, dtype=np.int32)
+    rank[-1] = -1
     self.num_info_sets = len(keys)
-    self.info_set = np.where(found >= 0, rank[found], -1).astype(np.int32)
+    self.info_set = rank[found]
     self.set_player = found_player[order]
     self.info_states = [keys[i][1] for i in order]
     self.set_actions = [set_actions[i] for i in order]
-    self.set_node = np.array(set_nodes, dtype=np.int32)[order]
+    # The first node: a set's parent then has a smaller one.
+    acts = np.flatnonzero(self.info_set >= 0)
+    self.set_node = np.full(len(keys), self.num_nodes, dtype=np.int32)
+    np.minimum.at(self.set_node, self.info_set[acts], acts)
+
+  def fingerprint(self):
+    """Returns a str that tells this tree from others."""
+    digest = hashlib.sha256()
+    for array in (self.player, self.parent, self.action, self.chance,
+                  self.info_set, self.returns):
+      digest.update(np.ascontiguousarray(array).tobytes())
+    digest.update("\n".join(self.info_states).encode())
+    return digest.hexdigest()[:16]
 
   def last_own_actions(self):
     """Returns [player, node] int32, the node after the player's last action.
@@ -194,9 +206,36 @@ class GameTree:
     return reach
 
 
+def _too_large(game, max_nodes):
+  return ValueError(f"game={game}: has more than max_nodes={max_nodes} "
+                    "histories; choose a smaller game")
+
+
+def _is_surely_too_large(game, max_nodes):
+  """Guesses the size from random histories, so as not to walk for nothing.
+
+  The product of the numbers of actions on a random history is on average the
+  number of terminal histories (Knuth 1975), so that it is rarely ten times as
+  much: seven of nine such probes are proof enough.
+  """
+  rng = random.Random(0)
+  sizes = []
+  for _ in range(9):
+    state, size = game.new_initial_state(), 1
+    while not state.is_terminal() and size <= 10 * max_nodes:
+      actions = state.legal_actions()
+      size *= len(actions)
+      state.apply_action(rng.choice(actions))
+    sizes.append(size)
+  return sorted(sizes)[2] > 10 * max_nodes
+
+
 def check_game(game):
   """Raises a ValueError for a game that cannot be walked."""
   kind = game.get_type()
+  if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
+    raise ValueError(f"game={kind.short_name}: mean-field games are not "
+                     "supported; choose a sequential game")
   if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
     raise ValueError(
         f"game={kind.short_name}: its moves are not sequential; convert it "

@@ -27,7 +27,7 @@ class TablePolicy(policy_lib.Policy):
 
   def __init__(self, game, info_states, players, actions, probabilities):
     super().__init__(game, list(range(game.num_players())))
-    self.info_states = list(info_states)
+    self.info_states = info_states
     self.players = np.asarray(players, dtype=np.int64)
     self.actions = [tuple(legal) for legal in actions]
     self.probabilities = np.asarray(probabilities, dtype=np.float64)
@@ -46,7 +46,11 @@ class TablePolicy(policy_lib.Policy):
       return state.information_state_string(player)
     own_state = self.game.new_initial_state()
     for action in state.history():
+      if action not in own_state.legal_actions():
+        raise ValueError(f"state={state}: is not one of {self._own_name}")
       own_state.apply_action(action)
+    if own_state.legal_actions() != state.legal_actions():
+      raise ValueError(f"state={state}: is not one of {self._own_name}")
     return own_state.information_state_string(player)
 
   def at(self, player, info_state):
@@ -65,10 +69,12 @@ class TablePolicy(policy_lib.Policy):
     player = state.current_player() if player_id is None else player_id
     return self.at(player, self._info_state(state, player))
 
-  def to_tabular(self):
-    """Returns an OpenSpiel `TabularPolicy`."""
-    tabular = policy_lib.TabularPolicy(self.game)
+  def to_tabular(self, states=None):
+    """Returns an OpenSpiel `TabularPolicy` (of the given states)."""
+    tabular = policy_lib.TabularPolicy(self.game, states=states)
     for player, key in self._index:
+      if key not in tabular.state_lookup:
+        continue
       row = tabular.policy_for_key(key)
       for action, probability in self.at(player, key).items():
         row[action] = probability
@@ -84,14 +90,19 @@ class TablePolicy(policy_lib.Policy):
     """Returns the largest difference of a probability to another policy.
 
     Args:
-      other: a `TablePolicy` of the same game.
+      other: any OpenSpiel policy that can be asked at this policy's
+        information states.
     """
-    if self._index.keys() != other._index.keys():
-      raise ValueError(f"other={other.game}: has other information states than "
-                       f"{self.game}")
+    if isinstance(other, TablePolicy):
+      if self._index.keys() != other._index.keys():
+        raise ValueError(f"other={other.game}: has other information states "
+                         f"than {self.game}")
+      if self.info_states is other.info_states:
+        return float(np.max(np.abs(self.probabilities - other.probabilities)))
+    ask = _asker(other)
     difference = 0.0
     for player, key in self._index:
-      theirs = other.at(player, key)
+      theirs = ask(player, key)
       for action, probability in self.at(player, key).items():
         difference = max(difference, abs(probability - theirs[action]))
     return difference
@@ -105,12 +116,26 @@ class TablePolicy(policy_lib.Policy):
     }, {"players": self.players, "probabilities": self.probabilities})
 
 
-def load_policy(path):
-  """Returns the `TablePolicy` that was saved to the file."""
+def load_policy(path, game=None):
+  """Returns the `TablePolicy` that was saved to the file.
+
+  Args:
+    path: the file.
+    game: the game, needed only where `pyspiel.load_game` cannot make it from
+      its string (EFG games).
+  """
   header, arrays = checkpoint.load(path, _FILE_KIND)
-  return TablePolicy(pyspiel.load_game(header["game"]), header["info_states"],
-                     arrays["players"], header["actions"],
-                     arrays["probabilities"])
+  if game is None:
+    try:
+      game = pyspiel.load_game(header["game"])
+    except pyspiel.SpielError as error:
+      raise ValueError(f"path={str(path)!r}: its game {header['game']} cannot "
+                       "be loaded; pass the game") from error
+  elif str(game) != header["game"]:
+    raise ValueError(f"game={game}: must be {header['game']}, the game of the "
+                     "saved policy")
+  return TablePolicy(game, header["info_states"], arrays["players"],
+                     header["actions"], arrays["probabilities"])
 
 
 def table_policy(compiled, strategy):
@@ -137,31 +162,66 @@ def strategy_of(compiled, policy):
     [entry] float64.
   """
   tree = compiled.tree
+  sets, _, entries = compiled.entries_of_sets()
   strategy = np.zeros(compiled.num_entries)
-  probabilities = _lookup(compiled, policy)
+  if isinstance(policy, TablePolicy) and policy.info_states is tree.info_states:
+    strategy[entries] = policy.probabilities
+    return strategy
+  ask = _asker(policy)
+  values = []
   for s in range(tree.num_info_sets):
-    chances = probabilities(s)
-    entry, stride = compiled.form.set_entry[s], compiled.form.set_stride[s]
-    values = [chances.get(action, 0.0) for action in tree.set_actions[s]]
-    if not abs(sum(values) - 1.0) < 1e-6 or min(values) < 0.0:
-      raise ValueError(
-          f"policy={policy}: its probabilities at {tree.info_states[s]!r} are "
-          f"{values}; they must be a distribution over the legal actions")
-    strategy[entry:entry + len(values) * stride:stride] = values
+    chances = ask(int(tree.set_player[s]), tree.info_states[s],
+                  lambda s=s: tree.state(tree.set_node[s]))
+    values += [chances.get(action, 0.0) for action in tree.set_actions[s]]
+  values = np.array(values)
+  sums = np.bincount(sets, weights=values)
+  wrong = np.abs(sums - 1.0) > 1e-6
+  wrong[sets[~(values >= 0.0)]] = True
+  if np.any(wrong):
+    s = int(np.argmax(wrong))
+    raise ValueError(
+        f"policy={policy}: its probabilities at {tree.info_states[s]!r} are "
+        f"{values[sets == s].tolist()}; they must be a distribution over the "
+        "legal actions")
+  strategy[entries] = values
   return strategy
 
 
-def _lookup(compiled, policy):
-  """Returns a function from an information set to {action: probability}."""
-  tree = compiled.tree
-  if isinstance(policy, TablePolicy) and policy._own_name == str(compiled.game):
-    return lambda s: policy.at(int(tree.set_player[s]), tree.info_states[s])
+def _asker(policy):
+  """Returns ask(player, info_state, make_state=None) -> {action: probability}.
+
+  The state is made only for policies that cannot be asked by information state.
+  """
   if isinstance(policy, policy_lib.TabularPolicy):
-    def tabular(s):
-      row = policy.policy_for_key(tree.info_states[s])
-      return {action: row[action] for action in tree.set_actions[s]}
-    return tabular
-  if isinstance(policy, pyspiel.Policy):
-    return lambda s: dict(policy.action_probabilities(tree.info_states[s]))
-  return lambda s: policy.action_probabilities(
-      tree.state(tree.set_node[s]), int(tree.set_player[s]))
+    def by_key(player, key):
+      del player
+      return dict(enumerate(policy.policy_for_key(key).tolist()))
+  elif isinstance(policy, TablePolicy):
+    by_key = policy.at
+  elif isinstance(policy, pyspiel.TabularPolicy):
+    def by_key(player, key):
+      del player
+      return dict(policy.action_probabilities(key))
+  elif isinstance(policy, (policy_lib.Policy, pyspiel.Policy)):
+    by_key = None
+  else:
+    raise ValueError(f"policy={policy!r}: must be an OpenSpiel policy, in "
+                     "Python or C++")
+
+  def ask(player, key, make_state=None):
+    if by_key is not None:
+      try:
+        chances = by_key(player, key)
+        if chances:
+          return chances
+      except (KeyError, ValueError, pyspiel.SpielError):
+        pass  # perhaps it can be asked by a state
+    try:
+      if isinstance(policy, pyspiel.Policy):
+        return dict(policy.action_probabilities(make_state()))
+      return policy.action_probabilities(make_state(), player)
+    except (KeyError, TypeError, pyspiel.SpielError) as error:
+      raise ValueError(f"policy={policy}: has no probabilities for player "
+                       f"{player} at {key!r}") from error
+
+  return ask

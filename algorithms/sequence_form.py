@@ -252,10 +252,12 @@ def evaluate(form, player, tables, reach, values, work, mode, rule):
 
 
 @blocks_lib.jit
-def run(form, num_players, tables, reach, values, work, rules, alternating):
+def run(form, num_players, tables, reach, values, work, rules, alternating,
+        iteration):
   """Runs one iteration for each row of `rules` (see `blocks.rule_of`).
 
-  Reaches must be up to date before, and are so afterwards.
+  Reaches must be up to date before, and are so afterwards. `iteration` [1] is
+  counted up here, so that it is right whenever Python gets to see it.
   """
   for t in range(len(rules)):
     rule = blocks_lib.rule_of(rules[t])
@@ -267,3 +269,4 @@ def run(form, num_players, tables, reach, values, work, rules, alternating):
     if not alternating:
       for player in range(num_players):
         propagate(form, player, tables.strategy, reach)
+    iteration[0] += 1

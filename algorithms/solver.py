@@ -9,6 +9,7 @@ from open_spiel.python import policy as policy_lib
 import pyspiel
 import tqdm
 
+from dudo_spiel.algorithms import arguments
 from dudo_spiel.algorithms import checkpoint
 from dudo_spiel.algorithms import compiled_game
 from dudo_spiel.algorithms import exploitability as exploitability_lib
@@ -16,6 +17,7 @@ from dudo_spiel.algorithms import policies
 
 _FILE_KIND = "solver"
 _CHUNK_SECONDS = 0.2  # how long to run before looking at clock and bar
+_MAX_RULES = 100_000  # iterations whose rules are made at once
 _CHECK_GROWTH = 1.25  # each check comes after this many times the iterations
 
 
@@ -80,16 +82,16 @@ class Solver:
 
   def __init__(self, game, *, alternating=True, initial="uniform", seed=0,
                dtype="float64", num_threads=1, form=None):
-    if num_threads < 1:
-      raise ValueError(f"num_threads={num_threads}: must be at least 1")
+    num_threads = arguments.integer("num_threads", num_threads, 1)
+    seed = arguments.integer("seed", seed, 0)
     if dtype not in ("float64", "float32"):
       raise ValueError(f"dtype={dtype!r}: must be 'float64' or 'float32'")
     self.compiled = compiled_game.compile_game(game, form)
     self._evaluator = exploitability_lib.Evaluator(self.compiled)
-    self._alternating = bool(alternating)
+    self._alternating = arguments.boolean("alternating", alternating)
     self._dtype = np.dtype(dtype)
     self._num_threads = num_threads
-    self._iteration = 0
+    self._count = np.zeros(1, dtype=np.int64)  # counted by the kernels
     self._tables = self.compiled.new_tables(self._dtype)
     self._space = self.compiled.form.workspace(self._dtype)
     self._tables.strategy[:] = self._initial_strategy(initial, seed)
@@ -124,14 +126,14 @@ class Solver:
   @property
   def iteration(self):
     """How many iterations were run."""
-    return self._iteration
+    return int(self._count[0])
 
   @property
   def memory_bytes(self):
-    """How much memory the solver's tables and scratch take."""
-    arrays = [*self._tables, self._space.reach, self._space.values,
-              self._space.work]
-    return sum(array.nbytes for array in arrays)
+    """How much memory the solver takes, beside the game's tree."""
+    arrays = [*self._tables, *self._space.arrays, *self._space[1:]]
+    return sum(array.nbytes for array in arrays
+               if isinstance(array, np.ndarray))
 
   def evaluate_and_update_policy(self):
     """Runs one iteration."""
@@ -139,16 +141,18 @@ class Solver:
 
   def run(self, iterations):
     """Runs iterations, all inside compiled code."""
-    if iterations < 0:
-      raise ValueError(f"iterations={iterations}: must be at least 0")
-    rules = self._rules(self._iteration + 1, self._iteration + iterations)
-    self.compiled.run(self._tables, self._space, rules, self._alternating,
-                      self._num_threads)
-    self._iteration += iterations
+    end = self.iteration + arguments.integer("iterations", iterations, 0)
+    while True:
+      rules = self._rules(self.iteration + 1,
+                          min(end, self.iteration + _MAX_RULES))
+      self.compiled.run(self._tables, self._space, rules, self._alternating,
+                        self._count, self._num_threads)
+      if self.iteration >= end:
+        return
 
   def _average(self):
     """Returns the average strategy: [entry] float64."""
-    if self._iteration == 0:
+    if self.iteration == 0:
       return self._tables.strategy.astype(np.float64)
     return self.compiled.normalized(self._tables.cumulative.astype(np.float64))
 
@@ -191,56 +195,55 @@ class Solver:
     limits = {"target_exploitability": target_exploitability,
               "max_iterations": max_iterations, "max_seconds": max_seconds}
     for name, value in limits.items():
-      if value is not None and not value >= 0:
-        raise ValueError(f"{name}={value}: must be at least 0")
+      if value is not None:
+        arguments.number(name, value, 0.0)
     if all(value is None for value in limits.values()):
       raise ValueError(f"{', '.join(limits)}: at least one must be given")
     end = math.inf if max_iterations is None else (
-        self._iteration + max_iterations)
+        self.iteration + arguments.integer("max_iterations", max_iterations, 0))
     # Compile all that will run before the clock starts.
     self.run(0)
     self.exploitability()
-    history = []
     clock = _Clock(max_seconds)
+    history = [self._check(clock)]
     with tqdm.tqdm(total=max_iterations, unit="it", disable=None) as bar:
       try:
         reason = self._solve(target_exploitability, end, clock, history, bar)
       except KeyboardInterrupt:
         reason = "interrupted"
-    if not history or history[-1].iteration != self._iteration:
+    if history[-1].iteration != self.iteration:
       history.append(self._check(clock))
     last = history[-1]
-    return SolveResult(reason, self._iteration, clock.seconds(),
+    return SolveResult(reason, self.iteration, clock.seconds(),
                        last.exploitability, last.values, tuple(history))
 
   def _solve(self, target, end, clock, history, bar):
     """Runs and checks; returns the reason to stop."""
-    next_check = self._iteration + 1
+    next_check = self.iteration + 1
     while True:
-      if self._iteration >= end:
+      if target is not None and history[-1].exploitability <= target:
+        return "target"
+      if self.iteration >= end:
         return "iterations"
       if clock.is_over():
         return "seconds"
-      chunk = int(max(1, min(next_check - self._iteration, clock.chunk(),
-                             end - self._iteration)))
+      chunk = int(max(1, min(next_check - self.iteration, clock.chunk(),
+                             end - self.iteration)))
       begin = time.perf_counter()
       self.run(chunk)
       clock.ran(chunk, time.perf_counter() - begin)
       bar.update(chunk)
-      if self._iteration >= next_check:
+      if self.iteration >= next_check:
         history.append(self._check(clock))
         bar.set_postfix(exploitability=f"{history[-1].exploitability:.3g}",
                         value=f"{history[-1].values[0]:.6f}")
-        next_check = max(self._iteration + 1,
-                         int(self._iteration * _CHECK_GROWTH))
-        if target is not None and history[-1].exploitability <= target:
-          return "target"
+        next_check = max(self.iteration + 1,
+                         int(self.iteration * _CHECK_GROWTH))
 
   def _check(self, clock):
-    average = self._average()
-    return Check(self._iteration, clock.seconds(),
-                 self._evaluator.exploitability(average),
-                 tuple(self._evaluator.expected_values(average).tolist()))
+    values, nash_conv = self._evaluator.measure(self._average())
+    return Check(self.iteration, clock.seconds(),
+                 nash_conv / self.compiled.num_players, tuple(values.tolist()))
 
   def save(self, path):
     """Writes all that is needed to go on exactly from here to one file."""
@@ -248,25 +251,30 @@ class Solver:
         path, _FILE_KIND, {
             "solver": type(self).__name__,
             "game": str(self.game),
+            "fingerprint": self.compiled.tree.fingerprint(),
             "parameters": self._parameters(),
-            "iteration": self._iteration,
+            "iteration": self.iteration,
         }, self._tables._asdict())
 
   def load(self, path):
     """Goes on from a file that a solver of the same kind and game saved."""
     header, arrays = checkpoint.load(path, _FILE_KIND)
     own = {"solver": type(self).__name__, "game": str(self.game),
+           "fingerprint": self.compiled.tree.fingerprint(),
            "parameters": self._parameters()}
     for name, value in own.items():
       if header.get(name) != value:
         raise ValueError(f"path={str(path)!r}: was saved with {name}="
                          f"{header.get(name)}; must be {value}")
-    for name, table in self._tables._asdict().items():
-      if arrays[name].shape != table.shape:
-        raise ValueError(f"path={str(path)!r}: its {name} has shape "
-                         f"{arrays[name].shape}; must be {table.shape}")
+    tables = self._tables._asdict()
+    for name, table in tables.items():
+      saved = arrays.get(name, table[:0])
+      if (saved.shape, saved.dtype) != (table.shape, table.dtype):
+        raise ValueError(f"path={str(path)!r}: its {name} is {saved.shape} "
+                         f"{saved.dtype}; must be {table.shape} {table.dtype}")
+    for name, table in tables.items():
       table[:] = arrays[name]
-    self._iteration = header["iteration"]
+    self._count[0] = arguments.integer("iteration", header["iteration"], 0)
     self.compiled.propagate(self._tables.strategy, self._space)
 
 

@@ -120,10 +120,12 @@ def main(argv):
     raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
   try:
     games = {name: pyspiel.load_game(name) for name in _GAMES.value}
+    forms = {name: compiled_game.compile_game(game).form_name
+             for name, game in games.items()}
   except (ValueError, pyspiel.SpielError) as error:
     raise app.UsageError(str(error)) from None
   for name, game in games.items():
-    print(f"{name} ({compiled_game.compile_game(game).form_name} form)")
+    print(f"{name} ({forms[name]} form)")
     compare_iterations(game)
     compare_policies(game)
     compare_compilation(game)

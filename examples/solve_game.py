@@ -39,6 +39,14 @@ def load(name):
   return game
 
 
+def check_paths(*paths):
+  """Raises a ValueError for a file that cannot be written."""
+  for path in filter(None, paths):
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+      raise ValueError(f"path={path!r}: its folder must exist and be writable")
+
+
 def plot(path, history, title):
   """Draws exploitability by iteration."""
   import matplotlib  # the extra `plot`
@@ -46,27 +54,30 @@ def plot(path, history, title):
   matplotlib.use("Agg")
   from matplotlib import pyplot
   figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
-  axes.loglog([check.iteration for check in history],
+  axes.loglog([max(check.iteration, 1) for check in history],
               [check.exploitability for check in history], marker=".")
   axes.set(xlabel="iterations", ylabel="exploitability", title=title)
   axes.grid(alpha=0.3)
-  figure.savefig(path, dpi=150)
+  figure.savefig(path, dpi=150, format="png")
 
 
 def main(argv):
   if len(argv) > 1:
     raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
   try:
+    check_paths(_CHECKPOINT.value, _POLICY.value, _PLOT.value)
     solver = cfr.SOLVERS[_SOLVER.value](load(_GAME.value))
     if _CHECKPOINT.value and os.path.exists(_CHECKPOINT.value):
       solver.load(_CHECKPOINT.value)
+    begin = solver.iteration
+    result = solver.solve(_TARGET.value, _ITERATIONS.value, _SECONDS.value)
   except (ValueError, pyspiel.SpielError) as error:
     raise app.UsageError(str(error)) from None
-  begin = solver.iteration
-  result = solver.solve(_TARGET.value, _ITERATIONS.value, _SECONDS.value)
   rate = (result.iterations - begin) / result.seconds
   fraction = fractions.Fraction(result.value).limit_denominator(1000)
-  is_close = abs(fraction - result.value) <= result.exploitability
+  # A fraction this close must not be luck.
+  is_close = (abs(fraction - result.value) <= result.exploitability <
+              0.1 / max(fraction.denominator, 10)**2)
   print(f"game            {_GAME.value} ({solver.compiled.form_name} form, "
         f"{solver.compiled.tree.num_info_sets:,} information sets)")
   print(f"value           {result.value:.9f}"

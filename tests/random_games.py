@@ -5,7 +5,7 @@ import random
 import pyspiel
 
 
-def random_game(seed, num_players=2, depth=5, zero_sum=True):
+def random_game(seed, num_players=2, depth=5, zero_sum=True, uneven=False):
   """Returns a random game in which actions are seen or hidden at random.
 
   Who acts depends on the depth; everyone remembers the own actions and what was
@@ -16,6 +16,8 @@ def random_game(seed, num_players=2, depth=5, zero_sum=True):
     num_players: how many players there are.
     depth: how many actions a history has.
     zero_sum: whether the payoffs of two players add to zero.
+    uneven: whether histories may end early, and players see only actions and
+      not how many there were, so that sets have histories of all lengths.
   """
   rng = random.Random(seed)
   actors = [rng.choice([-1, *range(num_players), *range(num_players)])
@@ -29,7 +31,7 @@ def random_game(seed, num_players=2, depth=5, zero_sum=True):
   count = {"c": 0, "t": 0}
 
   def write(level, memories):
-    if level == depth:
+    if level == depth or (uneven and level > 1 and rng.random() < 0.3):
       count["t"] += 1
       payoffs = [rng.randint(-9, 9) for _ in range(num_players)]
       if zero_sum:
@@ -58,8 +60,10 @@ def random_game(seed, num_players=2, depth=5, zero_sum=True):
         is_hidden = hidden.setdefault((actor, level, player),
                                       rng.random() < 0.5)
         sees = player == actor or not is_hidden
-        seen = action if sees else "?"
-        following.append((*memory, (level, seen)))
+        if uneven:
+          following.append((*memory, (actor, action)) if sees else memory)
+        else:
+          following.append((*memory, (level, action if sees else "?")))
       write(level + 1, following)
 
   write(0, [()] * num_players)

@@ -33,7 +33,7 @@ _GAMES = (
     "neumann_poker(num_ranks=4)", "neumann_poker(num_ranks=3,asymmetric=True)",
     "liar_die(sides=3)", "liar_die_ir(sides=3)",
 )
-_SLOW = {"leduc_poker": 10, "dudo(start_dice=2v1,dice_sides=2)": 2}
+_SLOW = {"dudo(start_dice=2v1,dice_sides=2)": 2}
 
 _SMALL = ("kuhn_poker", "kuhn_poker(players=3)", "neumann_poker(num_ranks=3)",
           "liar_die(sides=3)", "liar_die_ir(sides=3)",
@@ -65,12 +65,14 @@ def _compare_with_open_spiel(game, name, iterations):
     regrets = {key: node.cumulative_regret
                for key, node in theirs._info_state_nodes.items()}
     current = theirs.current_policy()
-    _settle_ties(ours, lambda player, key: regrets[key],  # noqa: B023
-                 lambda player, key: current.policy_for_key(key))  # noqa: B023
+    _settle_ties(ours, lambda _, key: regrets[key],  # noqa: B023
+                 lambda _, key: current.policy_for_key(key))  # noqa: B023
     if iteration in (1, 2, 10, 50):
       assert ours.iteration == iteration
-      _assert_equal(ours.current_policy(), theirs.current_policy())
       _assert_equal(ours.average_policy(), theirs.average_policy())
+      # In current strategies rounding errors grow with every iteration.
+      _assert_equal(ours.current_policy(), current,
+                    1e-9 if iteration < 50 else 1e-6)
 
 
 def _settle_ties(solver, regrets, probabilities):
@@ -83,7 +85,7 @@ def _settle_ties(solver, regrets, probabilities):
   changed = False
   for s, (player, key) in enumerate(zip(tree.set_player.tolist(),
                                         tree.info_states)):
-    if max(map(abs, regrets(player, key).values())) < 1e-13:
+    if max(map(abs, regrets(player, key).values())) < 1e-10:
       for a, action in enumerate(tree.set_actions[s]):
         entry = form.set_entry[s] + a * form.set_stride[s]
         solver._tables.strategy[entry] = probabilities(player, key)[action]
@@ -187,7 +189,7 @@ def test_float32_is_close():
   fast = cfr.CFRPlusSolver(_load("leduc_poker"), dtype="float32")
   exact.run(20)
   fast.run(20)
-  assert fast.memory_bytes == exact.memory_bytes / 2
+  assert fast.memory_bytes < 0.7 * exact.memory_bytes
   distance = exact.average_policy().distance(fast.average_policy())
   assert 0 < distance < 1e-4
 
@@ -218,9 +220,24 @@ def test_random_starts_follow_the_seed():
 @pytest.mark.parametrize("arguments, message", [
     ({"dtype": "int8"}, "dtype='int8'"), ({"form": "tree"}, "form='tree'"),
     ({"initial": "clever"}, "initial='clever'"), ({"gamma": -1}, "gamma=-1"),
-    ({"alpha": np.nan}, "alpha=nan"), ({"num_threads": 0}, "num_threads=0")])
+    ({"alpha": np.nan}, "alpha=nan"), ({"num_threads": 0}, "num_threads=0"),
+    ({"alpha": None}, "alpha=None"), ({"gamma": "x"}, "gamma='x'"),
+    ({"seed": -1}, "seed=-1"), ({"seed": "a"}, "seed='a'"),
+    ({"alternating": "no"}, "alternating='no'"),
+    ({"prediction": 5}, "prediction=5"), ({"initial": None}, "initial=None")])
 def test_bad_arguments(arguments, message):
   with pytest.raises(ValueError, match=message):
     cfr.RegretSolver(_load("kuhn_poker"), **arguments)
-  with pytest.raises(ValueError, match="iterations=-1"):
-    cfr.CFRSolver(_load("kuhn_poker")).run(-1)
+  for iterations in (-1, 2.5, "3", None, True):
+    with pytest.raises(ValueError, match=f"iterations={iterations!r}"):
+      cfr.CFRSolver(_load("kuhn_poker")).run(iterations)
+  with pytest.raises(ValueError, match="game='kuhn_poker': must be a pyspiel"):
+    cfr.CFRSolver("kuhn_poker")
+
+
+def test_numbers_of_numpy_are_welcome(tmp_path):
+  solver = cfr.DiscountedCFRSolver(_load("kuhn_poker"), alpha=np.float32(2),
+                                   seed=np.int64(3))
+  solver.run(np.int64(3))
+  solver.save(tmp_path / "solver.npz")
+  assert type(solver.iteration) is int

@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pyspiel
 import pytest
+import random_games
 
 import dudo_spiel  # noqa: F401
 from dudo_spiel.algorithms import cfr
@@ -115,6 +116,53 @@ def test_a_failed_save_leaves_the_old_file_and_no_rubbish(tmp_path):
     checkpoint.save(path, "solver", {}, {"x": Broken()})
   assert path.read_bytes() == before
   assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("function", ["fsync", "replace"])
+def test_killing_the_process_before_a_step_keeps_the_old_file(function,
+                                                              tmp_path):
+  path = tmp_path / "file.npz"
+  checkpoint.save(path, "test", {"number": 1}, {"x": np.zeros(1000)})
+  program = (
+      "import os, signal, sys, numpy as np\n"
+      "from dudo_spiel.algorithms import checkpoint\n"
+      "die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+      f"os.{function} = die\n"
+      "checkpoint.save(sys.argv[1], 'test', {'number': 2}, {'x': np.ones(9)})")
+  result = subprocess.run([sys.executable, "-c", program, path])
+  assert result.returncode == -signal.SIGKILL
+  header, arrays = checkpoint.load(path, "test")
+  assert header["number"] == 1 and len(arrays["x"]) == 1000
+
+
+def test_files_have_the_usual_permissions(tmp_path):
+  checkpoint.save(tmp_path / "ours", "test", {}, {})
+  (tmp_path / "usual").write_bytes(b"")
+  assert (tmp_path / "ours").stat().st_mode == (
+      (tmp_path / "usual").stat().st_mode)
+
+
+def test_a_file_of_another_game_with_the_same_name_is_refused(tmp_path):
+  first, second = (cfr.CFRSolver(random_games.random_game(seed))
+                   for seed in (1, 2))
+  first.save(tmp_path / "solver.npz")
+  with pytest.raises(ValueError, match="fingerprint="):
+    second.load(tmp_path / "solver.npz")
+
+
+def test_files_without_tables_are_refused_and_change_nothing(tmp_path):
+  solver, path = _saved(tmp_path)
+  header, arrays = checkpoint.load(path, "solver")
+  del arrays["cumulative"]
+  arrays["regret"] += 1.0
+  rest = {key: header[key] for key in ("solver", "game", "fingerprint",
+                                       "parameters", "iteration")}
+  checkpoint.save(path, "solver", rest, arrays)
+  before = [table.copy() for table in solver._tables]
+  with pytest.raises(ValueError, match="its cumulative is"):
+    solver.load(path)
+  for ours, theirs in zip(solver._tables, before):
+    np.testing.assert_array_equal(ours, theirs)
 
 
 def test_killing_the_process_while_it_saves_keeps_a_whole_file(tmp_path):

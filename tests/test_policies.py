@@ -8,6 +8,7 @@ from open_spiel.python import policy as policy_lib
 from open_spiel.python.algorithms import exploitability as open_spiel
 import pyspiel
 import pytest
+import random_games
 
 from dudo_spiel import bots
 from dudo_spiel.algorithms import cfr
@@ -107,6 +108,32 @@ def test_distance():
   assert start.distance(other) == pytest.approx(0.25)
   with pytest.raises(ValueError, match="other information states"):
     start.distance(_average("leduc_poker"))
+
+
+def test_distance_to_policies_of_other_kinds():
+  policy = _average("leduc_poker")
+  assert policy.distance(policy.to_tabular()) == 0.0
+  assert policy.distance(policy.to_pyspiel()) == 0.0
+
+
+def test_policies_of_games_made_from_data_need_the_game(tmp_path):
+  game = random_games.random_game(4)
+  policy = cfr.CFRSolver(game).average_policy()
+  policy.save(tmp_path / "policy.npz")
+  with pytest.raises(ValueError, match="cannot be loaded; pass the game"):
+    policies.load_policy(tmp_path / "policy.npz")
+  loaded = policies.load_policy(tmp_path / "policy.npz", game)
+  assert loaded.distance(policy) == 0.0
+  with pytest.raises(ValueError, match="must be efg_game"):
+    policies.load_policy(tmp_path / "policy.npz", pyspiel.load_game("dudo"))
+
+
+def test_states_of_other_games_are_refused():
+  state = pyspiel.load_game("leduc_poker").new_initial_state()
+  for _ in range(2):
+    state.apply_action(state.legal_actions()[0])
+  with pytest.raises(ValueError, match="is not one of kuhn_poker"):
+    _average("kuhn_poker").action_probabilities(state)
 
 
 def test_unknown_information_states():

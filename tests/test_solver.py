@@ -1,6 +1,14 @@
 import dataclasses
 import functools
+import os
+import pty
+import signal
+import subprocess
+import sys
+import termios
+import threading
 
+import numpy as np
 import pyspiel
 import pytest
 
@@ -72,6 +80,53 @@ def test_an_interrupted_solve_still_reports(monkeypatch):
   assert result.exploitability == solver.exploitability()
 
 
+def test_a_real_interrupt_leaves_tables_and_count_in_step():
+  solver = cfr.DiscountedCFRSolver(_load("leduc_poker"))
+  solver.run(1)  # compiles
+  timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+  timer.start()
+  result = solver.solve(max_seconds=30)
+  timer.join()
+  assert result.reason == "interrupted"
+  plain = cfr.DiscountedCFRSolver(_load("leduc_poker"))
+  plain.run(result.iterations)
+  for ours, theirs in zip(solver._tables, plain._tables):
+    np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_target_that_is_met_already_runs_nothing():
+  solver = cfr.CFRPlusSolver(_load("leduc_poker"))
+  first = solver.solve(target_exploitability=0.01)
+  second = solver.solve(target_exploitability=0.01)
+  assert second.reason == "target"
+  assert second.iterations == first.iterations
+  assert len(second.history) == 1
+  fresh = cfr.CFRSolver(_load("kuhn_poker"))
+  assert fresh.solve(target_exploitability=1.0).iterations == 0
+
+
+def test_the_bar_is_shown_on_a_terminal():
+  program = ("import pyspiel; from dudo_spiel.algorithms import cfr; "
+             "s = cfr.CFRSolver(pyspiel.load_game('kuhn_poker')); "
+             "s.solve(max_iterations=1000)")
+  leader, follower = pty.openpty()
+  termios.tcsetwinsize(follower, (24, 120))
+  process = subprocess.Popen([sys.executable, "-c", program], stderr=follower)
+  os.close(follower)
+  shown = b""
+  while True:
+    try:
+      piece = os.read(leader, 4096)
+    except OSError:  # the other end was closed
+      piece = b""
+    if not piece:
+      break
+    shown += piece
+  process.wait()
+  os.close(leader)
+  assert b"exploitability=" in shown and b"1000/1000" in shown
+
+
 def test_results_are_frozen():
   result = cfr.CFRSolver(_load("kuhn_poker")).solve(max_iterations=1)
   assert isinstance(result, solver_lib.SolveResult)
@@ -84,6 +139,8 @@ def test_results_are_frozen():
 @pytest.mark.parametrize("arguments, message", [
     ({}, "at least one must be given"),
     ({"max_iterations": -1}, "max_iterations=-1"),
+    ({"max_iterations": 2.5}, "max_iterations=2.5"),
+    ({"max_iterations": "3"}, "max_iterations='3'"),
     ({"max_seconds": float("nan")}, "max_seconds=nan"),
     ({"target_exploitability": -0.5}, "target_exploitability=-0.5")])
 def test_bad_limits(arguments, message):

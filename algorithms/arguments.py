@@ -1,0 +1,33 @@
+"""Checks of what users pass: a ValueError says what is allowed."""
+
+import numbers
+import operator
+
+
+def integer(name, value, low, high=None):
+  """Returns the value as an int in low..high, or raises a ValueError."""
+  allowed = f"at least {low}" if high is None else f"between {low} and {high}"
+  try:
+    number = operator.index(value)
+  except TypeError:
+    number = None
+  if (number is None or isinstance(value, bool) or number < low or
+      (high is not None and number > high)):
+    raise ValueError(f"{name}={value!r}: must be an integer {allowed}")
+  return number
+
+
+def number(name, value, low=float("-inf"), high=float("inf")):
+  """Returns the value as a float in low..high, or raises a ValueError."""
+  is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+  if not is_number or not low <= value <= high:
+    raise ValueError(f"{name}={value!r}: must be a number between {low} and "
+                     f"{high}")
+  return float(value)
+
+
+def boolean(name, value):
+  """Returns the value if it is a bool, or raises a ValueError."""
+  if value not in (True, False):
+    raise ValueError(f"{name}={value!r}: must be True or False")
+  return bool(value)
