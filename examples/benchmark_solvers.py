@@ -69,6 +69,8 @@ def compare_iterations(game):
   runs = {"float64": cfr.CFRSolver(game).run,
           "float32": cfr.CFRSolver(game, dtype="float32").run,
           "LiteEFG": lite_efg(game)}
+  if compiled_game.compile_game(game).can_use_threads:
+    runs["float64, 2 threads"] = cfr.CFRSolver(game, num_threads=2).run
   rates = {name: [] for name, run in runs.items() if run is not None}
   peer_rates = []
   for _ in range(_ROUNDS.value):
@@ -81,7 +83,7 @@ def compare_iterations(game):
   for name, values in rates.items():
     ratio = statistics.median(own / other
                               for own, other in zip(values, peer_rates))
-    print(f"    {name:<8} {statistics.median(values):12,.0f}   "
+    print(f"    {name:<18} {statistics.median(values):12,.0f}   "
           f"{ratio:8,.1f} times pyspiel")
 
 
