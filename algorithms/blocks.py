@@ -189,6 +189,10 @@ def learn_block(begin, width, rows, tables, values, set_value, reach, rule,
       strategy[j] = strategy[j] * total[j] if total[j] > 0.0 else uniform
 
 
+# Each form has a kernel `run` of the same few lines: Numba does not keep on
+# disk what it compiles from functions that are arguments, and that takes time.
+
+
 @jit
 def rule_of(row):
   """Returns the `Rule` in a row (positive, negative, prediction, decay)."""

@@ -1,0 +1,107 @@
+"""The kernels on blocks, against a few lines of numpy each."""
+
+import numpy as np
+import pytest
+
+from dudo_spiel.algorithms import arguments
+from dudo_spiel.algorithms import blocks
+
+_ACTIONS, _WIDTH, _BEGIN = 3, 5, 4
+
+
+@pytest.fixture(name="block")
+def _block():
+  """Returns a random block: strategy, values, tables, rows of values."""
+  rng = np.random.default_rng(3)
+  size = _BEGIN + _ACTIONS * _WIDTH
+  strategy = np.zeros(size)
+  shares = rng.random((_ACTIONS, _WIDTH))
+  strategy[_BEGIN:] = (shares / shares.sum(axis=0)).ravel()
+  values = rng.normal(size=100)
+  tables = blocks.Tables(strategy, rng.normal(size=size), rng.random(size))
+  return tables, values, np.array([40, 7, 80])
+
+
+def _matrix(table):
+  return table[_BEGIN:].reshape(_ACTIONS, _WIDTH)
+
+
+def _rows(values, rows):
+  return np.stack([values[row:row + _WIDTH] for row in rows])
+
+
+def test_play_block(block):
+  tables, values, rows = block
+  out = np.empty(_WIDTH)
+  blocks.play_block(_BEGIN, _WIDTH, rows, tables.strategy, values, out)
+  expected = (_matrix(tables.strategy) * _rows(values, rows)).sum(axis=0)
+  np.testing.assert_allclose(out, expected, atol=1e-14)
+
+
+def test_equal_values_are_worth_exactly_that(block):
+  tables, values, rows = block
+  values[:] = 1 / 3
+  out = np.empty(_WIDTH)
+  blocks.play_block(_BEGIN, _WIDTH, rows, tables.strategy, values, out)
+  np.testing.assert_array_equal(out, 1 / 3)
+
+
+def test_respond_block(block):
+  tables, values, rows = block
+  values[rows[0]] = values[rows[2]] = 9.0  # the first of equals is the best
+  out = np.empty(_WIDTH)
+  blocks.respond_block(_BEGIN, _WIDTH, rows, tables.strategy, values, out)
+  matrix = _rows(values, rows)
+  np.testing.assert_array_equal(out, matrix.max(axis=0))
+  np.testing.assert_array_equal(_matrix(tables.strategy),
+                                np.eye(_ACTIONS)[matrix.argmax(axis=0)].T)
+
+
+@pytest.mark.parametrize("rule", [
+    blocks.Rule(1.0, 1.0, 0.0, 1.0), blocks.Rule(1.0, 0.0, 0.0, 0.5),
+    blocks.Rule(0.7, 0.4, 0.0, 0.9), blocks.Rule(0.8, 0.0, 1.0, 0.3)])
+def test_learn_block(block, rule):
+  tables, values, rows = block
+  old = blocks.Tables(*(_matrix(table).copy() for table in tables))
+  set_value = (old.strategy * _rows(values, rows)).sum(axis=0)
+  reach = np.linspace(0.0, 1.0, _WIDTH)
+  # A set without positive regrets plays uniformly next.
+  tables.regret[_BEGIN::_WIDTH] = old.regret[:, 0] = -50.0
+  blocks.learn_block(_BEGIN, _WIDTH, rows, tables, values, set_value, reach,
+                     rule, np.empty(_WIDTH))
+  new = _rows(values, rows) - set_value
+  total = old.regret + new
+  regret = total * np.where(total > 0, rule.positive, rule.negative)
+  np.testing.assert_allclose(_matrix(tables.regret), regret, atol=1e-14)
+  np.testing.assert_allclose(_matrix(tables.cumulative),
+                             old.cumulative * rule.decay + reach * old.strategy,
+                             atol=1e-14)
+  scores = np.maximum(regret + rule.prediction * new, 0.0)
+  sums = scores.sum(axis=0)
+  expected = np.where(sums > 0, scores / np.where(sums > 0, sums, 1.0),
+                      1 / _ACTIONS)
+  np.testing.assert_allclose(_matrix(tables.strategy), expected, atol=1e-14)
+  np.testing.assert_array_equal(tables.strategy[:_BEGIN], 0.0)
+
+
+def test_normalize_and_uniform():
+  layout = blocks.Blocks(*(np.array(row) for row in ([0, 1], [2, 3], [2, 1],
+                                                      [0, 4])))
+  table = np.array([1.0, 0.0, 3.0, 0.0, 2.0, 2.0, 4.0])
+  out = np.empty(7)
+  blocks.normalize(layout, table, out)
+  np.testing.assert_array_equal(out, [0.25, 0.5, 0.75, 0.5, 0.25, 0.25, 0.5])
+  blocks.set_uniform(layout, out)
+  np.testing.assert_array_equal(out, [0.5] * 4 + [1 / 3] * 3)
+
+
+@pytest.mark.parametrize("check, value, message", [
+    (arguments.integer, 1.0, "x=1.0: must be an integer between 0 and 3"),
+    (arguments.integer, 4, "x=4: must be"), (arguments.integer, -1, "x=-1"),
+    (arguments.number, "1", "x='1': must be a number between 0 and 3"),
+    (arguments.number, float("nan"), "x=nan"), (arguments.number, True, "True"),
+])
+def test_arguments(check, value, message):
+  with pytest.raises(ValueError, match=message):
+    check("x", value, 0, 3)
+  assert check("x", np.int32(2), 0, 3) == 2
