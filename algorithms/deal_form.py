@@ -106,14 +106,12 @@ class _PublicTree(NamedTuple):
     hands: [player, history] int64, the hands dealt.
     num_hands: (int, int).
     actor: [public node].
-    parent: [public node] int64, -1 for the root.
     num_children: [public node] int64.
   """
   node: np.ndarray
   hands: np.ndarray
   num_hands: tuple[int, int]
   actor: np.ndarray
-  parent: np.ndarray
   num_children: np.ndarray
 
 
@@ -133,7 +131,7 @@ def _merge_deals(tree):
   public = np.full(tree.num_nodes, -1, dtype=np.int64)
   frontier = deal_nodes
   public[frontier] = 0
-  actors, parents, counts = [], [-1], []
+  actors, counts = [], []
   num_public = num_sets = 0
   stride = int(tree.action.max()) + 2
   while len(frontier):
@@ -153,19 +151,17 @@ def _merge_deals(tree):
     from_public = np.repeat(public[frontier], repeats)
     keys, numbers = np.unique(from_public * stride + tree.action[children],
                               return_inverse=True)
-    new_parent = keys // stride
-    counts.append(np.bincount(new_parent - num_public, minlength=size))
+    counts.append(np.bincount(keys // stride - num_public, minlength=size))
     if np.any((actor >= 0) & (counts[-1] != count)):
       return None
     num_public += size
     public[children] = num_public + numbers
     hands[:, children] = np.repeat(hands[:, frontier], repeats, axis=1)
-    parents.extend(new_parent.tolist())
     frontier = children
   if num_sets != tree.num_info_sets:  # a set has histories of different length
     return None
   return _PublicTree(public, hands, tuple(num_hands), np.concatenate(actors),
-                     np.array(parents), np.concatenate(counts))
+                     np.concatenate(counts))
 
 
 def _deal_nodes(tree):
