@@ -82,7 +82,7 @@ def test_an_interrupted_solve_still_reports(monkeypatch):
 
 def test_a_real_interrupt_leaves_tables_and_count_in_step():
   solver = cfr.DiscountedCFRSolver(_load("leduc_poker"))
-  solver.run(1)  # compiles
+  solver.solve(max_iterations=1)  # compiles
   timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
   timer.start()
   result = solver.solve(max_seconds=30)
