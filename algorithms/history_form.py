@@ -68,7 +68,6 @@ class HistoryForm:
         self.set_stride[info_set], place[info_set],
         np.ascontiguousarray(tree.returns.T * tree.chance_reach()))
 
-
   def workspace(self, dtype):
     """Returns the `blocks.Workspace` for tables of this type."""
     tree = self.tree

@@ -1,5 +1,7 @@
 """Policies as tables: OpenSpiel policies that solvers give and files keep."""
 
+import functools
+
 import numpy as np
 from open_spiel.python import policy as policy_lib
 import pyspiel
@@ -33,12 +35,16 @@ class TablePolicy(policy_lib.Policy):
     self.probabilities = np.asarray(probabilities, dtype=np.float64)
     counts = [len(legal) for legal in self.actions]
     self._begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    self._index = {
+    self._own_name = str(game)
+
+  @functools.cached_property
+  def _index(self):
+    """{(player, info_state): number}, made when it is first needed."""
+    return {
         (player, key): i
         for i, (player, key) in enumerate(zip(self.players.tolist(),
                                               self.info_states))
     }
-    self._own_name = str(game)
 
   def _info_state(self, state, player):
     """Returns the player's information state in this policy's own game."""

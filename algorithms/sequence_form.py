@@ -56,14 +56,16 @@ class SequenceForm:
     self.blocks, self.set_entry, self.set_stride = lay_out_sets(
         order, np.stack([players, levels, actions]), actions)
     self.num_entries = int(actions.sum())
-    parent_set, parent_action = parents.of_set
-    parent = np.where(
-        parent_set < 0, self.num_entries + players,
-        self.set_entry[parent_set] +
-        parent_action * self.set_stride[parent_set])
+    parent = self._sequences(players, *parents.of_set)
     set_begin = np.cumsum(self.blocks.width) - self.blocks.width
     self.arrays = SequenceArrays(self.blocks, set_begin, parent[order],
                                  *self._merge_leaves(parents))
+
+  def _sequences(self, player, info_set, action):
+    """Returns the sequences that end with an action in a set, or are empty."""
+    return np.where(
+        info_set < 0, self.num_entries + player,
+        self.set_entry[info_set] + action * self.set_stride[info_set])
 
   def _merge_leaves(self, parents):
     """Returns the leaves' sequences and payoffs; equal leaves are summed."""
@@ -71,10 +73,8 @@ class SequenceForm:
     ends = np.flatnonzero(tree.player == game_tree.TERMINAL)
     sequences = np.empty((tree.num_players, len(ends)), dtype=np.int64)
     for player in range(tree.num_players):
-      info_set, action = parents.of_node(player, ends)
-      sequences[player] = np.where(
-          info_set < 0, self.num_entries + player,
-          self.set_entry[info_set] + action * self.set_stride[info_set])
+      sequences[player] = self._sequences(player,
+                                          *parents.of_node(player, ends))
     leaves, which = np.unique(sequences, axis=1, return_inverse=True)
     payoff = np.zeros(leaves.shape)
     weight = tree.chance_reach()[ends]
@@ -82,7 +82,6 @@ class SequenceForm:
       np.add.at(payoff[player], which.reshape(-1),
                 weight * tree.returns[ends, player])
     return np.ascontiguousarray(leaves), payoff
-
 
   def workspace(self, dtype):
     """Returns the `blocks.Workspace` for tables of this type."""

@@ -201,18 +201,17 @@ class Solver:
       raise ValueError(f"{', '.join(limits)}: at least one must be given")
     end = math.inf if max_iterations is None else (
         self.iteration + arguments.integer("max_iterations", max_iterations, 0))
-    # Compile all that will run before the clock starts.
+    # This compiles all that will run, before the clock starts.
     self.run(0)
-    self.exploitability()
+    history = [self._check(0.0)]
     clock = _Clock(max_seconds)
-    history = [self._check(clock)]
     with tqdm.tqdm(total=max_iterations, unit="it", disable=None) as bar:
       try:
         reason = self._solve(target_exploitability, end, clock, history, bar)
       except KeyboardInterrupt:
         reason = "interrupted"
     if history[-1].iteration != self.iteration:
-      history.append(self._check(clock))
+      history.append(self._check(clock.seconds()))
     last = history[-1]
     return SolveResult(reason, self.iteration, clock.seconds(),
                        last.exploitability, last.values, tuple(history))
@@ -234,35 +233,33 @@ class Solver:
       clock.ran(chunk, time.perf_counter() - begin)
       bar.update(chunk)
       if self.iteration >= next_check:
-        history.append(self._check(clock))
+        history.append(self._check(clock.seconds()))
         bar.set_postfix(exploitability=f"{history[-1].exploitability:.3g}",
                         value=f"{history[-1].values[0]:.6f}")
         next_check = max(self.iteration + 1,
                          int(self.iteration * _CHECK_GROWTH))
 
-  def _check(self, clock):
+  def _check(self, seconds):
     values, nash_conv = self._evaluator.measure(self._average())
-    return Check(self.iteration, clock.seconds(),
+    return Check(self.iteration, seconds,
                  nash_conv / self.compiled.num_players, tuple(values.tolist()))
+
+  def _identity(self):
+    """Returns what a file's solver and this one must have in common."""
+    return {"solver": type(self).__name__, "game": str(self.game),
+            "fingerprint": self.compiled.tree.fingerprint(),
+            "parameters": self._parameters()}
 
   def save(self, path):
     """Writes all that is needed to go on exactly from here to one file."""
-    checkpoint.save(
-        path, _FILE_KIND, {
-            "solver": type(self).__name__,
-            "game": str(self.game),
-            "fingerprint": self.compiled.tree.fingerprint(),
-            "parameters": self._parameters(),
-            "iteration": self.iteration,
-        }, self._tables._asdict())
+    checkpoint.save(path, _FILE_KIND,
+                    {**self._identity(), "iteration": self.iteration},
+                    self._tables._asdict())
 
   def load(self, path):
     """Goes on from a file that a solver of the same kind and game saved."""
     header, arrays = checkpoint.load(path, _FILE_KIND)
-    own = {"solver": type(self).__name__, "game": str(self.game),
-           "fingerprint": self.compiled.tree.fingerprint(),
-           "parameters": self._parameters()}
-    for name, value in own.items():
+    for name, value in self._identity().items():
       if header.get(name) != value:
         raise ValueError(f"path={str(path)!r}: was saved with {name}="
                          f"{header.get(name)}; must be {value}")

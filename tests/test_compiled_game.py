@@ -11,6 +11,7 @@ from dudo_spiel.algorithms import compiled_game
 from dudo_spiel.algorithms import deal_form
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms import public_tree
 
 
 @functools.cache
@@ -52,6 +53,18 @@ def test_public_nodes_of_the_same_shape_are_one_class():
   assert sorted(arrays.num_nodes.tolist()) == [1, 1, 1, 1, 2, 2, 4, 4, 8, 8, 16,
                                                16, 63]
   assert isinstance(compiled.form, deal_form.DealForm)
+
+
+def test_deals_are_laid_over_each_other():
+  tree = compiled_game.compile_game(_load("kuhn_poker")).tree
+  public = public_tree.merge_deals(tree)
+  # The root; pass, bet; pp, pb, bp, bb; pbp, pbb. Five of them are the end.
+  assert public.num_hands == (3, 3)
+  assert public.actor.tolist() == [0, 1, 1, -4, 0, -4, -4, -4, -4]
+  assert public.num_children.tolist() == [2, 2, 2, 0, 2, 0, 0, 0, 0]
+  assert np.sum(public.node == 0) == 6  # the deals
+  tree = compiled_game.compile_game(_load("liar_die(sides=3)")).tree
+  assert public_tree.merge_deals(tree) is None
 
 
 def _forms(game):
