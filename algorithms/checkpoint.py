@@ -17,7 +17,7 @@ _VERSION = 1
 _HEADER = "header"
 
 
-def save(path, kind, header, arrays):
+def save(path, kind, header, arrays, compress=False):
   """Writes a file.
 
   Args:
@@ -25,6 +25,7 @@ def save(path, kind, header, arrays):
     kind: str, what the file holds; `load` must ask for the same.
     header: dict that JSON can hold.
     arrays: dict of NumPy arrays.
+    compress: whether to take time to make the file smaller.
   """
   text = json.dumps({"format": _FORMAT, "version": _VERSION, "kind": kind,
                      **header})
@@ -32,8 +33,8 @@ def save(path, kind, header, arrays):
   temporary = f"{path}.{os.getpid()}.part"
   try:
     with open(temporary, "wb") as file:
-      np.savez(file, **{_HEADER: np.frombuffer(text.encode(), np.uint8)},
-               **arrays)
+      write = np.savez_compressed if compress else np.savez
+      write(file, **{_HEADER: np.frombuffer(text.encode(), np.uint8)}, **arrays)
       file.flush()
       os.fsync(file.fileno())
     os.replace(temporary, path)
@@ -48,10 +49,10 @@ def load(path, kind):
 
   Args:
     path: where.
-    kind: str, what the file must hold.
+    kind: str, what the file must hold, or tuple of such.
 
   Returns:
-    (header, arrays).
+    (header, arrays); header["kind"] tells what the file holds.
   """
   try:
     with np.load(path, allow_pickle=False) as archive:
@@ -66,8 +67,10 @@ def load(path, kind):
   if not isinstance(header, dict) or header.get("format") != _FORMAT:
     raise ValueError(f"path={os.fspath(path)!r}: must be a file written by "
                      "dudo_spiel")
-  if header["version"] != _VERSION or header["kind"] != kind:
+  kinds = (kind,) if isinstance(kind, str) else kind
+  if header["version"] != _VERSION or header["kind"] not in kinds:
     raise ValueError(
         f"path={os.fspath(path)!r}: holds a {header['kind']} of version "
-        f"{header['version']}; must be a {kind} of version {_VERSION}")
+        f"{header['version']}; must be a {' or '.join(kinds)} of version "
+        f"{_VERSION}")
   return header, arrays

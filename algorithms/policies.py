@@ -7,6 +7,7 @@ from open_spiel.python import policy as policy_lib
 import pyspiel
 
 from dudo_spiel.algorithms import checkpoint
+from dudo_spiel.algorithms import match_policy
 
 _FILE_KIND = "policy"
 
@@ -123,14 +124,16 @@ class TablePolicy(policy_lib.Policy):
 
 
 def load_policy(path, game=None):
-  """Returns the `TablePolicy` that was saved to the file.
+  """Returns the policy that was saved to the file.
+
+  It is a `TablePolicy`, or a `match_policy.MatchPolicy` if that was saved.
 
   Args:
     path: the file.
     game: the game, needed only where `pyspiel.load_game` cannot make it from
       its string (EFG games).
   """
-  header, arrays = checkpoint.load(path, _FILE_KIND)
+  header, arrays = checkpoint.load(path, (_FILE_KIND, match_policy.FILE_KIND))
   if game is None:
     try:
       game = pyspiel.load_game(header["game"])
@@ -140,6 +143,8 @@ def load_policy(path, game=None):
   elif str(game) != header["game"]:
     raise ValueError(f"game={game}: must be {header['game']}, the game of the "
                      "saved policy")
+  if header["kind"] == match_policy.FILE_KIND:
+    return match_policy.from_file(path, header, arrays, game)
   return TablePolicy(game, header["info_states"], arrays["players"],
                      header["actions"], arrays["probabilities"])
 

@@ -1,0 +1,336 @@
+"""Fixed-Strategy Iteration CFR (Neller & Hnath 2011).
+
+`FSICFRSolver` runs it on the graph of any two-player zero-sum game of moderate
+size. `MatchSolver` trains whole matches of two-player Dudo, up to the full game
+with five dice each: rounds from the fewest dice up, the leaves of each worth
+what the smaller rounds were found to be worth.
+"""
+
+import math
+import os
+import time
+
+import numba
+import numpy as np
+import tqdm
+
+from dudo_spiel.algorithms import arguments
+from dudo_spiel.algorithms import checkpoint
+from dudo_spiel.algorithms import dudo_round
+from dudo_spiel.algorithms import match_policy
+from dudo_spiel.algorithms import round_trainer
+from dudo_spiel.algorithms.fsi_solver import FSICFRSolver
+from dudo_spiel.games import dudo
+
+__all__ = ["FSICFRSolver", "MatchSolver"]
+
+_FILE_KIND = "match_solver"
+_ROUND_FILE_KIND = "match_solver_round"
+_MAIN_FILE = "match.npz"
+_EXACT_DEALS = 1_200  # rounds with at most so many deals sweep over all
+_SAMPLED_HANDS = 8  # else each hand meets so many
+_SHARE_POWER = 0.5  # of a round's cost: small rounds get more iterations
+_BAR_SECONDS = 0.5
+_REGRET_SECONDS = 10.0  # the average regret takes some time to compute
+_SAVE_SECONDS = 45.0
+
+
+class MatchSolver:
+  """Trains all rounds of a match of two-player Dudo.
+
+  Players remember the last claims of a round, but not who started it, so that
+  both seats learn from the same tables.
+
+  Args:
+    game: `dudo` or `dudo_ir` with two players.
+    recall_length: how many claims players remember in `dudo`; a `dudo_ir` has
+      a recall length of its own.
+    seed: for the deals.
+    num_threads: how many threads to use, None for all; results do not depend
+      on it.
+    hands_met: how many hands of the other player each hand meets in an
+      iteration; "all" sweeps over all deals; None chooses by the size.
+    power: iteration t weighs t^power in regrets and averages; 0 is the paper's
+      form.
+    dtype: "float32", or "float64" for twice the memory.
+
+  Attributes:
+    game: the game.
+    match: its `dudo_round.MatchRules`.
+    rounds: list of (starter's dice, other's dice), in order of training.
+  """
+
+  def __init__(self, game, recall_length=3, seed=0, num_threads=None, *,
+               hands_met=None, power=1.0, dtype="float32"):
+    recall_length = arguments.integer("recall_length", recall_length, 1)
+    if isinstance(game, dudo.DudoIRGame):
+      recall_length = game.recall_length
+    if dtype not in ("float64", "float32"):
+      raise ValueError(f"dtype={dtype!r}: must be 'float64' or 'float32'")
+    if hands_met not in (None, "all"):
+      arguments.integer("hands_met", hands_met, 1)
+    self.game = game
+    self.match = dudo_round.match_rules(game, recall_length)
+    self.rounds = dudo_round.round_keys(game.start_dice)
+    self._seed = arguments.integer("seed", seed, 0)
+    self._num_threads = _threads(num_threads)
+    self._hands_met = hands_met
+    self._power = arguments.number("power", power, 0.0, 10.0)
+    self._dtype = np.dtype(dtype)
+    self._jobs = _jobs(self.rounds)
+    free = _available_memory()
+    if self.memory_bytes > free:
+      raise ValueError(
+          f"recall_length={recall_length}: training {game} needs "
+          f"{self.memory_bytes / 1e9:.1f} GB of memory, but {free / 1e9:.1f} GB "
+          "are available; choose a shorter recall_length or fewer dice")
+    self._tables = {key: dudo_round.new_table(self.match, key, self._dtype)
+                    for key in self.rounds}
+    self._states = {key: np.zeros(3) for key in self.rounds}
+    self._seconds = dict.fromkeys(self._jobs, 0.0)
+    self._values = {}
+    self._saved = {}  # by folder: for each job its file and its sweeps
+
+  @property
+  def memory_bytes(self):
+    """How much memory training takes."""
+    return _memory_needed(self.match, self._jobs, self._hands_met,
+                          self._num_threads, self._dtype)
+
+  @property
+  def seconds(self):
+    """How long the rounds were trained in all."""
+    return sum(self._seconds.values())
+
+  def _trainer(self, job):
+    return round_trainer.RoundTrainer(
+        self.match, job, self._tables, self._states, self._values, self._seed,
+        self._num_threads, _shifts(self.match, job, self._hands_met),
+        self._power)
+
+  def iterations(self, own_dice, opponent_dice):
+    """Returns how many iterations the round was trained."""
+    return int(self._states[self._round(own_dice, opponent_dice)][0])
+
+  def value(self, own_dice, opponent_dice):
+    """Returns what the round is worth to its starter, who has own_dice.
+
+    It is the exact value if both play the average policy.
+    """
+    key = self._round(own_dice, opponent_dice)
+    if key not in self._values:
+      raise ValueError(f"own_dice={own_dice}, opponent_dice={opponent_dice}: "
+                       "this round is not trained yet; call run")
+    return self._values[key]
+
+  def _round(self, own_dice, opponent_dice):
+    key = own_dice, opponent_dice
+    if key not in self._states:
+      raise ValueError(
+          f"own_dice={own_dice!r}, opponent_dice={opponent_dice!r}: must be a "
+          "round of the match: "
+          + ", ".join(f"({a}, {b})" for a, b in self.rounds))
+    return key
+
+  def run(self, iterations=None, seconds=None, *, total=False, save_to=None):
+    """Trains all rounds, from the fewest dice up.
+
+    Args:
+      iterations: how many iterations of each round.
+      seconds: how long in all (instead of `iterations`). Larger rounds get a
+        larger share, but less than in proportion to their cost. Values are
+        computed in extra time.
+      total: whether these include what was run before, so that an interrupted
+        run can be finished by the same call.
+      save_to: a folder to save to at least once a minute, and at the end.
+    """
+    if (iterations is None) == (seconds is None):
+      raise ValueError(f"iterations={iterations}, seconds={seconds}: one of "
+                       "them must be given")
+    if iterations is not None:
+      arguments.integer("iterations", iterations, 0)
+      goals = dict.fromkeys(self._jobs, iterations)
+    else:
+      arguments.number("seconds", seconds, 0.0)
+      shares = {job: sum(math.prod(self.match.table_shape(key))
+                         for key in job)**_SHARE_POWER for job in self._jobs}
+      scale = seconds / sum(shares.values())
+      goals = {job: share * scale for job, share in shares.items()}
+    measure = self._iterations_of if seconds is None else self._seconds.get
+    with tqdm.tqdm(total=sum(goals.values()), disable=None,
+                   bar_format=_bar_format(seconds is None)) as bar:
+      for job in self._jobs:
+        begin = 0 if total else measure(job)
+        bar.update(min(measure(job) - begin, goals[job]))
+        self._train(job, measure, begin + goals[job], bar, save_to)
+    if save_to is not None:
+      self.save(save_to)
+
+  def _iterations_of(self, job):
+    return int(min(self._states[key][0] for key in job))
+
+  def _train(self, job, measure, goal, bar, save_to):
+    """Trains a job until its measure is at its goal; then sets its values."""
+    is_trained = all(key in self._values for key in job)
+    if is_trained and measure(job) >= goal:
+      return
+    trainer = self._trainer(job)
+    if not trainer.iteration:
+      trainer.iterate()  # not timed, as kernels may be compiled first
+    told = saved = time.perf_counter()
+    regret, regret_told = float("nan"), -_REGRET_SECONDS
+    done = measure(job)
+    while measure(job) < goal:
+      begin = time.perf_counter()
+      trainer.iterate()
+      now = time.perf_counter()
+      self._seconds[job] += now - begin
+      if now - told > _BAR_SECONDS:
+        if now - regret_told > _REGRET_SECONDS and not bar.disable:
+          regret, regret_told = trainer.average_regret(), now
+        bar.update(min(measure(job), goal) - done)
+        bar.set_postfix_str(self._progress(job, regret))
+        done, told = min(measure(job), goal), now
+      if save_to is not None and now - saved > _SAVE_SECONDS:
+        self.save(save_to)
+        saved = time.perf_counter()
+    bar.update(goal - done)
+    self._values.update(trainer.values())
+
+  def _progress(self, job, regret):
+    """Returns a line about a job."""
+    count, value, weight = self._states[job[0]]
+    return (f"{job[0][0]}v{job[0][1]}: {count:,.0f} iterations, value "
+            f"{value / max(weight, 1e-300):+.4f}, average regret {regret:.3g}")
+
+  def average_policy(self):
+    """Returns the average policy, a `match_policy.MatchPolicy` (a copy)."""
+    tables = {}
+    for key in self.rounds:
+      weight = sum(self._states[k][2] for k in {key, key[::-1]})
+      tables[key] = self._tables[key].total.astype(np.float32)
+      tables[key] *= np.float32(1.0 / max(weight, 1e-300))
+    return match_policy.MatchPolicy(self.game, self.match.recall_length, tables,
+                                    self._values)
+
+  # Files.
+
+  def _identity(self):
+    """Returns what a folder's solver and this one must have in common."""
+    return {"game": str(self.game), "recall_length": self.match.recall_length,
+            "seed": self._seed, "hands_met": self._hands_met,
+            "power": self._power, "dtype": self._dtype.name}
+
+  def save(self, path):
+    """Writes all that is needed to go on exactly from here to a folder.
+
+    Each pair of rounds has a file, which is written only if it has changed. The
+    main file is replaced last, so that the folder is whole at all times.
+    """
+    path = os.path.abspath(os.fspath(path))
+    os.makedirs(path, exist_ok=True)
+    saved = self._saved.setdefault(path, {})
+    for job in self._jobs:
+      sweeps = sum(int(self._states[key][0]) for key in job)
+      if saved.get(job, (None, 0))[1] != sweeps:
+        name = f"{job[0][0]}v{job[0][1]}-{sweeps}.npz"
+        checkpoint.save(os.path.join(path, name), _ROUND_FILE_KIND, {}, {
+            f"{a}v{b} {part}": getattr(self._tables[a, b], part)
+            for a, b in job for part in dudo_round.Table._fields})
+        saved[job] = (name, sweeps)
+    files = [saved.get(job, (None, 0))[0] for job in self._jobs]
+    checkpoint.save(
+        os.path.join(path, _MAIN_FILE), _FILE_KIND,
+        {**self._identity(), "files": files,
+         "seconds": [self._seconds[job] for job in self._jobs],
+         "values": [[*key, value] for key, value in self._values.items()]},
+        {"states": np.array([self._states[key] for key in self.rounds])})
+    for name in os.listdir(path):
+      if (name not in (_MAIN_FILE, *files) and name.endswith(".npz") and
+          name[0].isdigit()):
+        os.unlink(os.path.join(path, name))
+
+  def load(self, path):
+    """Goes on from a folder that a solver of the same match saved to."""
+    path = os.path.abspath(os.fspath(path))
+    header, arrays = checkpoint.load(os.path.join(path, _MAIN_FILE), _FILE_KIND)
+    for name, value in self._identity().items():
+      if header.get(name) != value:
+        raise ValueError(f"path={path!r}: was saved with {name}="
+                         f"{header.get(name)!r}; must be {value!r}")
+    for job, name in zip(self._jobs, header["files"]):
+      if name is None:
+        continue
+      _, tables = checkpoint.load(os.path.join(path, name), _ROUND_FILE_KIND)
+      for a, b in job:
+        for part in dudo_round.Table._fields:
+          getattr(self._tables[a, b], part)[:] = tables.pop(f"{a}v{b} {part}")
+    for key, state in zip(self.rounds, arrays["states"]):
+      self._states[key][:] = state
+    self._seconds = dict(zip(self._jobs, header["seconds"]))
+    self._values.clear()
+    self._values.update({(a, b): value for a, b, value in header["values"]})
+    self._saved[path] = {
+        job: (name, sum(int(self._states[key][0]) for key in job))
+        for job, name in zip(self._jobs, header["files"]) if name is not None}
+
+  @staticmethod
+  def is_saved_in(path):
+    """Returns whether a solver was saved to the folder."""
+    return os.path.exists(os.path.join(path, _MAIN_FILE))
+
+
+def memory_needed(game, recall_length=3, num_threads=None):
+  """Returns how many bytes a `MatchSolver` of the game needs."""
+  match = dudo_round.match_rules(game, recall_length)
+  return _memory_needed(match, _jobs(dudo_round.round_keys(game.start_dice)),
+                        None, _threads(num_threads), np.float32)
+
+
+def _memory_needed(match, jobs, hands_met, num_threads, dtype):
+  entries = sum(math.prod(match.table_shape(key)) for job in jobs
+                for key in job)
+  return 2 * entries * np.dtype(dtype).itemsize + max(
+      round_trainer.memory_bytes(match, job, _shifts(match, job, hands_met),
+                                 num_threads, dtype) for job in jobs)
+
+
+def _jobs(rounds):
+  """Returns the rounds that are trained together: (a, b) and (b, a)."""
+  return [tuple(dict.fromkeys([key, key[::-1]]))
+          for key in rounds if key[0] <= key[1]]
+
+
+def _threads(num_threads):
+  if num_threads is None:
+    return numba.config.NUMBA_NUM_THREADS
+  return arguments.integer("num_threads", num_threads, 1)
+
+
+def _shifts(match, job, hands_met):
+  """Returns how many hands each hand meets in a job's iterations."""
+  few, many = sorted(match.rolls(n).num_rolls for n in job[0])
+  if hands_met is None:
+    hands_met = "all" if few * many <= _EXACT_DEALS else _SAMPLED_HANDS
+  return few if hands_met == "all" else min(hands_met, few)
+
+
+def _bar_format(counts):
+  """Returns how the progress bar looks."""
+  number = "{n:.0f}/{total:.0f} " + ("iterations" if counts else "s")
+  return "{percentage:3.0f}%|{bar:20}| " + number + "{postfix}"
+
+
+def _available_memory():
+  """Returns how many bytes of memory are free for use."""
+  try:
+    with open("/proc/meminfo", encoding="ascii") as file:
+      for line in file:
+        if line.startswith("MemAvailable:"):
+          return 1024 * int(line.split()[1])
+  except OSError:
+    pass  # not Linux
+  try:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+  except (AttributeError, ValueError, OSError):
+    return float("inf")

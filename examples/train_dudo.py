@@ -1,0 +1,88 @@
+"""Trains a whole match of two-player Dudo and says what each round is worth.
+
+With --checkpoint the training is saved to that folder at least once a minute,
+and goes on from there when the same command is run again, until --minutes have
+been trained in all. Ctrl-C stops at once and keeps what was done.
+"""
+
+import os
+
+from absl import app
+from absl import flags
+import pyspiel
+
+import dudo_spiel  # noqa: F401, registers the games
+from dudo_spiel.algorithms import fsicfr
+
+_NUMDICE = flags.DEFINE_integer("numdice", 3, "Dice of each player, up to 5.",
+                                lower_bound=1)
+_RECALL = flags.DEFINE_integer("recall", 3, "How many claims are remembered.",
+                               lower_bound=1)
+_MINUTES = flags.DEFINE_float("minutes", 1.0, "Minutes to train in all.",
+                              lower_bound=0.0)
+_CHECKPOINT = flags.DEFINE_string("checkpoint", None, "Folder to go on from "
+                                  "and to save to.")
+_POLICY = flags.DEFINE_string("policy", None, "File to save the policy to, in "
+                              "8 bits and without negligible probabilities.")
+_THREADS = flags.DEFINE_integer("threads", None, "Threads; default: all.",
+                                lower_bound=1)
+_SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals.", lower_bound=0)
+_MIN_PROBABILITY = flags.DEFINE_float(
+    "min_probability", 0.001, "Less likely actions are left out of the policy.",
+    lower_bound=0.0, upper_bound=1.0)
+_MIN_REACH = flags.DEFINE_float(
+    "min_reach", 1e-6, "Situations to which the policy's own moves lead less "
+    "often are left out of it.", lower_bound=0.0)
+
+
+def print_values(solver, numdice):
+  """Prints the starter's value of each round, and the iterations."""
+  columns = range(1, numdice + 1)
+  print("value to the starter, by own dice (rows) and the other's (columns)")
+  print("  " + "".join(f"{b:>9}" for b in columns))
+  for a in columns:
+    print(f"{a:>2}" + "".join(f"{solver.value(a, b):>+9.4f}" for b in columns))
+  print("iterations")
+  for a in columns:
+    print(f"{a:>2}" + "".join(f"{solver.iterations(a, b):>9,}"
+                              for b in columns))
+
+
+def main(argv):
+  if len(argv) > 1:
+    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
+  folder = _CHECKPOINT.value
+  try:
+    if _POLICY.value and not os.path.isdir(
+        os.path.dirname(os.path.abspath(_POLICY.value))):
+      raise ValueError(f"policy={_POLICY.value!r}: its folder must exist")
+    game = pyspiel.load_game("dudo", {"numdice": _NUMDICE.value})
+    needed = fsicfr.memory_needed(game, _RECALL.value, _THREADS.value)
+    print(f"training needs {needed / 1e9:.2f} GB of memory", flush=True)
+    solver = fsicfr.MatchSolver(game, _RECALL.value, _SEED.value,
+                                _THREADS.value)
+    if folder and solver.is_saved_in(folder):
+      solver.load(folder)
+      print(f"going on after {solver.seconds / 60:.1f} minutes", flush=True)
+  except (ValueError, pyspiel.SpielError) as error:
+    raise app.UsageError(str(error)) from None
+  try:
+    solver.run(seconds=60 * _MINUTES.value, total=True, save_to=folder)
+  except KeyboardInterrupt:
+    if folder:
+      solver.save(folder)
+      print(f"\nstopped; the same command goes on from {folder}")
+    else:
+      print("\nstopped; nothing is kept without --checkpoint")
+    return
+  print_values(solver, _NUMDICE.value)
+  if _POLICY.value:
+    policy = solver.average_policy().quantized(_MIN_PROBABILITY.value,
+                                               _MIN_REACH.value)
+    policy.save(_POLICY.value)
+    print(f"policy: {_POLICY.value}, "
+          f"{os.path.getsize(_POLICY.value) / 1e6:.2f} MB")
+
+
+if __name__ == "__main__":
+  app.run(main)
