@@ -5,4 +5,5 @@ import setuptools
 setuptools.setup(
     packages=["dudo_spiel", "dudo_spiel.games", "dudo_spiel.algorithms"],
     package_dir={"dudo_spiel.algorithms": "algorithms"},
+    package_data={"dudo_spiel": ["data/*.npz"]},
 )

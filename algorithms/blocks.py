@@ -12,10 +12,16 @@ to the first. What is done with the values of a block is here, and does not
 depend on the form.
 """
 
+import os
 from typing import NamedTuple
 
 import numba
 import numpy as np
+
+# Threads that wait for others must not keep a core busy: where other processes
+# want the cores too, that makes a parallel loop a thousand times slower. The
+# runtime reads this when the first one starts.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 jit = numba.njit(cache=True, fastmath={"contract"}, error_model="numpy")
 

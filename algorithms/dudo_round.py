@@ -113,7 +113,8 @@ class Deals(NamedTuple):
 
   Attributes:
     hands: for each role [deal] int64, its hand.
-    segments: for each role [segment, 3] int64: (deal, hand, length).
+    segments: for each role [segment, 4] int64: (deal, hand, length, step), as
+      `round_kernels` takes them.
     weights: for each role [deal], the other's hand's chance, scaled so that
       the deals of a hand weigh 1 on average.
     chances: [deal] float64, how likely the deal is, with the same scale.
@@ -136,26 +137,50 @@ def shifted_deals(match, dice, shifts, dtype):
     shifts: list of int.
     dtype: of the weights.
   """
-  tables = [match.rolls(num_dice) for num_dice in dice]
   large = int(dice[1] > dice[0])
-  many, few = tables[large].num_rolls, tables[1 - large].num_rolls
+  many, few = (match.rolls(dice[role]).num_rolls for role in (large, 1 - large))
   whole, parts = [], []
   for number, shift in enumerate(shifts):
     begin = number * many
-    whole.append((begin, 0, many))
+    whole.append((begin, 0, many, 1))
     deal, hand = 0, shift % few
     while deal < many:
       length = min(few - hand, many - deal)
-      parts.append((begin + deal, hand, length))
+      parts.append((begin + deal, hand, length, 1))
       deal, hand = deal + length, 0
-  segments, hands = [None, None], [None, None]
-  for role, runs in ((large, whole), (1 - large, parts)):
-    segments[role] = np.array(runs, dtype=np.int64)
-    hands[role] = np.concatenate(
-        [np.arange(hand, hand + length) for _, hand, length in runs])
-  scale = few / len(shifts)
-  chances = [table.probabilities[own] for table, own in zip(tables, hands)]
-  return Deals(tuple(hands), tuple(segments),
+  segments = (whole, parts) if large == 0 else (parts, whole)
+  return _deals(match, dice, segments, few / len(shifts), dtype)
+
+
+def all_deals(match, dice, dtype):
+  """Returns all deals.
+
+  The hands of the role with more dice are neighbours, those of the other role
+  are the same in each run: fast if that role has few.
+
+  Args:
+    match: the `MatchRules`.
+    dice: the dice of both roles.
+    dtype: of the weights.
+  """
+  large = int(dice[1] > dice[0])
+  many, few = (match.rolls(dice[role]).num_rolls for role in (large, 1 - large))
+  whole = [(hand * many, 0, many, 1) for hand in range(few)]
+  parts = [(hand * many, hand, many, 0) for hand in range(few)]
+  segments = (whole, parts) if large == 0 else (parts, whole)
+  return _deals(match, dice, segments, 1.0, dtype)
+
+
+def _deals(match, dice, segments, scale, dtype):
+  """Returns the `Deals` of segments, which weigh `scale` times their chances."""
+  hands = tuple(
+      np.concatenate([hand + step * np.arange(length)
+                      for _, hand, length, step in runs])
+      for runs in segments)
+  chances = [match.rolls(num_dice).probabilities[own]
+             for num_dice, own in zip(dice, hands)]
+  return Deals(hands, tuple(np.array(runs, dtype=np.int64)
+                            for runs in segments),
                tuple((scale * chances[1 - role]).astype(dtype)
                      for role in range(2)), scale * chances[0] * chances[1])
 

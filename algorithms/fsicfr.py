@@ -27,8 +27,8 @@ __all__ = ["FSICFRSolver", "MatchSolver"]
 _FILE_KIND = "match_solver"
 _ROUND_FILE_KIND = "match_solver_round"
 _MAIN_FILE = "match.npz"
-_EXACT_DEALS = 1_200  # rounds with at most so many deals sweep over all
-_SAMPLED_HANDS = 8  # else each hand meets so many
+_EXACT_HANDS = 21  # who has no more hands than two dice meets all of them
+_SAMPLED_HANDS = 8  # others meet so many
 _SHARE_POWER = 0.5  # of a round's cost: small rounds get more iterations
 _BAR_SECONDS = 0.5
 _REGRET_SECONDS = 10.0  # the average regret takes some time to compute
@@ -78,18 +78,19 @@ class MatchSolver:
     self._power = arguments.number("power", power, 0.0, 10.0)
     self._dtype = np.dtype(dtype)
     self._jobs = _jobs(self.rounds)
-    free = _available_memory()
-    if self.memory_bytes > free:
+    needed, free = self.memory_bytes / 1e9, _available_memory() / 1e9
+    if needed > free:
       raise ValueError(
-          f"recall_length={recall_length}: training {game} needs "
-          f"{self.memory_bytes / 1e9:.1f} GB of memory, but {free / 1e9:.1f} GB "
-          "are available; choose a shorter recall_length or fewer dice")
+          f"recall_length={recall_length}: training {game} needs {needed:.1f} "
+          f"GB of memory, but {free:.1f} GB are available; choose a shorter "
+          "recall_length or fewer dice")
     self._tables = {key: dudo_round.new_table(self.match, key, self._dtype)
                     for key in self.rounds}
     self._states = {key: np.zeros(3) for key in self.rounds}
     self._seconds = dict.fromkeys(self._jobs, 0.0)
     self._values = {}
     self._saved = {}  # by folder: for each job its file and its sweeps
+    self._last_save = 0.0  # by the clock, within `run`
 
   @property
   def memory_bytes(self):
@@ -157,6 +158,7 @@ class MatchSolver:
       scale = seconds / sum(shares.values())
       goals = {job: share * scale for job, share in shares.items()}
     measure = self._iterations_of if seconds is None else self._seconds.get
+    self._last_save = time.perf_counter()
     with tqdm.tqdm(total=sum(goals.values()), disable=None,
                    bar_format=_bar_format(seconds is None)) as bar:
       for job in self._jobs:
@@ -177,7 +179,7 @@ class MatchSolver:
     trainer = self._trainer(job)
     if not trainer.iteration:
       trainer.iterate()  # not timed, as kernels may be compiled first
-    told = saved = time.perf_counter()
+    told = time.perf_counter()
     regret, regret_told = float("nan"), -_REGRET_SECONDS
     done = measure(job)
     while measure(job) < goal:
@@ -191,9 +193,9 @@ class MatchSolver:
         bar.update(min(measure(job), goal) - done)
         bar.set_postfix_str(self._progress(job, regret))
         done, told = min(measure(job), goal), now
-      if save_to is not None and now - saved > _SAVE_SECONDS:
+      if save_to is not None and now - self._last_save > _SAVE_SECONDS:
         self.save(save_to)
-        saved = time.perf_counter()
+        self._last_save = time.perf_counter()
     bar.update(goal - done)
     self._values.update(trainer.values())
 
@@ -209,7 +211,8 @@ class MatchSolver:
     for key in self.rounds:
       weight = sum(self._states[k][2] for k in {key, key[::-1]})
       tables[key] = self._tables[key].total.astype(np.float32)
-      tables[key] *= np.float32(1.0 / max(weight, 1e-300))
+      tables[key] *= np.float32(1.0 / max(weight, 1.0))
+      tables[key][:, self.match.rolls(key[0]).num_rolls:] = 0.0
     return match_policy.MatchPolicy(self.game, self.match.recall_length, tables,
                                     self._values)
 
@@ -309,9 +312,9 @@ def _threads(num_threads):
 
 def _shifts(match, job, hands_met):
   """Returns how many hands each hand meets in a job's iterations."""
-  few, many = sorted(match.rolls(n).num_rolls for n in job[0])
+  few = min(match.rolls(n).num_rolls for n in job[0])
   if hands_met is None:
-    hands_met = "all" if few * many <= _EXACT_DEALS else _SAMPLED_HANDS
+    hands_met = "all" if few <= _EXACT_HANDS else _SAMPLED_HANDS
   return few if hands_met == "all" else min(hands_met, few)
 
 

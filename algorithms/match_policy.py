@@ -50,20 +50,35 @@ class MatchPolicy(policy_lib.Policy):
         raise ValueError(f"tables={key}: has shape {table.shape}; must be "
                          f"{self.match.table_shape(key)}")
 
+  def check_game(self, game):
+    """Raises a ValueError if the policy cannot play all of the game."""
+    if not self._has_rules_of(game):
+      raise ValueError(f"game={game}: must have the rules of {self.game}, for "
+                       "which the policy is made")
+    if tuple(game.start_dice) not in self.tables:
+      raise ValueError(
+          f"game={game}: starts with {' and '.join(map(str, game.start_dice))} "
+          f"dice; the policy knows {self._known_dice()}")
+
+  def _has_rules_of(self, game):
+    return (isinstance(game, dudo.DudoGame) and game.num_players() == 2 and
+            (game.num_sides, game.house) == self.match[:2])
+
+  def _known_dice(self):
+    return ", ".join(f"{a}v{b}" for a, b in sorted(self.tables))
+
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} for the legal actions of the state."""
     player = state.current_player() if player_id is None else player_id
     game = state.get_game()
-    if not (isinstance(game, dudo.DudoGame) and game.num_players() == 2 and
-            (game.num_sides, game.house) == self.match[:2]):
+    if not self._has_rules_of(game):
       raise ValueError(f"state={state}: is not one of {self.game}")
     dice = state.dice
     key = dice[player], dice[1 - player]
     table = self.tables.get(key)
     if table is None:
       raise ValueError(f"state={state}: has {key[0]} and {key[1]} dice; the "
-                       "policy knows " +
-                       ", ".join(f"{a}v{b}" for a, b in sorted(self.tables)))
+                       f"policy knows {self._known_dice()}")
     claims = state.claim_list()
     memory = self.match.memory(sum(key))
     row = memory.first_row(claims)

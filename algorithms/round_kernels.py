@@ -12,9 +12,10 @@ over all paths, for each hand, the product of the own probabilities,
   seen[role][memory, hand]: up to the memory where the other role acts.
 
 The backward pass computes values for a list of deals. A deal pairs a hand of
-each role; deals are listed so that runs of them have neighbouring hands of both
-roles: a segment (deal, hand, length) says that deal + i has hand + i. Rows of
-regrets are read and written along segments.
+each role; deals are listed so that in runs of them the hands of a role are
+neighbours or all the same: a segment (deal, hand, length, step) says that
+deal + i has hand + i * step, where step is 1 or 0. Rows of regrets are read and
+written along segments.
 
 Both roles may act at the same memory, on the same rows if they have equally
 many dice: strategies of both are taken before regrets of either are changed.
@@ -27,6 +28,12 @@ import numpy as np
 
 from dudo_spiel.algorithms import blocks
 from dudo_spiel.algorithms import claim_memory
+
+
+# Sums over deals may be taken in any order, so that vectors can be used; it is
+# the same order each time.
+_sum_jit = numba.njit(cache=True, fastmath={"contract", "reassoc"},
+                      error_model="numpy")
 
 
 @blocks.jit
@@ -143,8 +150,23 @@ def _play(memory, node, table, share, segments, action_values, sigma, out):
       sigma[h] = x if share[h] > zero else uniform
     for s in range(len(segments)):
       deal, hand = np.uintp(segments[s, 0]), np.uintp(segments[s, 1])
-      for j in range(np.uintp(segments[s, 2])):
-        out[deal + j] += sigma[hand + j] * action_values[a, deal + j]
+      if segments[s, 3] == 1:
+        for j in range(np.uintp(segments[s, 2])):
+          out[deal + j] += sigma[hand + j] * action_values[a, deal + j]
+      else:
+        probability = sigma[hand]
+        for j in range(np.uintp(segments[s, 2])):
+          out[deal + j] += probability * action_values[a, deal + j]
+
+
+@_sum_jit
+def _sum_regret(cf_reach, action_values, value, a, deal, length):
+  """Returns the regret of action a, summed over neighbouring deals."""
+  total = value.dtype.type(0.0)
+  for j in range(length):
+    total += cf_reach[deal + j] * (
+        action_values[a, deal + j] - value[deal + j])
+  return total
 
 
 @blocks.jit
@@ -154,9 +176,14 @@ def _learn(memory, node, table, segments, cf_reach, action_values, value):
   for a in range(row_end - row):
     for s in range(len(segments)):
       deal, hand = np.uintp(segments[s, 0]), np.uintp(segments[s, 1])
-      for j in range(np.uintp(segments[s, 2])):
-        table[row + a, hand + j] += cf_reach[deal + j] * (
-            action_values[a, deal + j] - value[deal + j])
+      length = np.uintp(segments[s, 2])
+      if segments[s, 3] == 1:
+        for j in range(length):
+          table[row + a, hand + j] += cf_reach[deal + j] * (
+              action_values[a, deal + j] - value[deal + j])
+      else:
+        table[row + a, hand] += _sum_regret(cf_reach, action_values, value,
+                                            np.uintp(a), deal, length)
 
 
 @blocks.jit
@@ -164,8 +191,12 @@ def _reach_of_deals(segments, reach, weights, weight, out):
   """Writes out[deal], the reach of the other role's hand times the weights."""
   for s in range(len(segments)):
     deal, hand = np.uintp(segments[s, 0]), np.uintp(segments[s, 1])
-    for j in range(np.uintp(segments[s, 2])):
-      out[deal + j] = weight * weights[deal + j] * reach[hand + j]
+    if segments[s, 3] == 1:
+      for j in range(np.uintp(segments[s, 2])):
+        out[deal + j] = weight * weights[deal + j] * reach[hand + j]
+    else:
+      for j in range(np.uintp(segments[s, 2])):
+        out[deal + j] = weight * weights[deal + j] * reach[hand]
 
 
 @blocks.jit
@@ -264,7 +295,7 @@ def backward(memory, tables, factors, seen, values, leaves, segments, weights,
       is worth to this role, which is to move.
     leaves: for each role [claim, deal], what it is worth to this role to
       challenge the claim.
-    segments: for each role [segment, 3] int64: (deal, hand, length).
+    segments: for each role [segment, 4] int64: (deal, hand, length, step).
     weights: for each role [deal], what the deal weighs in its regrets.
     weight: the weight of this iteration.
     learns: whether to add to the regrets.
@@ -328,7 +359,7 @@ def sweep(memory, regrets, sums, factors, own, seen, is_shared, values, leaves,
   _record(values, chances, weight, state)
 
 
-@blocks.parallel_jit
+@blocks.jit
 def sweep_parallel(memory, regrets, sums, factors, own, seen, is_shared,
                    values, leaves, segments, weights, chances, weight,
                    forward_work, work, lines, state):

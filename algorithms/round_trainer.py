@@ -14,7 +14,7 @@ from dudo_spiel.algorithms import claim_memory
 from dudo_spiel.algorithms import dudo_round
 from dudo_spiel.algorithms import round_kernels
 
-_MIN_PARALLEL_CELLS = 500_000  # rows times hands; threads cost time, too
+_MIN_PARALLEL_CELLS = 3_000_000  # rows times hands; threads cost time, too
 _MAX_VALUE_DEALS = 2048  # deals at once when values are computed
 
 
@@ -107,9 +107,7 @@ class RoundTrainer:
     return tuple(getattr(self._tables[own], name) for own in (key, key[::-1]))
 
   def shifts(self, key, iteration):
-    """Returns the shifts of an iteration (from 0) of the round."""
-    if self._is_exact:
-      return list(range(self._all_shifts))
+    """Returns the shifts of an iteration (from 0), if it does not meet all."""
     shifts = []
     for i in range(iteration * self.num_shifts,
                    (iteration + 1) * self.num_shifts):
@@ -120,10 +118,13 @@ class RoundTrainer:
       shifts.append(int(self._order[1][place]))
     return shifts
 
-  def _deals_and_leaves(self, key, shifts):
-    deals = dudo_round.shifted_deals(self._match, key, shifts, self._dtype)
+  def _with_leaves(self, key, deals):
     return deals, dudo_round.leaf_values(self._match, key, deals, self._values,
                                          self._dtype)
+
+  def _shifted(self, key, shifts):
+    return self._with_leaves(key, dudo_round.shifted_deals(
+        self._match, key, shifts, self._dtype))
 
   @property
   def iteration(self):
@@ -140,11 +141,11 @@ class RoundTrainer:
   def _sweep(self, key, iteration):
     if self._is_exact:
       if key not in self._deals:
-        self._deals[key] = self._deals_and_leaves(
-            key, self.shifts(key, iteration))
+        self._deals[key] = self._with_leaves(
+            key, dudo_round.all_deals(self._match, key, self._dtype))
       deals, leaves = self._deals[key]
     else:
-      deals, leaves = self._deals_and_leaves(key, self.shifts(key, iteration))
+      deals, leaves = self._shifted(key, self.shifts(key, iteration))
     values, work, lines = self._space
     kernel, memory = self._kernel(round_kernels.sweep,
                                   round_kernels.sweep_parallel)
@@ -179,7 +180,7 @@ class RoundTrainer:
     value = 0.0
     for begin in range(0, self._all_shifts, at_once):
       shifts = range(begin, min(begin + at_once, self._all_shifts))
-      deals, leaves = self._deals_and_leaves(key, shifts)
+      deals, leaves = self._shifted(key, shifts)
       num_deals = len(deals.chances)
       kernel(memory, self._role_tables(key, "total"),
              self._roles(key, self._factors), self._roles(key, self._seen),

@@ -13,10 +13,11 @@ from open_spiel.python.algorithms import evaluate_bots
 import pyspiel
 import tqdm
 
-from dudo_spiel import bots
+from dudo_spiel.algorithms import policy_bots
 
 _GAME = flags.DEFINE_string("game", "dudo", "The game, with its parameters.")
-_BOTS = flags.DEFINE_list("bots", None, "The bots; default: all that fit.")
+_BOTS = flags.DEFINE_list("bots", None, "The bots, or files with policies; "
+                          "default: all bots that fit.")
 _GAMES = flags.DEFINE_integer("games", 300, "Games a pairing.", lower_bound=2)
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of dice and bots.",
                              lower_bound=0, upper_bound=2**32 - 1)
@@ -27,8 +28,10 @@ def match(game, one, others, num_games, rng):
   results = []
   for number in range(num_games):
     seat = number % game.num_players()
-    players = [bots.make_bot(one if player == seat else others, game, player,
-                             rng) for player in range(game.num_players())]
+    names = [one if player == seat else others
+             for player in range(game.num_players())]
+    players = [policy_bots.make_bot(name, game, player, rng)
+               for player, name in enumerate(names)]
     results.append(evaluate_bots.evaluate_bots(game.new_initial_state(),
                                                players, rng)[seat])
   return np.mean(results), np.std(results, ddof=1) / math.sqrt(num_games)
@@ -39,9 +42,9 @@ def main(argv):
     raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
   try:
     game = pyspiel.load_game(_GAME.value)
-    names = _BOTS.value or bots.bot_names(game)
+    names = _BOTS.value or policy_bots.bot_names(game)
     for name in names:
-      bots.make_bot(name, game, 0, None)
+      policy_bots.make_bot(name, game, 0, None)
   except (ValueError, pyspiel.SpielError) as error:
     raise app.UsageError(str(error)) from None
   rng = np.random.RandomState(_SEED.value)

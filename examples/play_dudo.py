@@ -10,13 +10,14 @@ from absl import flags
 import numpy as np
 import pyspiel
 
-from dudo_spiel import bots
 from dudo_spiel import narrator
+from dudo_spiel.algorithms import policy_bots
 
 _GAME = flags.DEFINE_string("game", "dudo", "The game, with its parameters.")
 _OPPONENTS = flags.DEFINE_list(
     "opponents", None, "Bots for the other seats, in turn (repeated as needed):"
-    " heuristic, random or uniform. Default: the best that plays the game.")
+    " heuristic, random, uniform, trained (two players, up to three dice each),"
+    " or files with policies. Default: the best that plays the game.")
 _SEAT = flags.DEFINE_integer("seat", 0, "The seat in which you sit.")
 _SEED = flags.DEFINE_integer("seed", None, "Seed of dice and bots.",
                              lower_bound=0, upper_bound=2**32 - 1)
@@ -67,9 +68,9 @@ def main(argv):
   try:
     game = pyspiel.load_game(_GAME.value)
     narration = narrator.Narrator(game, _SEAT.value, _ODDS.value)
-    names = itertools.cycle(_OPPONENTS.value or bots.bot_names(game)[:1])
+    names = itertools.cycle(_OPPONENTS.value or policy_bots.bot_names(game)[:1])
     players = {
-        player: bots.make_bot(next(names), game, player, rng)
+        player: policy_bots.make_bot(next(names), game, player, rng)
         for player in range(game.num_players()) if player != _SEAT.value
     }
   except (ValueError, pyspiel.SpielError) as error:

@@ -1,0 +1,59 @@
+"""Bots by name: those of `dudo_spiel.bots`, and policies from files.
+
+The name "trained" stands for a policy that comes with the package: two-player
+Dudo with up to three dice each, trained by `examples/train_dudo.py`.
+"""
+
+import functools
+import os
+
+from dudo_spiel import bots
+from dudo_spiel.algorithms import match_policy
+from dudo_spiel.algorithms import policies
+
+TRAINED = "trained"
+_TRAINED_FILE = os.path.join(os.path.dirname(bots.__file__), "data",
+                             "dudo_3_dice.npz")
+
+
+@functools.lru_cache(maxsize=4)
+def _load(path):
+  return policies.load_policy(path)
+
+
+def _plays_trained(game):
+  try:
+    _load(_TRAINED_FILE).check_game(game)
+  except ValueError:
+    return False
+  return True
+
+
+def bot_names(game):
+  """Returns the names of the bots that play the game, the best first."""
+  return [TRAINED] * _plays_trained(game) + bots.bot_names(game)
+
+
+def make_bot(name, game, player_id, rng):
+  """Returns a bot.
+
+  Args:
+    name: one of `bot_names(game)`, or a file with a policy for the game.
+    game: the game that it is to play.
+    player_id: the player whom it plays.
+    rng: a random number generator with `choice`.
+  """
+  if name in bots.bot_names(game):
+    return bots.make_bot(name, game, player_id, rng)
+  if name == TRAINED:
+    path = _TRAINED_FILE
+  elif os.path.isfile(name):
+    path = name
+  else:
+    raise ValueError(
+        f"bot={name!r}: for {game.get_type().short_name} it must be one of "
+        f"{', '.join(bot_names(game))}, or a file with a policy")
+  policy = _load(path)
+  if isinstance(policy, match_policy.MatchPolicy):
+    policy.check_game(game)
+  return bots.PolicyBot(player_id, rng, policy)

@@ -1,0 +1,98 @@
+"""How fast FSICFR runs through a round of Dudo, beside a plain copy of memory.
+
+An iteration must read and write the regrets and the sums of strategies of both
+players once for each deal; the peer is a copy of as many bytes, between arrays
+too large for any cache. Both run in turns, ratios are medians over the turns.
+The second thread must not change a single bit, and that is checked, too.
+"""
+
+import statistics
+import time
+
+from absl import app
+from absl import flags
+import numpy as np
+import pyspiel
+
+import dudo_spiel  # noqa: F401, registers the games
+from dudo_spiel.algorithms import dudo_round
+from dudo_spiel.algorithms import round_trainer
+
+_DICE = flags.DEFINE_integer("numdice", 5, "Dice of each player.",
+                             lower_bound=1, upper_bound=5)
+_RECALL = flags.DEFINE_integer("recall", 3, "How many claims are remembered.",
+                               lower_bound=1)
+_TURNS = flags.DEFINE_integer("turns", 5, "Turns of measurements.",
+                              lower_bound=1)
+_WARM_UP = flags.DEFINE_integer("warm_up", 3, "Iterations before measuring.",
+                                lower_bound=1)
+_HANDS_MET = flags.DEFINE_multi_integer(
+    "hands_met", [1, 8], "How many hands of the other each hand meets in an "
+    "iteration; may be repeated.", lower_bound=1)
+
+
+def seconds_of(function, *arguments):
+  """Returns how long a call takes."""
+  begin = time.perf_counter()
+  function(*arguments)
+  return time.perf_counter() - begin
+
+
+def make_trainer(match, dice, values, hands_met, num_threads):
+  """Returns a trainer of one round, and its table."""
+  tables = {dice: dudo_round.new_table(match, dice, np.float32)}
+  trainer = round_trainer.RoundTrainer(
+      match, [dice], tables, {dice: np.zeros(3)}, values, 0, num_threads,
+      hands_met, 1.0)
+  for _ in range(_WARM_UP.value):
+    trainer.iterate()
+  return trainer, tables[dice]
+
+
+def measure(match, dice, values, hands_met):
+  """Prints the times of an iteration, with one and two threads."""
+  rows = match.memory(sum(dice)).num_rows
+  deal_bytes = 2 * 2 * rows * np.dtype(np.float32).itemsize
+  source = np.ones(max(deal_bytes, 2**28), np.uint8)
+  target = np.zeros_like(source)
+  one, first = make_trainer(match, dice, values, hands_met, 1)
+  two, second = make_trainer(match, dice, values, hands_met, 2)
+  deals = one.num_shifts * match.rolls(dice[0]).num_rolls
+  turns = [(seconds_of(np.copyto, target, source) * deal_bytes / len(source),
+            seconds_of(one.iterate) / deals, seconds_of(two.iterate) / deals)
+           for _ in range(_TURNS.value)]
+  copy, single, double = map(statistics.median, zip(*turns))
+  is_same = (np.array_equal(first.regret, second.regret) and
+             np.array_equal(first.total, second.total))
+  print(f"{one.num_shifts:>9} {deals:>7,} {1e3 * single:>9.3f} "
+        f"{1e3 * copy:>9.3f} "
+        f"{statistics.median(s / c for c, s, _ in turns):>9.2f} "
+        f"{1e3 * double:>11.3f} "
+        f"{statistics.median(s / d for _, s, d in turns):>8.2f} "
+        f"{'yes' if is_same else 'NO':>6}")
+
+
+def main(argv):
+  if len(argv) > 1:
+    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
+  dice = (_DICE.value, _DICE.value)
+  game = pyspiel.load_game("dudo", {"numdice": _DICE.value})
+  try:
+    match = dudo_round.match_rules(game, _RECALL.value)
+    rows, hands = match.table_shape(dice)
+    # Any values will do; what the round is worth does not change its time.
+    values = {(a, b): 0.1 * (a - b) for a in range(1, 6) for b in range(1, 6)}
+    print(f"round {dice[0]}v{dice[1]}, recall {_RECALL.value}: "
+          f"{match.memory(sum(dice)).num_memories:,} memories, {rows:,} rows, "
+          f"{match.rolls(dice[0]).num_rolls} hands, tables of "
+          f"{8 * rows * hands / 1e6:,.0f} MB; milliseconds a deal")
+    print("hands met   deals 1 thread      copy     ratio   2 threads  "
+          "speedup   same")
+    for hands_met in _HANDS_MET.value:
+      measure(match, dice, values, hands_met)
+  except ValueError as error:
+    raise app.UsageError(str(error)) from None
+
+
+if __name__ == "__main__":
+  app.run(main)

@@ -1,0 +1,261 @@
+import os
+
+import numpy as np
+import pyspiel
+import pytest
+
+import dudo_spiel  # noqa: F401, registers the games
+from dudo_spiel.algorithms import exploitability
+from dudo_spiel.algorithms import fsicfr
+
+
+def load(**parameters):
+  return pyspiel.load_game("dudo", parameters)
+
+
+def solver_of(game=None, **kwargs):
+  game = game or load(numdice=2, dice_sides=2)
+  return fsicfr.MatchSolver(game, **{"num_threads": 1, **kwargs})
+
+
+def tables_of(solver):
+  return {key: solver.average_policy().tables[key] for key in solver.rounds}
+
+
+def assert_same(one, two):
+  for key in one.rounds:
+    assert one.iterations(*key) == two.iterations(*key)
+    assert np.array_equal(tables_of(one)[key], tables_of(two)[key])
+    if one.iterations(*key):
+      assert one.value(*key) == two.value(*key)
+
+
+@pytest.fixture(scope="module", name="one_die")
+def _one_die():
+  solvers = {recall: solver_of(load(numdice=1), recall_length=recall)
+             for recall in (1, 2, 3, 5)}
+  for solver in solvers.values():
+    solver.run(iterations=1500)
+  return solvers
+
+
+@pytest.mark.parametrize("recall", [2, 3, 5])
+def test_one_die_each_is_worth_what_it_should_be(one_die, recall):
+  assert one_die[recall].value(1, 1) == pytest.approx(-7 / 258, abs=0.003)
+
+
+def test_who_remembers_more_is_less_exploitable(one_die):
+  game = load(numdice=1)
+  measured = {recall: exploitability.exploitability(
+      game, solver.average_policy()) for recall, solver in one_die.items()}
+  assert measured[5] < 0.03 < measured[3] < 0.1 < measured[1]
+  assert measured[2] < measured[1]
+
+
+@pytest.mark.parametrize("parameters", [
+    {"start_dice": "2v1", "dice_sides": 2},
+    {"start_dice": "1v2", "dice_sides": 2, "die_loss": "one",
+     "starting_player": 1},
+    {"numdice": 1, "dice_sides": 3, "wild_ones": False},
+    {"start_dice": "2v1", "dice_sides": 2, "exact_reward": False},
+])
+@pytest.mark.parametrize("recall", [1, 3])
+def test_values_are_those_of_the_real_game(parameters, recall):
+  game = load(**parameters)
+  solver = solver_of(game, recall_length=recall, dtype="float64")
+  solver.run(iterations=20)
+  policy = solver.average_policy()
+  real = exploitability.expected_values(game, policy)
+  starter = game.starting_player
+  dice = game.start_dice[starter], game.start_dice[1 - starter]
+  assert solver.value(*dice) == pytest.approx(real[starter], abs=1e-6)
+  assert policy.values[dice] == solver.value(*dice)
+
+
+def test_perfect_recall_gives_the_graph_solvers_iterates():
+  game = load(numdice=1, dice_sides=3)
+  match = solver_of(game, recall_length=6, hands_met="all", power=0.0,
+                    dtype="float64")
+  graph = fsicfr.FSICFRSolver(game, recall_length=6, deals="exact")
+  for _ in range(5):
+    match.run(iterations=3)
+    graph.run(3)
+    ours, theirs = match.average_policy(), graph.average_policy()
+    stack = [game.new_initial_state()]
+    while stack:
+      state = stack.pop()
+      if state.current_player() >= 0:
+        expected = theirs.action_probabilities(state)
+        actual = ours.action_probabilities(state)
+        assert actual.keys() == expected.keys()
+        for action, probability in expected.items():
+          assert actual[action] == pytest.approx(probability, abs=1e-6)
+      stack += [state.child(a) for a in state.legal_actions()]
+
+
+def test_more_training_makes_it_better():
+  game = load(start_dice="2v1", dice_sides=2)
+  solver = solver_of(game, hands_met=1)
+  measured = []
+  for iterations in (10, 100, 2000):
+    solver.run(iterations=iterations, total=True)
+    measured.append(exploitability.exploitability(game,
+                                                  solver.average_policy()))
+  assert measured[0] > measured[1] > measured[2]
+  assert measured[2] < 0.02
+
+
+def test_seeds_and_totals():
+  solvers = [solver_of(seed=seed, hands_met=1) for seed in (1, 1, 2)]
+  for solver in solvers:
+    solver.run(iterations=6)
+  assert_same(solvers[0], solvers[1])
+  assert not np.array_equal(tables_of(solvers[0])[2, 2],
+                            tables_of(solvers[2])[2, 2])
+  solvers[0].run(iterations=6, total=True)
+  assert_same(solvers[0], solvers[1])
+  solvers[0].run(iterations=1)
+  assert solvers[0].iterations(2, 2) == 7
+
+
+def test_run_by_seconds_trains_every_round():
+  solver = solver_of()
+  solver.run(seconds=0.2)
+  assert all(solver.iterations(*key) >= 1 for key in solver.rounds)
+  assert solver.seconds >= 0.2
+  before = solver.iterations(2, 2)
+  solver.run(seconds=0.2, total=True)
+  assert solver.iterations(2, 2) == before
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_saving_and_going_on_is_exact(tmp_path, dtype):
+  whole = solver_of(hands_met=2, dtype=dtype)
+  whole.run(iterations=5)
+  part = solver_of(hands_met=2, dtype=dtype)
+  part.run(iterations=3, save_to=tmp_path / "new" / "folder")
+  rest = solver_of(hands_met=2, dtype=dtype)
+  assert rest.is_saved_in(tmp_path / "new" / "folder")
+  rest.load(tmp_path / "new" / "folder")
+  assert_same(part, rest)
+  rest.run(iterations=5, total=True, save_to=tmp_path / "new" / "folder")
+  # Later rounds were trained again on the same values of earlier ones only if
+  # these were finished; here they went on from three iterations.
+  again = solver_of(hands_met=2, dtype=dtype)
+  again.load(tmp_path / "new" / "folder")
+  assert_same(rest, again)
+  assert len(os.listdir(tmp_path / "new" / "folder")) == 4
+
+
+def test_a_run_that_was_interrupted_goes_on_as_if_it_were_not(tmp_path,
+                                                              monkeypatch):
+  whole = solver_of(hands_met=2)
+  whole.run(iterations=7)
+  part = solver_of(hands_met=2)
+  trainer_class = fsicfr.round_trainer.RoundTrainer
+  sweeps = []
+  sweep = trainer_class._sweep
+
+  def interrupted(self, key, iteration):
+    if len(sweeps) == 25:
+      raise KeyboardInterrupt
+    sweeps.append(key)
+    sweep(self, key, iteration)
+
+  monkeypatch.setattr(trainer_class, "_sweep", interrupted)
+  with pytest.raises(KeyboardInterrupt):
+    part.run(iterations=7, save_to=tmp_path)
+  part.save(tmp_path)
+  monkeypatch.undo()
+  rest = solver_of(hands_met=2)
+  rest.load(tmp_path)
+  with pytest.raises(ValueError, match="not trained yet"):
+    rest.value(2, 2)
+  rest.run(iterations=7, total=True)
+  assert_same(whole, rest)
+
+
+def test_a_save_that_fails_leaves_the_folder_as_it_was(tmp_path, monkeypatch):
+  solver = solver_of()
+  solver.run(iterations=2, save_to=tmp_path)
+  before = solver_of()
+  before.load(tmp_path)
+  save = fsicfr.checkpoint.save
+
+  def failing(path, kind, header, arrays):
+    if str(path).endswith("match.npz"):
+      raise OSError("disk full")
+    save(path, kind, header, arrays)
+
+  monkeypatch.setattr(fsicfr.checkpoint, "save", failing)
+  with pytest.raises(OSError, match="disk full"):
+    solver.run(iterations=2, save_to=tmp_path)
+  monkeypatch.undo()
+  after = solver_of()
+  after.load(tmp_path)
+  assert_same(before, after)
+
+
+def test_loading_what_does_not_fit(tmp_path):
+  solver = solver_of(seed=1)
+  solver.run(iterations=1, save_to=tmp_path)
+  for other, message in [
+      (solver_of(seed=2), "seed=1; must be 2"),
+      (solver_of(seed=1, recall_length=2), "recall_length=3; must be 2"),
+      (solver_of(load(numdice=1, dice_sides=2), seed=1), "game=.*must be"),
+      (solver_of(seed=1, dtype="float64"), "dtype='float32'")]:
+    with pytest.raises(ValueError, match=message):
+      other.load(tmp_path)
+  with pytest.raises(FileNotFoundError):
+    solver.load(tmp_path / "nowhere")
+
+
+def test_memory_is_known_before_and_refused(monkeypatch):
+  game = load(numdice=2)
+  needed = fsicfr.memory_needed(game, 3, 1)
+  assert solver_of(game).memory_bytes == needed
+  assert 4e9 < fsicfr.memory_needed(load(), 3) < 6e9
+  monkeypatch.setattr(fsicfr, "_available_memory", lambda: needed - 1)
+  with pytest.raises(ValueError, match="recall_length=3: .*GB are available"):
+    solver_of(game)
+
+
+@pytest.mark.parametrize("kwargs, message", [
+    ({"recall_length": 0}, "recall_length=0"),
+    ({"seed": -1}, "seed=-1"),
+    ({"num_threads": 0}, "num_threads=0"),
+    ({"hands_met": "some"}, "hands_met='some'"),
+    ({"hands_met": 0}, "hands_met=0"),
+    ({"power": -1}, "power=-1"),
+    ({"dtype": "int8"}, "dtype='int8'"),
+])
+def test_wrong_arguments(kwargs, message):
+  with pytest.raises(ValueError, match=message):
+    solver_of(**kwargs)
+
+
+@pytest.mark.parametrize("name", ["dudo(players=3)", "liars_dice",
+                                  "dudo_single_round"])
+def test_other_games_are_refused(name):
+  with pytest.raises(ValueError, match="must be dudo or dudo_ir"):
+    solver_of(pyspiel.load_game(name))
+
+
+def test_wrong_calls():
+  solver = solver_of()
+  for kwargs in ({}, {"iterations": 1, "seconds": 1}):
+    with pytest.raises(ValueError, match="one of them must be given"):
+      solver.run(**kwargs)
+  with pytest.raises(ValueError, match="iterations=-1"):
+    solver.run(iterations=-1)
+  with pytest.raises(ValueError, match="seconds=-1"):
+    solver.run(seconds=-1)
+  with pytest.raises(ValueError, match="opponent_dice=3: must be a round"):
+    solver.value(1, 3)
+  with pytest.raises(ValueError, match="not trained yet"):
+    solver.value(1, 1)
+
+
+def test_the_recall_length_of_an_ir_game_is_its_own():
+  game = pyspiel.load_game("dudo_ir(numdice=1,recall_length=2)")
+  assert solver_of(game).match.recall_length == 2
