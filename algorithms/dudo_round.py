@@ -172,7 +172,7 @@ def all_deals(match, dice, dtype):
 
 
 def _deals(match, dice, segments, scale, dtype):
-  """Returns the `Deals` of segments, which weigh `scale` times their chances."""
+  """Returns the `Deals` of segments; they weigh `scale` times their chances."""
   hands = tuple(
       np.concatenate([hand + step * np.arange(length)
                       for _, hand, length, step in runs])

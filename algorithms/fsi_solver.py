@@ -34,6 +34,7 @@ from dudo_spiel.algorithms import checkpoint
 from dudo_spiel.algorithms import exploitability as exploitability_lib
 from dudo_spiel.algorithms import fsi_graph
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms import random_streams
 
 DEALS = ("sampled", "exact")
 
@@ -266,27 +267,14 @@ def _check_game(game):
 
 # Kernels.
 
-# Of SplitMix64 (Steele, Lea & Flood 2014).
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
-_MIX1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX2 = np.uint64(0x94D049BB133111EB)
-
-
-@blocks.jit
-def _mix(bits):
-  """Returns uint64 bits, each of which depends on all given bits."""
-  bits = (bits ^ (bits >> np.uint64(30))) * _MIX1
-  bits = (bits ^ (bits >> np.uint64(27))) * _MIX2
-  return bits ^ (bits >> np.uint64(31))
-
 
 @blocks.jit
 def _sampled_edge(graph, node, seed, iteration):
   """Returns the edge that an iteration takes at a chance node."""
-  bits = _mix(seed + _GAMMA)
-  bits = _mix((bits ^ np.uint64(iteration)) + _GAMMA)
-  bits = _mix((bits ^ np.uint64(node)) + _GAMMA)
-  quantile = np.float64(bits >> np.uint64(11)) * 2.0**-53
+  bits = random_streams.mix(seed + random_streams.STEP)
+  bits = random_streams.mix((bits ^ np.uint64(iteration)) + random_streams.STEP)
+  bits = random_streams.mix((bits ^ np.uint64(node)) + random_streams.STEP)
+  quantile = random_streams.to_uniform(bits)
   begin, end = graph.child_begin[node], graph.child_begin[node + 1]
   first = graph.entry[node] - begin
   chosen = begin

@@ -93,6 +93,27 @@ class MatchPolicy(policy_lib.Policy):
       return dict.fromkeys(actions, 1.0 / len(actions))
     return {action: weight / total for action, weight in zip(actions, weights)}
 
+  def after_claims(self, key, claims):
+    """Returns the probabilities of all hands after some claims of a round.
+
+    Args:
+      key: (own dice, other's dice).
+      claims: list of int, first to last.
+
+    Returns:
+      [action, hand] float64: the stronger claims, weakest first, then Dudo
+      (but not before the first claim); hands as in `rolls`.
+    """
+    memory = self.match.memory(sum(key))
+    row = memory.first_row(claims)
+    last = claims[-1] if claims else -1
+    num_actions = memory.num_claims - 1 - last + bool(claims)
+    weights = self.tables[key][row:row + num_actions,
+                               :self.match.rolls(key[0]).num_rolls]
+    totals = weights.sum(axis=0, dtype=np.float64)
+    return np.where(totals > 0, weights / np.where(totals > 0, totals, 1.0),
+                    1.0 / num_actions)
+
   def probabilities(self, key):
     """Returns [row, hand] float32, the probabilities of (own, other's) dice."""
     weights = self.tables[key].astype(np.float32)

@@ -44,6 +44,20 @@ def test_plays_every_state_of_the_match(policy):
   assert seen == {(1, 1), (1, 2), (2, 1), (2, 2)}
 
 
+@pytest.mark.parametrize("claims", [[], [8], [0, 3, 4, 9]])
+def test_probabilities_after_claims_are_those_of_all_hands(policy, claims):
+  game = pyspiel.load_game("dudo(numdice=2)")
+  table = policy.after_claims((2, 2), claims)
+  assert table.shape[1] == 21
+  for hand in range(21):
+    state = game.new_initial_state()
+    for action in (hand, hand, *claims):
+      state.apply_action(action)
+    np.testing.assert_allclose(
+        list(policy.action_probabilities(state).values()), table[:, hand],
+        atol=1e-6)
+
+
 def test_forgets_older_claims_and_who_started(policy):
   game = pyspiel.load_game("dudo(numdice=2)")
   one, two = game.new_initial_state(), game.new_initial_state()

@@ -1,0 +1,250 @@
+"""FSICFR beside recursive CFR: figures 3 and 4 of Neller & Hnath (2011).
+
+Figure 4: milliseconds an iteration, which is one deal (medians). FSICFR sweeps
+over many deals at once, so its time is that of a sweep divided by its deals; in
+the paper each deal has a sweep of its own. Rounds such as 1v2 and 2v1 share
+tables and are trained together: their row is the mean.
+
+Figure 3: both train the round 2v2 for the same seconds; the smaller rounds are
+trained before, by FSICFR, and are the same for both. Then the policies play.
+
+Both run on one thread. Kernels are compiled before anything is timed.
+"""
+
+import collections
+import logging
+import os
+import statistics
+import time
+
+from absl import app
+from absl import flags
+import numpy as np
+import pyspiel
+
+from dudo_spiel.algorithms import chance_sampled_cfr
+from dudo_spiel.algorithms import dudo_round
+from dudo_spiel.algorithms import fsicfr
+from dudo_spiel.algorithms import match_policy
+from dudo_spiel.algorithms import match_simulator
+from dudo_spiel.algorithms import round_trainer
+
+_ROUNDS = flags.DEFINE_list("rounds", ["1v1", "1v2", "2v1", "2v2"],
+                            "Figure 4: rounds for both algorithms.")
+_FSICFR_ROUNDS = flags.DEFINE_list(
+    "fsicfr_rounds", ["2v3", "3v3"],
+    "Figure 4: rounds for FSICFR alone, up to 5v5 (which takes 2 GB).")
+_HANDS_MET = flags.DEFINE_integer(
+    "hands_met", 4, "Figure 4: how many hands of the other each hand meets in "
+    "a sweep of FSICFR.", lower_bound=1)
+_MEASURE_SECONDS = flags.DEFINE_float(
+    "measure_seconds", 2.0, "Figure 4: seconds a measurement, at least.",
+    lower_bound=0.0)
+_SECONDS = flags.DEFINE_integer(
+    "seconds", 32, "Figure 3: longest training, in 1, 2, 4, ...; 0 for none.",
+    lower_bound=0)
+_GAMES = flags.DEFINE_integer("games", 1_000_000, "Figure 3: games a match.",
+                              lower_bound=2)
+_PRETRAIN = flags.DEFINE_integer(
+    "pretrain", 2000, "Figure 3: sweeps over all deals of the smaller rounds.",
+    lower_bound=1)
+_POWER = flags.DEFINE_float(
+    "power", 0.0, "Figure 3: FSICFR's iteration t weighs t^power; 0 is the "
+    "paper's form.", lower_bound=0.0, upper_bound=10.0)
+_RECALL = flags.DEFINE_integer("recall_length", 3, "Claims remembered.",
+                               lower_bound=1)
+_SEED = flags.DEFINE_integer("seed", 0, "Seed of deals and games.",
+                             lower_bound=0, upper_bound=2**32 - 1)
+_PLOT = flags.DEFINE_string("plot", None, "PNG file for figure 3.")
+
+# Figure 4 of the paper, [own dice - 1][opponent's dice - 1].
+_PAPER_FSICFR = [[0.3, 1.0, 2.1, 4.9, 9.9], [0.7, 2.0, 4.7, 9.7, 18.7],
+                 [2.1, 4.7, 9.2, 18.6, 34.4], [5.0, 9.8, 18.7, 32.4, 55.3],
+                 [10.0, 18.9, 34.8, 56.1, 94.5]]
+_PAPER_CFR = [[13, 49, 1551, 97210, 6179541], [26, 1507, 99019, 6310784],
+              [1509, 98483, 6211111], [97611, 6265326], [6290658]]
+# Figure 3: the win rates that the text has, by seconds.
+_PAPER_WIN_RATES = {4: 0.868, 8192: 0.553}
+
+
+def parse_rounds(names):
+  """Returns [(a, b), (b, a)] or [(a, a)] for each pair, fewest dice first."""
+  pairs = set()
+  for name in names:
+    dice = [int(n) for n in name.split("v") if n.isdecimal()]
+    if len(dice) != 2 or name.count("v") != 1 or not all(
+        1 <= n <= 5 for n in dice):
+      raise ValueError(f"round={name!r}: must be two numbers of dice between "
+                       "1 and 5 with 'v' between them, such as 1v2")
+    pairs.add(tuple(sorted(dice)))
+  return [list(dict.fromkeys([pair, pair[::-1]]))
+          for pair in sorted(pairs, key=lambda pair: (sum(pair), pair))]
+
+
+def make(solver, match, rounds, values, *more):
+  """Returns a solver of the rounds with new tables, and the tables."""
+  tables = {key: dudo_round.new_table(match, key, np.float32)
+            for key in rounds}
+  states = {key: np.zeros(3) for key in rounds}
+  return (solver(match, rounds, tables, states, values, _SEED.value, *more),
+          tables)
+
+
+def make_fsicfr(match, rounds, values, num_shifts, power):
+  """Returns the same for FSICFR on one thread."""
+  return make(round_trainer.RoundTrainer, match, rounds, values, 1, num_shifts,
+              power)
+
+
+def make_cfr(match, rounds, values):
+  """Returns the same for recursive CFR."""
+  return make(chance_sampled_cfr.ChanceSampledCFR, match, rounds, values)
+
+
+def milliseconds(trainer, deals):
+  """Returns the median time of an iteration, divided by its deals."""
+  trainer.iterate()  # may compile kernels
+  times, start = [], time.perf_counter()
+  while not times or time.perf_counter() - start < _MEASURE_SECONDS.value:
+    begin = time.perf_counter()
+    trainer.iterate()
+    times.append(time.perf_counter() - begin)
+  return 1e3 * statistics.median(times) / deals
+
+
+def figure_4(match, rounds, fsicfr_rounds):
+  """Prints times an iteration, their ratio and their growth."""
+  print("Figure 4: milliseconds an iteration (one deal); growth is that per "
+        "added die")
+  print(f"{'':>9}{'FSICFR':>10}{'growth':>8}{'CFR':>11}{'growth':>8}"
+        f"{'ratio':>10}   paper: FSICFR, CFR (ratio)")
+  values = collections.defaultdict(float)  # they do not change the time
+  before = [None, None]
+  for keys in rounds + [keys for keys in fsicfr_rounds if keys not in rounds]:
+    few, many = sorted(match.rolls(n).num_rolls for n in keys[0])
+    shifts = min(_HANDS_MET.value, few)
+    times = [milliseconds(make_fsicfr(match, keys, values, shifts, 0.0)[0],
+                          shifts * many * len(keys)), None]
+    if keys in rounds:
+      times[1] = milliseconds(make_cfr(match, keys, values)[0], len(keys))
+    cells = []
+    for i, (ms, width) in enumerate(zip(times, (10, 11))):
+      growth = ""
+      if ms and before[i]:
+        dice, previous = before[i]
+        growth = f"{(ms / previous)**(1 / max(1, sum(keys[0]) - dice)):.2f}"
+      cells.append((f"{ms:.4g}" if ms else "").rjust(width) + growth.rjust(8))
+      before[i] = (sum(keys[0]), ms) if ms else before[i]
+    ratio = f"{times[1] / times[0]:,.0f}" if times[1] else ""
+    paper = "; ".join(paper_times(*key) for key in keys)
+    print(f"{', '.join(f'{a}v{b}' for a, b in keys):>9}{cells[0]}{cells[1]}"
+          f"{ratio:>10}   {paper}", flush=True)
+
+
+def paper_times(a, b):
+  """Returns the paper's times of the round."""
+  own, row = _PAPER_FSICFR[a - 1][b - 1], _PAPER_CFR[a - 1]
+  if b > len(row):
+    return f"{own}, -"
+  return f"{own}, {row[b - 1]:,} ({row[b - 1] / own:,.0f})"
+
+
+def train_until(trainer, spent, seconds):
+  """Iterates until so many seconds are spent in all; returns how many were."""
+  start = time.perf_counter()
+  while spent + time.perf_counter() - start < seconds:
+    trainer.iterate()
+  return spent + time.perf_counter() - start
+
+
+def figure_3(game):
+  """Prints, and returns, the win rates of FSICFR by seconds of training."""
+  smaller = fsicfr.MatchSolver(pyspiel.load_game("dudo(start_dice=2v1)"),
+                               _RECALL.value, _SEED.value)
+  smaller.run(iterations=_PRETRAIN.value)
+  policy = smaller.average_policy()
+  match, key = dudo_round.match_rules(game, _RECALL.value), (2, 2)
+  for warm_up in (True, False):  # the first time kernels may be compiled
+    ours, our_tables = make_fsicfr(match, [key], policy.values, None,
+                                   _POWER.value)
+    peer, peer_tables = make_cfr(match, [key], policy.values)
+    if warm_up:
+      ours.iterate()
+      peer.iterate()
+  deals = match.rolls(2).num_rolls**2
+  print(f"\nFigure 3: FSICFR's win rate, 2v2, {_GAMES.value:,} games")
+  print(f"{'seconds':>9}{'sweeps (deals) of FSICFR':>28}{'deals of CFR':>14}"
+        f"{'hands met':>11}{'win rate':>20}{'starting':>10}{'second':>9}")
+  spent, results, seconds = [0.0, 0.0], {}, 1
+  while seconds <= _SECONDS.value:
+    spent[0] = train_until(ours, spent[0], seconds)
+    spent[1] += peer.run_seconds(max(0.0, seconds - spent[1]))
+    both = [match_policy.MatchPolicy(
+        game, _RECALL.value, {**policy.tables, key: tables[key].total},
+        policy.values) for tables in (our_tables, peer_tables)]
+    result = match_simulator.play_matches(both, key, _GAMES.value, _SEED.value)
+    results[seconds] = result
+    met = int(np.any(peer_tables[key].total, axis=0).sum())
+    sweeps = f"{ours.iteration:,} ({ours.iteration * deals:,})"
+    rate = f"{result.win_rate:.2%} ± {result.standard_error:.2%}"
+    print(f"{seconds:>9}{sweeps:>28}{peer.iteration:>14,}"
+          f"{met:>5} of {match.rolls(2).num_rolls}{rate:>20}"
+          f"{result.win_rate_as_starter:>10.2%}"
+          f"{result.win_rate_as_other:>9.2%}", flush=True)
+    seconds *= 2
+  return results
+
+
+def plot(path, results):
+  """Draws figure 3."""
+  import matplotlib  # the extra `plot`
+  logging.getLogger("matplotlib").setLevel(logging.WARNING)
+  matplotlib.use("Agg")
+  from matplotlib import pyplot
+  figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+  axes.errorbar(list(results), [100 * r.win_rate for r in results.values()],
+                [200 * r.standard_error for r in results.values()], marker="o",
+                markersize=4, capsize=3, label="here, ± 2 standard errors")
+  paper = {s: rate for s, rate in _PAPER_WIN_RATES.items() if s in results}
+  if paper:
+    axes.plot(list(paper), [100 * rate for rate in paper.values()], "x",
+              color="black", label="Neller & Hnath (2011)")
+  axes.axhline(50, color="gray", linewidth=1)
+  axes.set_xscale("log", base=2)
+  axes.set_xticks(list(results), [str(seconds) for seconds in results])
+  axes.set(xlabel="seconds of training (logarithmic)",
+           ylabel="win rate of FSICFR (%)",
+           title="FSICFR against recursive CFR, 2v2 dice")
+  axes.grid(alpha=0.3)
+  axes.legend()
+  figure.savefig(path, dpi=150, format="png")
+
+
+def main(argv):
+  if len(argv) > 1:
+    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
+  try:
+    rounds = parse_rounds(_ROUNDS.value)
+    fsicfr_rounds = parse_rounds(_FSICFR_ROUNDS.value)
+    if any(sum(keys[0]) > 5 for keys in rounds):
+      raise ValueError(f"--rounds={','.join(_ROUNDS.value)}: must have at "
+                       "most 5 dice in play, as CFR would take hours")
+    if _GAMES.value % 2:
+      raise ValueError(f"--games={_GAMES.value}: must be even")
+    if _PLOT.value and not os.path.isdir(
+        os.path.dirname(os.path.abspath(_PLOT.value))):
+      raise ValueError(f"--plot={_PLOT.value}: its folder must exist")
+  except ValueError as error:
+    raise app.UsageError(str(error)) from None
+  game = pyspiel.load_game("dudo(numdice=2)")
+  if rounds or fsicfr_rounds:
+    figure_4(dudo_round.match_rules(game, _RECALL.value), rounds,
+             fsicfr_rounds)
+  if _SECONDS.value:
+    results = figure_3(game)
+    if _PLOT.value:
+      plot(_PLOT.value, results)
+
+
+if __name__ == "__main__":
+  app.run(main)

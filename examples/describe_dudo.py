@@ -1,0 +1,210 @@
+"""Writes a page about what a trained policy of Dudo does, for people.
+
+The page has the value of every round, what to open with, and when to say Dudo;
+two pictures are written beside it.
+"""
+
+import logging
+import os
+
+from absl import app
+from absl import flags
+import numpy as np
+
+from dudo_spiel import rolls
+from dudo_spiel.algorithms import match_policy
+from dudo_spiel.algorithms import policies
+
+_POLICY = flags.DEFINE_string("policy", None, "File with the policy, such as "
+                              "train_dudo.py writes.", required=True)
+_OUTPUT = flags.DEFINE_string("output", "dudo.md", "The page.")
+_ROLLS = flags.DEFINE_integer("rolls", 14, "How many rolls to list.",
+                              lower_bound=1)
+_TRAINING = flags.DEFINE_string("training", "", "A sentence for the page about "
+                                "how the policy was trained.")
+_RARE = 2e-4  # openings less likely than this are not shown
+_SHARE = 0.08  # claims of a roll less likely than this are not listed
+
+
+class Round:
+  """What the policy does in the round of the most dice, as arrays.
+
+  Attributes:
+    dice: how many dice each player has.
+    order: the `claims.ClaimOrder`.
+    table: the `rolls.RollTable` of a player's dice.
+    matches: [hand, rank - 1], how many dice count for the rank.
+    opening: [claim, hand], the probability of each first claim.
+    often: [claim], how often each claim is the first.
+    doubt: [claim, hand], the probability of Dudo after that first claim.
+  """
+
+  def __init__(self, policy, dice):
+    self.dice = dice
+    key = (dice, dice)
+    self.order = policy.match.claim_order(2 * dice)
+    self.table = policy.match.rolls(dice)
+    self.matches = self.table.matches(policy.match.house.wild_ones)
+    self.opening = policy.after_claims(key, [])
+    self.often = self.opening @ self.table.probabilities
+    self.doubt = np.array([policy.after_claims(key, [claim])[-1]
+                           for claim in range(self.order.num_claims)])
+
+  def openings_by_strength(self):
+    """Returns [most dice for one rank, quantity], P(first claim's quantity)."""
+    most = self.matches[:, 1:].max(axis=1)
+    result = np.zeros((self.dice + 1, 2 * self.dice + 1))
+    for claim, quantity in enumerate(self.order.quantities):
+      np.add.at(result[:, quantity], most,
+                self.opening[claim] * self.table.probabilities)
+    totals = result.sum(axis=1, keepdims=True)
+    return np.divide(result, totals, out=np.full_like(result, np.nan),
+                     where=totals > 0)
+
+  def support_of_openings(self):
+    """Returns [own dice for the claimed rank], how often a first claim has."""
+    result = np.zeros(self.dice + 1)
+    for claim, rank in enumerate(self.order.ranks):
+      np.add.at(result, self.matches[:, rank - 1],
+                self.opening[claim] * self.table.probabilities)
+    return result
+
+  def doubts(self):
+    """Returns [quantity, own dice for the rank], P(Dudo after first claim)."""
+    says = np.zeros((2 * self.dice + 1, self.dice + 1))
+    meets = np.zeros_like(says)
+    for claim, (quantity, rank) in enumerate(self.order.claims):
+      if rank != 1 and self.often[claim] >= _RARE:
+        chances = self.often[claim] * self.table.probabilities
+        np.add.at(meets[quantity], self.matches[:, rank - 1], chances)
+        np.add.at(says[quantity], self.matches[:, rank - 1],
+                  chances * self.doubt[claim])
+    return np.divide(says, meets, out=np.full_like(says, np.nan),
+                     where=meets > 0)
+
+
+def draw(path, table, labels, title, is_shown):
+  """Draws a table of probabilities as a picture."""
+  import matplotlib  # the extra `plot`
+  logging.getLogger("matplotlib").setLevel(logging.WARNING)
+  matplotlib.use("Agg")
+  from matplotlib import pyplot
+  rows, columns = (np.flatnonzero(is_shown.any(axis=axis)) for axis in (1, 0))
+  shown = table[np.ix_(rows, columns)]
+  figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
+  image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+  for (i, j), share in np.ndenumerate(shown):
+    if not np.isnan(share):
+      axes.text(j, i, f"{100 * share:.0f}", ha="center", va="center",
+                color="white" if share > 0.6 else "black")
+  axes.set(xticks=range(len(columns)), xticklabels=columns,
+           yticks=range(len(rows)), yticklabels=rows, title=title,
+           xlabel=labels[1], ylabel=labels[0])
+  figure.colorbar(image, label="probability")
+  figure.savefig(path, dpi=120)
+
+
+def value_lines(policy, dice):
+  """Yields the table of values as win rates."""
+  columns = range(1, dice + 1)
+  yield "| starter's dice | " + " | ".join(
+      f"against {b}" for b in columns) + " |"
+  yield "|---" * (dice + 1) + "|"
+  for a in columns:
+    cells = (f"{50 + 50 * policy.values[a, b]:.2f}%" for b in columns)
+    yield f"| {a} | " + " | ".join(cells) + " |"
+
+
+def roll_lines(this_round, count):
+  """Yields a table of rolls, each of another kind, and their first claims."""
+  kinds = {}
+  for hand, counts in enumerate(this_round.table.counts):
+    kinds.setdefault((counts[0], tuple(sorted(counts[1:]))), []).append(hand)
+  often = sorted(kinds.values(), reverse=True,
+                 key=lambda hands: this_round.table.probabilities[hands].sum())
+  yield "| roll | first claim |"
+  yield "|---|---|"
+  for hands in often[:count]:
+    hand = hands[len(hands) // 2]
+    shares = this_round.opening[:, hand]
+    claims = [claim for claim in np.argsort(-shares)[:4]
+              if shares[claim] >= _SHARE]
+    yield f"| {rolls.hand_name(this_round.table.hands[hand])} | " + ", ".join(
+        f"{this_round.order.names[claim].replace('x', '×')} "
+        f"({100 * shares[claim]:.0f}%)" for claim in claims) + " |"
+
+
+def page(policy, this_round, names):
+  """Yields the lines of the page."""
+  dice = this_round.dice
+  support = this_round.support_of_openings()
+  quantity = this_round.order.quantities @ this_round.often
+  yield f"# How to play Dudo with {dice} dice each"
+  yield ""
+  yield (f"What a policy does that remembers the last "
+         f"{policy.match.recall_length} claims. {_TRAINING.value}".strip())
+  yield "This page was written by `examples/describe_dudo.py`."
+  yield ""
+  yield "## What each round is worth"
+  yield ""
+  yield ("How often the player who starts the round wins the match, if both "
+         "play the policy:")
+  yield ""
+  yield from value_lines(policy, dice)
+  yield ""
+  yield "## The first claim"
+  yield ""
+  yield (f"On average the first claim is of {quantity:.1f} dice. In "
+         f"{100 * support[0]:.0f}% of all first claims the player has not one "
+         "die that counts for the rank (ones count for every rank), in "
+         f"{100 * support[1]:.0f}% just one, in "
+         f"{100 * support[2:].sum():.0f}% two or more. The picture shows how "
+         "many dice are claimed, by the most own dice that count for one rank.")
+  yield ""
+  yield f"![first claims]({names[0]})"
+  yield ""
+  yield ("The commonest kinds of rolls, one roll each, with the claims that "
+         f"are made in at least {100 * _SHARE:.0f}% of all cases:")
+  yield ""
+  yield from roll_lines(this_round, _ROLLS.value)
+  yield ""
+  yield "## When to say Dudo"
+  yield ""
+  yield ("How often the policy says Dudo to a first claim, by how many dice "
+         "were claimed and by how many own dice count for the claimed rank "
+         "(claims of ones left out):")
+  yield ""
+  yield f"![Dudo]({names[1]})"
+
+
+def main(argv):
+  if len(argv) > 1:
+    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
+  stem, _ = os.path.splitext(_OUTPUT.value)
+  try:
+    policy = policies.load_policy(_POLICY.value)
+    if not isinstance(policy, match_policy.MatchPolicy):
+      raise ValueError(f"policy={_POLICY.value!r}: must be of a match of Dudo, "
+                       "such as train_dudo.py writes")
+    if not os.path.isdir(os.path.dirname(os.path.abspath(stem))):
+      raise ValueError(f"output={_OUTPUT.value!r}: its folder must exist")
+  except (ValueError, OSError) as error:
+    raise app.UsageError(str(error)) from None
+  this_round = Round(policy, min(policy.game.start_dice))
+  paths = [f"{stem}_openings.png", f"{stem}_doubts.png"]
+  openings, doubts = this_round.openings_by_strength(), this_round.doubts()
+  draw(paths[0], openings,
+       ("most own dice for one rank", "dice claimed"),
+       "Quantity of the first claim (%)", openings > 0.005)
+  draw(paths[1], doubts,
+       ("dice claimed", "own dice that count for the rank"),
+       "Dudo after the first claim (%)", ~np.isnan(doubts))
+  text = "\n".join(page(policy, this_round, [os.path.basename(path)
+                                             for path in paths])) + "\n"
+  with open(_OUTPUT.value, "w", encoding="utf-8") as file:
+    file.write(text)
+  print(f"{_OUTPUT.value}, {', '.join(paths)}")
+
+
+if __name__ == "__main__":
+  app.run(main)
