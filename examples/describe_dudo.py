@@ -101,7 +101,8 @@ def draw(path, table, labels, title, is_shown):
            yticks=range(len(rows)), yticklabels=rows, title=title,
            xlabel=labels[1], ylabel=labels[0])
   figure.colorbar(image, label="probability")
-  figure.savefig(path, dpi=120)
+  figure.savefig(path + ".part", dpi=120, format="png")
+  os.replace(path + ".part", path)
 
 
 def value_lines(policy, dice):
@@ -201,8 +202,9 @@ def main(argv):
        "Dudo after the first claim (%)", ~np.isnan(doubts))
   text = "\n".join(page(policy, this_round, [os.path.basename(path)
                                              for path in paths])) + "\n"
-  with open(_OUTPUT.value, "w", encoding="utf-8") as file:
+  with open(_OUTPUT.value + ".part", "w", encoding="utf-8") as file:
     file.write(text)
+  os.replace(_OUTPUT.value + ".part", _OUTPUT.value)
   print(f"{_OUTPUT.value}, {', '.join(paths)}")
 
 

@@ -1,6 +1,27 @@
 """Short words for what most tests of games do."""
 
+import pathlib
+import subprocess
+import sys
+
 import pyspiel
+
+EXAMPLES = pathlib.Path(__file__).parent.parent / "examples"
+
+
+def run_example(name, *flags, stdin="", check=True, cwd=None):
+  """Runs an example as a person would."""
+  return subprocess.run([sys.executable, EXAMPLES / name, *flags],
+                        input=stdin, capture_output=True, text=True,
+                        check=check, cwd=cwd)
+
+
+def assert_refused(name, flags, message, cwd=None):
+  """Asserts that an example refuses flags with a message, not a traceback."""
+  result = run_example(name, *flags, check=False, cwd=cwd)
+  assert result.returncode == 1
+  assert message in result.stdout + result.stderr
+  assert "Traceback" not in result.stderr
 
 
 def do(state, *names):

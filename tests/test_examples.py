@@ -1,20 +1,14 @@
 """Runs each example as a person would, with small flags."""
 
 import os
-import pathlib
 import signal
 import subprocess
 import sys
 
+import helpers
 import pytest
 
-_EXAMPLES = pathlib.Path(__file__).parent.parent / "examples"
-
-
-def _run(name, *flags, stdin="", check=True):
-  return subprocess.run([sys.executable, _EXAMPLES / name, *flags],
-                        input=stdin, capture_output=True, text=True,
-                        check=check)
+_run = helpers.run_example
 
 
 def test_benchmark_games():
@@ -47,10 +41,7 @@ def test_bot_match_measures_the_bot_that_it_names():
     (["--game=dudo(numdice=99)"], "numdice=99"),
     (["--rounds=0"], "--rounds=0")])
 def test_benchmark_games_with_wrong_flags(flags, message):
-  result = _run("benchmark_games.py", *flags, check=False)
-  assert result.returncode == 1
-  assert message in result.stdout + result.stderr
-  assert "Traceback" not in result.stderr
+  helpers.assert_refused("benchmark_games.py", flags, message)
 
 
 @pytest.mark.parametrize("flags, message", [
@@ -58,10 +49,7 @@ def test_benchmark_games_with_wrong_flags(flags, message):
     (["--bots=clever"], "bot='clever'"), (["--games=1"], "--games=1"),
     (["--game=nonsense"], "Unknown game"), (["--colour=red"], "colour")])
 def test_bot_match_with_wrong_flags(flags, message):
-  result = _run("bot_match.py", *flags, check=False)
-  assert result.returncode == 1
-  assert message in result.stdout + result.stderr
-  assert "Traceback" not in result.stderr
+  helpers.assert_refused("bot_match.py", flags, message)
 
 
 def test_benchmark_solvers():
@@ -108,12 +96,8 @@ def test_solve_game_makes_games_turn_based():
     (["--game=kuhn_poker", "--plot=nowhere/x.png"], "path='nowhere/x.png'"),
     (["--game=kuhn_poker", "--checkpoint=README.md"], "must be a whole file")])
 def test_solve_game_with_wrong_flags(flags, message):
-  result = subprocess.run(
-      [sys.executable, _EXAMPLES / "solve_game.py", *flags],
-      capture_output=True, text=True, cwd=_EXAMPLES.parent)
-  assert result.returncode == 1
-  assert message in result.stdout + result.stderr
-  assert "Traceback" not in result.stderr
+  helpers.assert_refused("solve_game.py", flags, message,
+                         cwd=helpers.EXAMPLES.parent)
 
 
 def test_play_dudo_to_the_end():
@@ -167,15 +151,12 @@ def test_play_dudo_from_another_seat_against_several_bots():
     (["--game=nonsense"], "Unknown game"), (["--seat=two"], "--seat=two"),
 ])
 def test_play_dudo_with_wrong_flags(flags, message):
-  result = _run("play_dudo.py", *flags, check=False)
-  assert result.returncode == 1
-  assert message in result.stdout + result.stderr
-  assert "Traceback" not in result.stderr
+  helpers.assert_refused("play_dudo.py", flags, message)
 
 
 def test_play_dudo_leaves_politely_on_ctrl_c():
   process = subprocess.Popen(
-      [sys.executable, _EXAMPLES / "play_dudo.py", "--seed=1"],
+      [sys.executable, helpers.EXAMPLES / "play_dudo.py", "--seed=1"],
       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
       text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
   while not process.stdout.readline().startswith("Your dice"):

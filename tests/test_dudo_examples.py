@@ -1,0 +1,170 @@
+"""Runs the examples about whole matches of Dudo, with small flags."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import helpers
+import pytest
+
+from dudo_spiel.algorithms import policies
+
+
+@pytest.fixture(scope="module", name="policy_file")
+def _policy_file(tmp_path_factory):
+  path = tmp_path_factory.mktemp("policy") / "policy.npz"
+  helpers.run_example("train_dudo.py", "--numdice=2", "--minutes=0.03",
+                      f"--policy={path}", "--threads=1")
+  return path
+
+
+def test_train_dudo(tmp_path):
+  flags = ["--numdice=2", "--minutes=0.02", "--threads=1",
+           f"--checkpoint={tmp_path / 'training'}",
+           f"--policy={tmp_path / 'policy.npz'}"]
+  result = helpers.run_example("train_dudo.py", *flags)
+  lines = result.stdout.splitlines()
+  assert lines[0].startswith("training needs 0.0")
+  row = lines[lines.index("iterations") - 1].split()
+  assert float(row[1]) == pytest.approx(0.62, abs=0.05)
+  assert float(row[2]) == pytest.approx(0.0, abs=0.05)
+  assert result.stderr == ""
+  policy = policies.load_policy(tmp_path / "policy.npz")
+  assert f"{policy.values[2, 1]:+.4f}" == row[1]
+  # All minutes are used up: the same command ends at once, with the same.
+  again = helpers.run_example("train_dudo.py", *flags).stdout.splitlines()
+  assert again[1].startswith("going on after")
+  assert again[2:] == lines[1:]
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_train_dudo_can_be_stopped_and_goes_on(tmp_path, how):
+  folder = tmp_path / "training"
+  flags = ["--numdice=2", "--threads=1", f"--checkpoint={folder}"]
+  helpers.run_example("train_dudo.py", *flags, "--minutes=0.01")
+  process = subprocess.Popen(
+      [sys.executable, helpers.EXAMPLES / "train_dudo.py", *flags,
+       "--minutes=60"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+      text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+  while not process.stdout.readline().startswith("going on after"):
+    pass
+  process.send_signal(how)
+  output, errors = process.communicate()
+  if how == signal.SIGINT:
+    assert process.returncode == 0
+    assert "the same command goes on" in output
+    assert errors == ""
+  end = helpers.run_example("train_dudo.py", *flags, "--minutes=0.01").stdout
+  assert "value to the starter" in end
+
+
+@pytest.mark.parametrize("flags, message", [
+    (["--numdice=0"], "--numdice=0"), (["extra"], "'extra'"),
+    (["--numdice=5", "--recall=5"], "GB are available"),
+    (["--numdice=30"], "numdice=30"),
+    (["--policy=nowhere/policy.npz"], "its folder must exist"),
+    (["--minutes=-1"], "--minutes=-1")])
+def test_train_dudo_with_wrong_flags(flags, message):
+  helpers.assert_refused("train_dudo.py", flags, message)
+
+
+def test_train_dudo_does_not_take_up_another_training(tmp_path):
+  flags = ["--numdice=1", "--minutes=0.001", f"--checkpoint={tmp_path}"]
+  helpers.run_example("train_dudo.py", *flags)
+  helpers.assert_refused("train_dudo.py", [*flags, "--seed=1"],
+                         "was saved with seed=0; must be 1")
+
+
+def test_play_against_a_policy(policy_file):
+  result = helpers.run_example(
+      "play_dudo.py", "--game=dudo(numdice=2)", f"--opponents={policy_file}",
+      "--seed=3", stdin="4x1\n" * 5)
+  assert "Your return is" in result.stdout.splitlines()[-1]
+  assert result.stderr == ""
+
+
+def test_play_against_the_policy_that_comes_with_the_package():
+  result = helpers.run_example("play_dudo.py", "--game=dudo(numdice=3)",
+                               "--seed=1", stdin="6x1\n" * 9)
+  assert "Your return is" in result.stdout.splitlines()[-1]
+  assert result.stderr == ""
+
+
+def test_play_against_a_policy_of_another_game(policy_file):
+  helpers.assert_refused(
+      "play_dudo.py", ["--game=dudo", f"--opponents={policy_file}"],
+      "starts with 5 and 5 dice; the policy knows 1v1, 1v2, 2v1, 2v2")
+  helpers.assert_refused("play_dudo.py", ["--game=dudo", "--opponents=trained"],
+                         "starts with 5 and 5 dice")
+
+
+def test_bot_match_with_a_policy(policy_file):
+  lines = helpers.run_example(
+      "bot_match.py", "--game=dudo(numdice=2)", "--games=100",
+      f"--bots={policy_file},uniform").stdout.splitlines()
+  row = [line for line in lines if line.startswith(str(policy_file))][0]
+  assert float(row.split()[4]) > 0.5  # against uniform
+
+
+def test_describe_dudo(policy_file, tmp_path):
+  page = tmp_path / "page.md"
+  result = helpers.run_example(
+      "describe_dudo.py", f"--policy={policy_file}", f"--output={page}",
+      "--training=It was a test.", "--rolls=3")
+  assert result.stderr == ""
+  text = page.read_text(encoding="utf-8")
+  assert "2 dice each" in text and "It was a test." in text
+  policy = policies.load_policy(policy_file)
+  assert f"| {50 + 50 * policy.values[2, 1]:.2f}% |" in text
+  for name in ("page_openings.png", "page_doubts.png"):
+    assert f"({name})" in text
+    assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+  assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize("flags, message", [
+    ([], "policy"), (["--policy=README.md"], "must be a whole file"),
+    (["--policy=nowhere.npz"], "nowhere.npz")])
+def test_describe_dudo_with_wrong_flags(flags, message):
+  helpers.assert_refused("describe_dudo.py", flags, message,
+                         cwd=helpers.EXAMPLES.parent)
+
+
+def test_compress_policy():
+  output = helpers.run_example(
+      "compress_policy.py", "--numdice=1", "--seconds=0.5", "--games=2000",
+      "--exact_dice=1").stdout
+  rows = [line.split() for line in output.splitlines()[1:]]
+  assert len(rows) == 9
+  assert rows[0][0] == "32" and rows[0][-3:] == ["50.000%", "±", "0.000%"]
+  sizes = [float(row[1 if row[0] == "32" else 3]) for row in rows]
+  assert sizes == sorted(sizes, reverse=True)
+
+
+def test_compare_fsicfr(tmp_path):
+  output = helpers.run_example(
+      "compare_fsicfr.py", "--rounds=1v1", "--fsicfr_rounds=2v1",
+      "--measure_seconds=0.05", "--seconds=1", "--games=10000",
+      "--pretrain=20", f"--plot={tmp_path / 'plot.png'}").stdout
+  assert "Figure 4" in output and "0.3, 13 (43)" in output
+  row = output.splitlines()[-1].split()
+  assert row[0] == "1"
+  assert float(row[7].rstrip("%")) > 60
+  assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("flags, message", [
+    (["--rounds=1x1"], "round='1x1'"), (["--games=3"], "--games=3"),
+    (["--rounds=3v3"], "at most 5 dice"),
+    (["--plot=nowhere/x.png"], "its folder must exist")])
+def test_compare_fsicfr_with_wrong_flags(flags, message):
+  helpers.assert_refused("compare_fsicfr.py", flags, message)
+
+
+def test_benchmark_fsicfr():
+  output = helpers.run_example("benchmark_fsicfr.py", "--numdice=2",
+                               "--turns=1", "--hands_met=2").stdout
+  assert "2,325 memories" in output
+  row = output.splitlines()[-1].split()
+  assert row[:2] == ["2", "42"] and row[-1] == "yes"
