@@ -29,7 +29,6 @@ import numpy as np
 from dudo_spiel.algorithms import blocks
 from dudo_spiel.algorithms import claim_memory
 
-
 # Sums over deals may be taken in any order, so that vectors can be used; it is
 # the same order each time.
 _sum_jit = numba.njit(cache=True, fastmath={"contract", "reassoc"},

@@ -168,3 +168,21 @@ def test_benchmark_fsicfr():
   assert "2,325 memories" in output
   row = output.splitlines()[-1].split()
   assert row[:2] == ["2", "42"] and row[-1] == "yes"
+
+
+def test_compare_recall():
+  lines = helpers.run_example(
+      "compare_recall.py", "--dice_sides=3", "--recall=1,3", "--seconds=0.5",
+      "--target=1e-4").stdout.splitlines()
+  short, long = (list(map(float, line.replace(",", "").split()))
+                 for line in lines[-2:])
+  assert short[0] == 1 and long[0] == 3
+  assert short[5] > long[5] > -0.05
+  assert short[6] > long[6] > 0
+
+
+@pytest.mark.parametrize("flags, message", [
+    (["--recall=x"], "'x'"), (["--recall=0"], "recall_length=0"),
+    (["--dice_sides=1"], "--dice_sides=1")])
+def test_compare_recall_with_wrong_flags(flags, message):
+  helpers.assert_refused("compare_recall.py", flags, message)
