@@ -90,6 +90,7 @@ class MatchSolver:
     self._seconds = dict.fromkeys(self._jobs, 0.0)
     self._values = {}
     self._saved = {}  # by folder: for each job its file and its sweeps
+    self._stamps = {}  # by folder: of the main file, as we left it
     self._last_save = 0.0  # by the clock, within `run`
 
   @property
@@ -232,6 +233,10 @@ class MatchSolver:
     """
     path = os.path.abspath(os.fspath(path))
     os.makedirs(path, exist_ok=True)
+    main_file = os.path.join(path, _MAIN_FILE)
+    if path in self._stamps and _stamp(main_file) != self._stamps[path]:
+      raise ValueError(f"path={path!r}: another process has written there "
+                       "since this one did; each must have its own folder")
     saved = self._saved.setdefault(path, {})
     for job in self._jobs:
       sweeps = sum(int(self._states[key][0]) for key in job)
@@ -243,11 +248,12 @@ class MatchSolver:
         saved[job] = (name, sweeps)
     files = [saved.get(job, (None, 0))[0] for job in self._jobs]
     checkpoint.save(
-        os.path.join(path, _MAIN_FILE), _FILE_KIND,
+        main_file, _FILE_KIND,
         {**self._identity(), "files": files,
          "seconds": [self._seconds[job] for job in self._jobs],
          "values": [[*key, value] for key, value in self._values.items()]},
         {"states": np.array([self._states[key] for key in self.rounds])})
+    self._stamps[path] = _stamp(main_file)
     for name in os.listdir(path):
       if (name not in (_MAIN_FILE, *files) and name.endswith(".npz") and
           name[0].isdigit()):
@@ -273,6 +279,7 @@ class MatchSolver:
     self._seconds = dict(zip(self._jobs, header["seconds"]))
     self._values.clear()
     self._values.update({(a, b): value for a, b, value in header["values"]})
+    self._stamps[path] = _stamp(os.path.join(path, _MAIN_FILE))
     self._saved[path] = {
         job: (name, sum(int(self._states[key][0]) for key in job))
         for job, name in zip(self._jobs, header["files"]) if name is not None}
@@ -316,6 +323,15 @@ def _shifts(match, job, hands_met):
   if hands_met is None:
     hands_met = "all" if few <= _EXACT_HANDS else _SAMPLED_HANDS
   return few if hands_met == "all" else min(hands_met, few)
+
+
+def _stamp(path):
+  """Returns what changes when a file is replaced; None if there is none."""
+  try:
+    status = os.stat(path)
+  except FileNotFoundError:
+    return None
+  return status.st_mtime_ns, status.st_ino
 
 
 def _bar_format(counts):

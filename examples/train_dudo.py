@@ -75,6 +75,8 @@ def main(argv):
     else:
       print("\nstopped; nothing is kept without --checkpoint")
     return
+  except ValueError as error:
+    raise app.UsageError(str(error)) from None
   print_values(solver, _NUMDICE.value)
   if _POLICY.value:
     policy = solver.average_policy().quantized(_MIN_PROBABILITY.value,

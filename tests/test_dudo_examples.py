@@ -186,3 +186,23 @@ def test_compare_recall():
     (["--dice_sides=1"], "--dice_sides=1")])
 def test_compare_recall_with_wrong_flags(flags, message):
   helpers.assert_refused("compare_recall.py", flags, message)
+
+
+def test_dudo_exploitability(policy_file):
+  output = helpers.run_example(
+      "dudo_exploitability.py", f"--policy={policy_file}", "--exact_dice=3",
+      "--seconds=0").stdout
+  rows = [line.split() for line in output.splitlines()]
+  assert [row[0] for row in rows[1:]] == ["1v1", "1v2", "2v1", "2v2", "match"]
+  assert 0.0 < float(rows[1][2]) < 0.5
+  assert "about" in rows[3] and "doubt" in rows[4]
+  assert float(rows[4][2]) < float(rows[4][4])  # bounds
+  assert float(rows[5][1]) < float(rows[5][3])
+
+
+@pytest.mark.parametrize("flags, message", [
+    (["--policy=README.md"], "must be a whole file"),
+    (["--recall=0"], "--recall=0"), (["--policy=nowhere.npz"], "nowhere.npz")])
+def test_dudo_exploitability_with_wrong_flags(flags, message):
+  helpers.assert_refused("dudo_exploitability.py", flags, message,
+                         cwd=helpers.EXAMPLES.parent)

@@ -196,6 +196,17 @@ def test_a_save_that_fails_leaves_the_folder_as_it_was(tmp_path, monkeypatch):
   assert_same(before, after)
 
 
+def test_two_do_not_save_to_one_folder(tmp_path):
+  first = solver_of()
+  first.run(iterations=1, save_to=tmp_path)
+  second = solver_of()
+  second.load(tmp_path)
+  second.run(iterations=1, save_to=tmp_path)
+  with pytest.raises(ValueError, match="another process has written"):
+    first.save(tmp_path)
+  second.run(iterations=1, save_to=tmp_path)
+
+
 def test_loading_what_does_not_fit(tmp_path):
   solver = solver_of(seed=1)
   solver.run(iterations=1, save_to=tmp_path)
