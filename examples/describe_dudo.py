@@ -92,7 +92,8 @@ def draw(path, table, labels, title, is_shown):
   rows, columns = (np.flatnonzero(is_shown.any(axis=axis)) for axis in (1, 0))
   shown = table[np.ix_(rows, columns)]
   figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
-  image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+  image = axes.imshow(100 * shown, cmap="Blues", vmin=0, vmax=100,
+                      aspect="auto")
   for (i, j), share in np.ndenumerate(shown):
     if not np.isnan(share):
       axes.text(j, i, f"{100 * share:.0f}", ha="center", va="center",
@@ -100,7 +101,7 @@ def draw(path, table, labels, title, is_shown):
   axes.set(xticks=range(len(columns)), xticklabels=columns,
            yticks=range(len(rows)), yticklabels=rows, title=title,
            xlabel=labels[1], ylabel=labels[0])
-  figure.colorbar(image, label="probability")
+  figure.colorbar(image, label="percent")
   figure.savefig(path + ".part", dpi=120, format="png")
   os.replace(path + ".part", path)
 
@@ -196,10 +197,10 @@ def main(argv):
   openings, doubts = this_round.openings_by_strength(), this_round.doubts()
   draw(paths[0], openings,
        ("most own dice for one rank", "dice claimed"),
-       "Quantity of the first claim (%)", openings > 0.005)
+       "How many dice the first claim is of (percent)", openings > 0.005)
   draw(paths[1], doubts,
        ("dice claimed", "own dice that count for the rank"),
-       "Dudo after the first claim (%)", ~np.isnan(doubts))
+       "Dudo after the first claim (percent)", ~np.isnan(doubts))
   text = "\n".join(page(policy, this_round, [os.path.basename(path)
                                              for path in paths])) + "\n"
   with open(_OUTPUT.value + ".part", "w", encoding="utf-8") as file:
