@@ -202,6 +202,7 @@ def test_dudo_exploitability(policy_file):
 
 @pytest.mark.parametrize("flags, message", [
     (["--policy=README.md"], "must be a whole file"),
+    (["--train_dice=1", "--train_seconds=0", "--rounds=9v9"], "rounds='9v9'"),
     (["--recall=0"], "--recall=0"), (["--policy=nowhere.npz"], "nowhere.npz")])
 def test_dudo_exploitability_with_wrong_flags(flags, message):
   helpers.assert_refused("dudo_exploitability.py", flags, message,
