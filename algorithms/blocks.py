@@ -18,6 +18,8 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from dudo_spiel.algorithms import arguments
+
 # Threads that wait for others must not keep a core busy: where other processes
 # want the cores too, that makes a parallel loop a thousand times slower. The
 # runtime reads this when the first one starts.
@@ -32,6 +34,14 @@ parallel_jit = numba.njit(cache=True, fastmath={"contract"},
 EVALUATE = 0  # play the strategy
 RESPOND = 1  # play the best action, and make it the strategy
 LEARN = 2  # play the strategy, then change it by a rule
+
+
+def thread_count(num_threads):
+  """Returns how many threads to use; None stands for all that Numba has."""
+  most = numba.config.NUMBA_NUM_THREADS
+  if num_threads is None:
+    return most
+  return min(most, arguments.integer("num_threads", num_threads, 1))
 
 
 class Blocks(NamedTuple):

@@ -8,13 +8,14 @@ what the smaller rounds were found to be worth.
 
 import math
 import os
+import re
 import time
 
-import numba
 import numpy as np
 import tqdm
 
 from dudo_spiel.algorithms import arguments
+from dudo_spiel.algorithms import blocks
 from dudo_spiel.algorithms import checkpoint
 from dudo_spiel.algorithms import dudo_round
 from dudo_spiel.algorithms import match_policy
@@ -27,6 +28,8 @@ __all__ = ["FSICFRSolver", "MatchSolver"]
 _FILE_KIND = "match_solver"
 _ROUND_FILE_KIND = "match_solver_round"
 _MAIN_FILE = "match.npz"
+# Files of rounds, and what a process that was killed has left half-written.
+_OWN_FILES = re.compile(r"\d+v\d+-\d+\.npz(\.\d+\.part)?|match\.npz\.\d+\.part")
 _EXACT_HANDS = 21  # who has no more hands than two dice meets all of them
 _SAMPLED_HANDS = 8  # others meet so many
 _SHARE_POWER = 0.5  # of a round's cost: small rounds get more iterations
@@ -39,7 +42,8 @@ class MatchSolver:
   """Trains all rounds of a match of two-player Dudo.
 
   Players remember the last claims of a round, but not who started it, so that
-  both seats learn from the same tables.
+  both seats learn from the same tables. How good the average policy is can be
+  computed by `round_response`.
 
   Args:
     game: `dudo` or `dudo_ir` with two players.
@@ -51,7 +55,7 @@ class MatchSolver:
     hands_met: how many hands of the other player each hand meets in an
       iteration; "all" sweeps over all deals; None chooses by the size.
     power: iteration t weighs t^power in regrets and averages; 0 is the paper's
-      form.
+      form, at most 4.
     dtype: "float32", or "float64" for twice the memory.
 
   Attributes:
@@ -62,20 +66,18 @@ class MatchSolver:
 
   def __init__(self, game, recall_length=3, seed=0, num_threads=None, *,
                hands_met=None, power=1.0, dtype="float32"):
-    recall_length = arguments.integer("recall_length", recall_length, 1)
-    if isinstance(game, dudo.DudoIRGame):
-      recall_length = game.recall_length
+    recall_length = _recall_length(game, recall_length)
     if dtype not in ("float64", "float32"):
       raise ValueError(f"dtype={dtype!r}: must be 'float64' or 'float32'")
     if hands_met not in (None, "all"):
-      arguments.integer("hands_met", hands_met, 1)
+      hands_met = arguments.integer("hands_met", hands_met, 1)
     self.game = game
     self.match = dudo_round.match_rules(game, recall_length)
     self.rounds = dudo_round.round_keys(game.start_dice)
     self._seed = arguments.integer("seed", seed, 0)
-    self._num_threads = _threads(num_threads)
+    self._num_threads = blocks.thread_count(num_threads)
     self._hands_met = hands_met
-    self._power = arguments.number("power", power, 0.0, 10.0)
+    self._power = arguments.number("power", power, 0.0, 4.0)
     self._dtype = np.dtype(dtype)
     self._jobs = _jobs(self.rounds)
     needed, free = self.memory_bytes / 1e9, _available_memory() / 1e9
@@ -100,6 +102,11 @@ class MatchSolver:
                           self._num_threads, self._dtype)
 
   @property
+  def iteration(self):
+    """How many iterations every round was trained, at least."""
+    return min(map(self._iterations_of, self._jobs))
+
+  @property
   def seconds(self):
     """How long the rounds were trained in all."""
     return sum(self._seconds.values())
@@ -122,7 +129,8 @@ class MatchSolver:
     key = self._round(own_dice, opponent_dice)
     if key not in self._values:
       raise ValueError(f"own_dice={own_dice}, opponent_dice={opponent_dice}: "
-                       "this round is not trained yet; call run")
+                       "this round, or one on which it rests, is not trained "
+                       "yet; call run")
     return self._values[key]
 
   def _round(self, own_dice, opponent_dice):
@@ -133,6 +141,10 @@ class MatchSolver:
           "round of the match: "
           + ", ".join(f"({a}, {b})" for a, b in self.rounds))
     return key
+
+  def evaluate_and_update_policy(self):
+    """Runs one iteration of each round."""
+    self.run(iterations=1)
 
   def run(self, iterations=None, seconds=None, *, total=False, save_to=None):
     """Trains all rounds, from the fewest dice up.
@@ -174,15 +186,19 @@ class MatchSolver:
 
   def _train(self, job, measure, goal, bar, save_to):
     """Trains a job until its measure is at its goal; then sets its values."""
-    is_trained = all(key in self._values for key in job)
-    if is_trained and measure(job) >= goal:
+    if measure(job) >= goal and all(key in self._values for key in job):
       return
     trainer = self._trainer(job)
-    if not trainer.iteration:
-      trainer.iterate()  # not timed, as kernels may be compiled first
-    told = time.perf_counter()
-    regret, regret_told = float("nan"), -_REGRET_SECONDS
-    done = measure(job)
+    if measure(job) < goal:
+      # From now on what rests on this job is out of date.
+      for later in self._jobs[self._jobs.index(job):]:
+        for key in later:
+          self._values.pop(key, None)
+      if not trainer.iteration:
+        trainer.iterate()  # not timed, as kernels may be compiled first
+    regret, told = float("nan"), time.perf_counter()
+    regret_told = told - _REGRET_SECONDS
+    done = min(measure(job), goal)
     while measure(job) < goal:
       begin = time.perf_counter()
       trainer.iterate()
@@ -194,17 +210,28 @@ class MatchSolver:
         bar.update(min(measure(job), goal) - done)
         bar.set_postfix_str(self._progress(job, regret))
         done, told = min(measure(job), goal), now
-      if save_to is not None and now - self._last_save > _SAVE_SECONDS:
-        self.save(save_to)
-        self._last_save = time.perf_counter()
+      self._save_sometimes(save_to, _SAVE_SECONDS)
     bar.update(goal - done)
+    self._save_sometimes(save_to, 0.2 * _SAVE_SECONDS)  # values take a while
     self._values.update(trainer.values())
+
+  def _save_sometimes(self, save_to, seconds):
+    """Saves, if there is a folder and the last time was so long ago."""
+    if (save_to is not None and
+        time.perf_counter() - self._last_save > seconds):
+      self.save(save_to)
+      self._last_save = time.perf_counter()
 
   def _progress(self, job, regret):
     """Returns a line about a job."""
     count, value, weight = self._states[job[0]]
-    return (f"{job[0][0]}v{job[0][1]}: {count:,.0f} iterations, value "
-            f"{value / max(weight, 1e-300):+.4f}, average regret {regret:.3g}")
+    return (f"{job[0][0]}v{job[0][1]}: {count:,.0f} it, value "
+            f"{value / max(weight, 1.0):+.4f}, regret {regret:.3g}")
+
+  def current_policy(self):
+    """Returns the current policy, a `match_policy.MatchPolicy` (a copy)."""
+    return self._policy({key: np.maximum(self._tables[key].regret, 0.0)
+                         for key in self.rounds})
 
   def average_policy(self):
     """Returns the average policy, a `match_policy.MatchPolicy` (a copy)."""
@@ -213,7 +240,11 @@ class MatchSolver:
       weight = sum(self._states[k][2] for k in {key, key[::-1]})
       tables[key] = self._tables[key].total.astype(np.float32)
       tables[key] *= np.float32(1.0 / max(weight, 1.0))
-      tables[key][:, self.match.rolls(key[0]).num_rolls:] = 0.0
+    return self._policy(tables)
+
+  def _policy(self, tables):
+    for key, table in tables.items():
+      table[:, self.match.rolls(key[0]).num_rolls:] = 0.0
     return match_policy.MatchPolicy(self.game, self.match.recall_length, tables,
                                     self._values)
 
@@ -234,9 +265,10 @@ class MatchSolver:
     path = os.path.abspath(os.fspath(path))
     os.makedirs(path, exist_ok=True)
     main_file = os.path.join(path, _MAIN_FILE)
-    if path in self._stamps and _stamp(main_file) != self._stamps[path]:
-      raise ValueError(f"path={path!r}: another process has written there "
-                       "since this one did; each must have its own folder")
+    if _stamp(main_file) != self._stamps.get(path):
+      raise ValueError(f"path={path!r}: has a training that this solver has "
+                       "not loaded, or another process has written there; "
+                       "load it first, or choose another folder")
     saved = self._saved.setdefault(path, {})
     for job in self._jobs:
       sweeps = sum(int(self._states[key][0]) for key in job)
@@ -247,42 +279,70 @@ class MatchSolver:
             for a, b in job for part in dudo_round.Table._fields})
         saved[job] = (name, sweeps)
     files = [saved.get(job, (None, 0))[0] for job in self._jobs]
-    checkpoint.save(
-        main_file, _FILE_KIND,
-        {**self._identity(), "files": files,
-         "seconds": [self._seconds[job] for job in self._jobs],
-         "values": [[*key, value] for key, value in self._values.items()]},
-        {"states": np.array([self._states[key] for key in self.rounds])})
-    self._stamps[path] = _stamp(main_file)
+    try:
+      checkpoint.save(
+          main_file, _FILE_KIND,
+          {**self._identity(), "files": files,
+           "seconds": [self._seconds[job] for job in self._jobs],
+           "values": [[*key, value] for key, value in self._values.items()]},
+          {"states": np.array([self._states[key] for key in self.rounds])})
+    finally:
+      self._stamps[path] = _stamp(main_file)
     for name in os.listdir(path):
-      if (name not in (_MAIN_FILE, *files) and name.endswith(".npz") and
-          name[0].isdigit()):
+      if name not in (_MAIN_FILE, *files) and _OWN_FILES.fullmatch(name):
         os.unlink(os.path.join(path, name))
 
   def load(self, path):
-    """Goes on from a folder that a solver of the same match saved to."""
+    """Goes on from a folder that a solver of the same match saved to.
+
+    If a file there is damaged, the solver is as new.
+    """
     path = os.path.abspath(os.fspath(path))
     header, arrays = checkpoint.load(os.path.join(path, _MAIN_FILE), _FILE_KIND)
     for name, value in self._identity().items():
       if header.get(name) != value:
         raise ValueError(f"path={path!r}: was saved with {name}="
                          f"{header.get(name)!r}; must be {value!r}")
-    for job, name in zip(self._jobs, header["files"]):
-      if name is None:
-        continue
-      _, tables = checkpoint.load(os.path.join(path, name), _ROUND_FILE_KIND)
-      for a, b in job:
-        for part in dudo_round.Table._fields:
-          getattr(self._tables[a, b], part)[:] = tables.pop(f"{a}v{b} {part}")
+    self._reset()
+    try:
+      for job, name in zip(self._jobs, header["files"]):
+        if name is not None:
+          self._load_job(job, os.path.join(path, name))
+    except BaseException:
+      self._reset()
+      raise
     for key, state in zip(self.rounds, arrays["states"]):
       self._states[key][:] = state
-    self._seconds = dict(zip(self._jobs, header["seconds"]))
-    self._values.clear()
+    self._seconds.update(zip(self._jobs, header["seconds"]))
     self._values.update({(a, b): value for a, b, value in header["values"]})
     self._stamps[path] = _stamp(os.path.join(path, _MAIN_FILE))
     self._saved[path] = {
         job: (name, sum(int(self._states[key][0]) for key in job))
         for job, name in zip(self._jobs, header["files"]) if name is not None}
+
+  def _load_job(self, job, path):
+    """Reads the tables of a job."""
+    try:
+      _, arrays = checkpoint.load(path, _ROUND_FILE_KIND)
+      for a, b in job:
+        for part, table in self._tables[a, b]._asdict().items():
+          saved = arrays.pop(f"{a}v{b} {part}")
+          if (saved.shape, saved.dtype) != (table.shape, table.dtype):
+            raise ValueError(f"{part} of {a}v{b} is {saved.shape} "
+                             f"{saved.dtype}")
+          table[:] = saved
+    except (FileNotFoundError, KeyError, ValueError) as error:
+      raise ValueError(f"path={path!r}: must be a whole file of this training "
+                       f"({error})") from error
+
+  def _reset(self):
+    """Forgets all that was learned."""
+    for key in self.rounds:
+      for table in self._tables[key]:
+        table.fill(0)
+      self._states[key][:] = 0
+    self._seconds = dict.fromkeys(self._jobs, 0.0)
+    self._values.clear()
 
   @staticmethod
   def is_saved_in(path):
@@ -291,30 +351,33 @@ class MatchSolver:
 
 
 def memory_needed(game, recall_length=3, num_threads=None):
-  """Returns how many bytes a `MatchSolver` of the game needs."""
-  match = dudo_round.match_rules(game, recall_length)
+  """Returns how many bytes a `MatchSolver` and its policy need."""
+  match = dudo_round.match_rules(game, _recall_length(game, recall_length))
   return _memory_needed(match, _jobs(dudo_round.round_keys(game.start_dice)),
-                        None, _threads(num_threads), np.float32)
+                        None, blocks.thread_count(num_threads), np.float32)
 
 
 def _memory_needed(match, jobs, hands_met, num_threads, dtype):
   entries = sum(math.prod(match.table_shape(key)) for job in jobs
                 for key in job)
-  return 2 * entries * np.dtype(dtype).itemsize + max(
+  policy = entries * np.dtype(np.float32).itemsize
+  training = max(
       round_trainer.memory_bytes(match, job, _shifts(match, job, hands_met),
                                  num_threads, dtype) for job in jobs)
+  return 2 * entries * np.dtype(dtype).itemsize + max(policy, training)
+
+
+def _recall_length(game, recall_length):
+  """Returns how many claims are remembered in the game."""
+  if isinstance(game, dudo.DudoIRGame):
+    return game.recall_length
+  return arguments.integer("recall_length", recall_length, 1)
 
 
 def _jobs(rounds):
   """Returns the rounds that are trained together: (a, b) and (b, a)."""
   return [tuple(dict.fromkeys([key, key[::-1]]))
           for key in rounds if key[0] <= key[1]]
-
-
-def _threads(num_threads):
-  if num_threads is None:
-    return numba.config.NUMBA_NUM_THREADS
-  return arguments.integer("num_threads", num_threads, 1)
 
 
 def _shifts(match, job, hands_met):
@@ -337,19 +400,18 @@ def _stamp(path):
 def _bar_format(counts):
   """Returns how the progress bar looks."""
   number = "{n:.0f}/{total:.0f} " + ("iterations" if counts else "s")
-  return "{percentage:3.0f}%|{bar:20}| " + number + "{postfix}"
+  return "{percentage:3.0f}%|{bar:10}| " + number + "{postfix}"
 
 
 def _available_memory():
   """Returns how many bytes of memory are free for use."""
-  try:
-    with open("/proc/meminfo", encoding="ascii") as file:
-      for line in file:
-        if line.startswith("MemAvailable:"):
-          return 1024 * int(line.split()[1])
-  except OSError:
-    pass  # not Linux
-  try:
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-  except (AttributeError, ValueError, OSError):
-    return float("inf")
+  limits = [float("inf")]
+  for path, begin, unit in (("/proc/meminfo", "MemAvailable:", 1024),
+                            ("/sys/fs/cgroup/memory.max", "", 1)):
+    try:
+      with open(path, encoding="ascii") as file:
+        limits += [unit * int(line.removeprefix(begin).split()[0])
+                   for line in file if line.startswith(begin)]
+    except (OSError, ValueError):
+      pass  # another system, which does not tell, or no limit
+  return min(limits)

@@ -55,7 +55,7 @@ class MatchPolicy(policy_lib.Policy):
     if not self._has_rules_of(game):
       raise ValueError(f"game={game}: must have the rules of {self.game}, for "
                        "which the policy is made")
-    if tuple(game.start_dice) not in self.tables:
+    if not set(dudo_round.round_keys(game.start_dice)) <= self.tables.keys():
       raise ValueError(
           f"game={game}: starts with {' and '.join(map(str, game.start_dice))} "
           f"dice; the policy knows {self._known_dice()}")
@@ -73,6 +73,9 @@ class MatchPolicy(policy_lib.Policy):
     game = state.get_game()
     if not self._has_rules_of(game):
       raise ValueError(f"state={state}: is not one of {self.game}")
+    if player not in (0, 1) or state.current_player() < 0:
+      raise ValueError(f"state={state}: nobody decides there, or "
+                       f"player_id={player_id} is neither 0 nor 1")
     dice = state.dice
     key = dice[player], dice[1 - player]
     table = self.tables.get(key)
@@ -104,7 +107,13 @@ class MatchPolicy(policy_lib.Policy):
       [action, hand] float64: the stronger claims, weakest first, then Dudo
       (but not before the first claim); hands as in `rolls`.
     """
+    if key not in self.tables:
+      raise ValueError(f"key={key!r}: must be one of {self._known_dice()}")
     memory = self.match.memory(sum(key))
+    steps = [-1, *claims, memory.num_claims]
+    if any(after <= before for before, after in zip(steps, steps[1:])):
+      raise ValueError(f"claims={claims!r}: must grow, and be between 0 and "
+                       f"{memory.num_claims - 1}")
     row = memory.first_row(claims)
     last = claims[-1] if claims else -1
     num_actions = memory.num_claims - 1 - last + bool(claims)

@@ -225,9 +225,7 @@ def play_matches(policies, start_dice, num_games, seed=0, starter=0,
                      "trade seats after half of them")
   arguments.integer("seed", seed, 0, 2**63 - 1)
   arguments.integer("starter", starter, 0, 1)
-  most = numba.config.NUMBA_NUM_THREADS
-  threads = most if num_threads is None else min(
-      most, arguments.integer("num_threads", num_threads, 1))
+  threads = blocks.thread_count(num_threads)
   half = num_games // 2
   state = np.empty((num_games, 3), np.uint8)
   state[:] = *dice, starter

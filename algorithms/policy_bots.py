@@ -56,4 +56,15 @@ def make_bot(name, game, player_id, rng):
   policy = _load(path)
   if isinstance(policy, match_policy.MatchPolicy):
     policy.check_game(game)
+  else:
+    _check_by_playing(policy, game)
   return bots.PolicyBot(player_id, rng, policy)
+
+
+def _check_by_playing(policy, game):
+  """Raises a ValueError if the policy cannot play the game, in one history."""
+  state = game.new_initial_state()
+  while not state.is_terminal():
+    if not state.is_chance_node():
+      policy.action_probabilities(state)
+    state.apply_action(state.legal_actions()[0])

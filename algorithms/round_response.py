@@ -21,10 +21,10 @@ import threading
 import time
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from dudo_spiel.algorithms import arguments
+from dudo_spiel.algorithms import blocks
 from dudo_spiel.algorithms import bound_kernels
 from dudo_spiel.algorithms import dudo_round
 from dudo_spiel.algorithms import match_policy
@@ -78,6 +78,10 @@ def round_leaves(match, own_dice, other_dice, responder_starts, policy_starts):
 
 def policy_leaves(policy, own_dice, other_dice):
   """Returns the `Leaves` if later rounds are worth the policy's values."""
+  for key in dudo_round.round_keys((own_dice, other_dice)):
+    if sum(key) < own_dice + other_dice and key not in policy.values:
+      raise ValueError(f"policy={policy}: has no value of the round "
+                       f"{key[0]}v{key[1]}; finish its training first")
   return round_leaves(policy.match, own_dice, other_dice, policy.values,
                       {key: -value for key, value in policy.values.items()})
 
@@ -92,6 +96,8 @@ def _check_round(policy, dice, role):
   """Returns (responder's dice, policy's dice) of a round, or raises."""
   _check_policy(policy)
   arguments.integer("role", role, 0, 1)
+  if not isinstance(dice, (tuple, list, bytes)):
+    raise ValueError(f"dice={dice!r}: must be (starter's, other's) dice")
   key = tuple(dice) if role else tuple(dice)[::-1]  # (policy's, responder's)
   if key not in policy.tables:
     known = ", ".join(f"{a}v{b}" for a, b in sorted(policy.tables))
@@ -267,13 +273,6 @@ class _Round:
                   pruned_mass)
 
 
-def _threads(num_threads):
-  """Returns the number of threads to use."""
-  if num_threads is None:
-    return numba.config.NUMBA_NUM_THREADS
-  return arguments.integer("num_threads", num_threads, 1)
-
-
 def best_response_value(policy, dice, role, leaves=None, *, method="search",
                         num_threads=None):
   """Returns what a best response to the policy gets in a round, exactly.
@@ -287,7 +286,7 @@ def best_response_value(policy, dice, role, leaves=None, *, method="search",
     num_threads: how many threads walk, None for all; the result does not
       depend on it. The search takes one.
   """
-  num_threads = _threads(num_threads)
+  num_threads = blocks.thread_count(num_threads)
   if method not in METHODS:
     raise ValueError(f"method={method!r}: must be one of {METHODS}")
   this_round = _Round(policy, dice, role, leaves)
@@ -429,11 +428,15 @@ def match_bounds(policy, start_dice=None, starting_player=None, *, seconds=None,
       until the values are exact.
     num_threads: how many rounds to search at a time, None for all processors.
   """
-  num_threads = _threads(num_threads)
+  num_threads = blocks.thread_count(num_threads)
   if seconds is not None:
     arguments.number("seconds", seconds, 0.0)
   _check_policy(policy)
-  start = tuple(policy.game.start_dice if start_dice is None else start_dice)
+  start_dice = policy.game.start_dice if start_dice is None else start_dice
+  if not isinstance(start_dice, (tuple, list, bytes)):
+    raise ValueError(f"start_dice={start_dice!r}: must be the dice of two "
+                     "players")
+  start = tuple(start_dice)
   starter = (policy.game.starting_player if starting_player is None else
              arguments.integer("starting_player", starting_player, 0, 1))
   if len(start) != 2:

@@ -15,7 +15,6 @@ from dudo_spiel.algorithms import dudo_round
 from dudo_spiel.algorithms import round_kernels
 
 _MIN_PARALLEL_CELLS = 3_000_000  # rows times hands; threads cost time, too
-_MAX_VALUE_DEALS = 2048  # deals at once when values are computed
 
 
 def memory_bytes(match, rounds, num_shifts, num_threads, dtype):
@@ -24,7 +23,7 @@ def memory_bytes(match, rounds, num_shifts, num_threads, dtype):
   num_memories = claim_memory.num_memories(num_claims, match.recall_length)
   hands = sum(match.table_shape(key)[1] for key in rounds) * 2 // len(rounds)
   many = max(match.rolls(n).num_rolls for n in rounds[0])
-  deals = max(num_shifts * many, min(_MAX_VALUE_DEALS, many * many))
+  deals = num_shifts * many
   numbers = (num_memories * (3 * hands + 2 * deals) +
              2 * num_threads * (num_claims + 2) * deals)
   return numbers * np.dtype(dtype).itemsize
@@ -160,7 +159,7 @@ class RoundTrainer:
     """Returns the kernel to use, and the memory as it takes it."""
     if self._threads == 1:
       return serial, self._memory.arrays
-    numba.set_num_threads(min(self._threads, numba.config.NUMBA_NUM_THREADS))
+    numba.set_num_threads(self._threads)
     return parallel, tuple(self._memory.arrays)
 
   def values(self):
@@ -172,24 +171,23 @@ class RoundTrainer:
     return {key: self._value(key) for key in self.rounds}
 
   def _value(self, key):
-    many = max(self._match.rolls(n).num_rolls for n in key)
-    at_once = max(1, min(self._all_shifts, _MAX_VALUE_DEALS // many))
-    values, work, lines = self._deal_space(at_once)
+    values, work, lines = self._space
     kernel, memory = self._kernel(round_kernels.backward,
                                   round_kernels.backward_parallel)
-    value = 0.0
-    for begin in range(0, self._all_shifts, at_once):
-      shifts = range(begin, min(begin + at_once, self._all_shifts))
-      deals, leaves = self._shifted(key, shifts)
-      num_deals = len(deals.chances)
+    many = values[0].shape[1] // self.num_shifts
+    value, done = 0.0, 0
+    while done < self._all_shifts:
+      # As many shifts as always; those that were done before do not count.
+      end = min(done + self.num_shifts, self._all_shifts)
+      deals, leaves = self._shifted(key, range(end - self.num_shifts, end))
       kernel(memory, self._role_tables(key, "total"),
              self._roles(key, self._factors), self._roles(key, self._seen),
-             tuple(array[:, :num_deals] for array in values), leaves,
-             deals.segments, deals.weights, self._dtype.type(1.0), False,
-             work[:, :, :, :num_deals], lines)
-      share = len(shifts) / self._all_shifts
-      value += share * float(deals.chances @ values[0][0, :num_deals])
-    return value
+             values, leaves, deals.segments, deals.weights,
+             self._dtype.type(1.0), False, work, lines)
+      new = slice((self.num_shifts - (end - done)) * many, None)
+      value += float(deals.chances[new] @ values[0][0, new])
+      done = end
+    return value * self.num_shifts / self._all_shifts
 
   def average_regret(self):
     """Returns the sum of all sets' average positive regrets.

@@ -48,14 +48,24 @@ def print_values(solver, numdice):
                               for b in columns))
 
 
+def check_paths(folder, policy):
+  """Raises an error for what could not be written after the training."""
+  if folder:
+    os.makedirs(folder, exist_ok=True)
+  path = os.path.abspath(policy or "policy.npz")
+  for place in filter(None, (folder, policy and os.path.dirname(path))):
+    if not os.path.isdir(place) or not os.access(place, os.W_OK):
+      raise ValueError(f"path={place!r}: must be a folder that can be written")
+  if os.path.isdir(path):
+    raise ValueError(f"policy={policy!r}: must be a file, not a folder")
+
+
 def main(argv):
   if len(argv) > 1:
     raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
-  folder = _CHECKPOINT.value
+  folder = _CHECKPOINT.value or None
   try:
-    if _POLICY.value and not os.path.isdir(
-        os.path.dirname(os.path.abspath(_POLICY.value))):
-      raise ValueError(f"policy={_POLICY.value!r}: its folder must exist")
+    check_paths(folder, _POLICY.value)
     game = pyspiel.load_game("dudo", {"numdice": _NUMDICE.value})
     needed = fsicfr.memory_needed(game, _RECALL.value, _THREADS.value)
     print(f"training needs {needed / 1e9:.2f} GB of memory", flush=True)
@@ -63,10 +73,11 @@ def main(argv):
                                 _THREADS.value)
     if folder and solver.is_saved_in(folder):
       solver.load(folder)
-      print(f"going on after {solver.seconds / 60:.1f} minutes", flush=True)
-  except (ValueError, pyspiel.SpielError) as error:
+  except (ValueError, OSError, pyspiel.SpielError) as error:
     raise app.UsageError(str(error)) from None
   try:
+    if solver.seconds:
+      print(f"going on after {solver.seconds / 60:.1f} minutes", flush=True)
     solver.run(seconds=60 * _MINUTES.value, total=True, save_to=folder)
   except KeyboardInterrupt:
     if folder:
@@ -75,7 +86,7 @@ def main(argv):
     else:
       print("\nstopped; nothing is kept without --checkpoint")
     return
-  except ValueError as error:
+  except (ValueError, OSError) as error:
     raise app.UsageError(str(error)) from None
   print_values(solver, _NUMDICE.value)
   if _POLICY.value:

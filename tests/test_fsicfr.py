@@ -130,8 +130,6 @@ def test_run_by_seconds_trains_every_round():
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_saving_and_going_on_is_exact(tmp_path, dtype):
-  whole = solver_of(hands_met=2, dtype=dtype)
-  whole.run(iterations=5)
   part = solver_of(hands_met=2, dtype=dtype)
   part.run(iterations=3, save_to=tmp_path / "new" / "folder")
   rest = solver_of(hands_met=2, dtype=dtype)
@@ -139,8 +137,8 @@ def test_saving_and_going_on_is_exact(tmp_path, dtype):
   rest.load(tmp_path / "new" / "folder")
   assert_same(part, rest)
   rest.run(iterations=5, total=True, save_to=tmp_path / "new" / "folder")
-  # Later rounds were trained again on the same values of earlier ones only if
-  # these were finished; here they went on from three iterations.
+  part.run(iterations=5, total=True)
+  assert_same(part, rest)
   again = solver_of(hands_met=2, dtype=dtype)
   again.load(tmp_path / "new" / "folder")
   assert_same(rest, again)
@@ -196,6 +194,93 @@ def test_a_save_that_fails_leaves_the_folder_as_it_was(tmp_path, monkeypatch):
   assert_same(before, after)
 
 
+def test_saves_on_the_way(tmp_path, monkeypatch):
+  monkeypatch.setattr(fsicfr, "_SAVE_SECONDS", 0.0)
+  sweep = fsicfr.round_trainer.RoundTrainer._sweep
+
+  def interrupted(self, key, iteration):
+    if key == (2, 2) and iteration == 3:
+      raise KeyboardInterrupt
+    sweep(self, key, iteration)
+
+  monkeypatch.setattr(fsicfr.round_trainer.RoundTrainer, "_sweep", interrupted)
+  with pytest.raises(KeyboardInterrupt):
+    solver_of().run(iterations=5, save_to=tmp_path)
+  rest = solver_of()
+  rest.load(tmp_path)
+  assert rest.iterations(2, 1) == 5
+  assert rest.iterations(2, 2) == 3
+
+
+def test_values_are_never_out_of_date(tmp_path, monkeypatch):
+  solver = solver_of(hands_met=1)
+  solver.run(iterations=3)
+  sweep = fsicfr.round_trainer.RoundTrainer._sweep
+
+  def interrupted(self, key, iteration):
+    if key == (1, 2) and iteration == 6:
+      raise KeyboardInterrupt
+    sweep(self, key, iteration)
+
+  monkeypatch.setattr(fsicfr.round_trainer.RoundTrainer, "_sweep", interrupted)
+  with pytest.raises(KeyboardInterrupt):
+    solver.run(iterations=20)
+  monkeypatch.undo()
+  solver.value(1, 1)
+  for key in ((1, 2), (2, 1), (2, 2)):
+    with pytest.raises(ValueError, match="not trained yet"):
+      solver.value(*key)
+  solver.run(iterations=3, total=True)  # nothing to train, but to value
+  game = load(start_dice="2v1", dice_sides=2)
+  real = exploitability.expected_values(game, solver.average_policy())
+  assert solver.value(2, 1) == pytest.approx(real[0], abs=1e-6)
+
+
+def test_saving_keeps_what_is_not_its_own(tmp_path):
+  for name in ("5dice.npz", "notes.txt", "1v1-7.npz.12345.part"):
+    (tmp_path / name).write_text("mine")
+  solver = solver_of()
+  solver.run(iterations=1, save_to=tmp_path)
+  names = {path.name for path in tmp_path.iterdir()}
+  assert {"5dice.npz", "notes.txt"} <= names
+  assert "1v1-7.npz.12345.part" not in names  # left by a process that died
+  other = solver_of(seed=5)
+  with pytest.raises(ValueError, match="has a training that this solver"):
+    other.run(iterations=1, save_to=tmp_path)
+
+
+def test_a_damaged_round_leaves_the_solver_as_new(tmp_path):
+  solver = solver_of()
+  solver.run(iterations=2, save_to=tmp_path)
+  solver.load(tmp_path)
+  (tmp_path / "2v2-2.npz").write_bytes(b"nonsense")
+  other = solver_of()
+  with pytest.raises(ValueError, match="2v2-2.npz.*must be a whole file"):
+    other.load(tmp_path)
+  assert other.iteration == 0
+  other.run(iterations=2)
+  assert_same(other, solver)
+  (tmp_path / "2v2-2.npz").unlink()
+  with pytest.raises(ValueError, match="2v2-2.npz.*must be a whole file"):
+    other.load(tmp_path)
+
+
+def test_one_iteration_and_the_current_policy():
+  solver = solver_of(load(numdice=1, dice_sides=2))
+  solver.run(iterations=0)
+  assert solver.iteration == 0
+  state = solver.game.new_initial_state()
+  for _ in range(2):
+    state.apply_action(0)
+  uniform = dict.fromkeys(range(4), 0.25)
+  assert solver.current_policy().action_probabilities(state) == uniform
+  solver.evaluate_and_update_policy()
+  assert solver.iteration == 1
+  assert solver.current_policy().action_probabilities(state) != uniform
+  assert solver.average_policy().action_probabilities(state) == pytest.approx(
+      uniform)
+
+
 def test_two_do_not_save_to_one_folder(tmp_path):
   first = solver_of()
   first.run(iterations=1, save_to=tmp_path)
@@ -225,7 +310,9 @@ def test_memory_is_known_before_and_refused(monkeypatch):
   game = load(numdice=2)
   needed = fsicfr.memory_needed(game, 3, 1)
   assert solver_of(game).memory_bytes == needed
-  assert 4e9 < fsicfr.memory_needed(load(), 3) < 6e9
+  assert 5e9 < fsicfr.memory_needed(load(), 3) < 8e9
+  ir = pyspiel.load_game("dudo_ir(numdice=2,recall_length=2)")
+  assert fsicfr.memory_needed(ir, 3, 1) < needed
   monkeypatch.setattr(fsicfr, "_available_memory", lambda: needed - 1)
   with pytest.raises(ValueError, match="recall_length=3: .*GB are available"):
     solver_of(game)
@@ -237,7 +324,7 @@ def test_memory_is_known_before_and_refused(monkeypatch):
     ({"num_threads": 0}, "num_threads=0"),
     ({"hands_met": "some"}, "hands_met='some'"),
     ({"hands_met": 0}, "hands_met=0"),
-    ({"power": -1}, "power=-1"),
+    ({"power": -1}, "power=-1"), ({"power": 5}, "power=5"),
     ({"dtype": "int8"}, "dtype='int8'"),
 ])
 def test_wrong_arguments(kwargs, message):

@@ -109,6 +109,21 @@ def test_games_it_does_not_know(policy, name):
     policy.action_probabilities(state)
 
 
+def test_wrong_questions(policy):
+  state = pyspiel.load_game("dudo(numdice=2)").new_initial_state()
+  with pytest.raises(ValueError, match="nobody decides"):
+    policy.action_probabilities(state)
+  for _ in range(2):
+    state.apply_action(0)
+  with pytest.raises(ValueError, match="player_id=5"):
+    policy.action_probabilities(state, 5)
+  with pytest.raises(ValueError, match=r"key=\(3, 3\)"):
+    policy.after_claims((3, 3), [])
+  for claims in ([5, 3], [24], [-1]):
+    with pytest.raises(ValueError, match="claims="):
+      policy.after_claims((2, 2), claims)
+
+
 def test_tables_of_the_wrong_shape():
   game = pyspiel.load_game("dudo(numdice=1)")
   with pytest.raises(ValueError, match=r"tables=\(1, 1\): has shape \(2, 3\)"):

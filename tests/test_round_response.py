@@ -200,7 +200,7 @@ def test_nobody_gets_less_than_the_value_of_the_game():
 
 def test_estimate_is_a_time():
   policy = _random_policy("dudo(numdice=1)", 2)
-  assert 0.0 < round_response.estimate_seconds(policy, (1, 1), 0) < 60.0
+  assert round_response.estimate_seconds(policy, (1, 1), 0) > 0.0
 
 
 @pytest.mark.parametrize("change, message", [
