@@ -37,6 +37,11 @@ def test_train_dudo(tmp_path):
   assert again[2:] == lines[1:]
 
 
+def _heed_interrupts():
+  """Undoes what a shell does to processes that run in the background."""
+  signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_train_dudo_can_be_stopped_and_goes_on(tmp_path, how):
   folder = tmp_path / "training"
@@ -45,11 +50,12 @@ def test_train_dudo_can_be_stopped_and_goes_on(tmp_path, how):
   process = subprocess.Popen(
       [sys.executable, helpers.EXAMPLES / "train_dudo.py", *flags,
        "--minutes=60"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-      text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+      text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
+      preexec_fn=_heed_interrupts)
   while not process.stdout.readline().startswith("going on after"):
     pass
   process.send_signal(how)
-  output, errors = process.communicate()
+  output, errors = process.communicate(timeout=120)
   if how == signal.SIGINT:
     assert process.returncode == 0
     assert "the same command goes on" in output
