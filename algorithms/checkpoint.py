@@ -74,3 +74,34 @@ def load(path, kind):
         f"{header['version']}; must be a {' or '.join(kinds)} of version "
         f"{_VERSION}")
   return header, arrays
+
+
+def check_header(path, header, expected):
+  """Raises a ValueError if a file was saved by another solver or game.
+
+  Args:
+    path: the file.
+    header: its header.
+    expected: dict of what the header must have.
+  """
+  for name, value in expected.items():
+    if header.get(name) != value:
+      raise ValueError(f"path={os.fspath(path)!r}: was saved with {name}="
+                       f"{header.get(name)}; must be {value}")
+
+
+def copy_tables(path, arrays, tables):
+  """Copies all arrays of a file into tables, or none if one does not fit.
+
+  Args:
+    path: the file.
+    arrays: dict of its arrays.
+    tables: dict of arrays with some of the same names, modified in place.
+  """
+  for name, table in tables.items():
+    saved = arrays.get(name, table[:0])
+    if (saved.shape, saved.dtype) != (table.shape, table.dtype):
+      raise ValueError(f"path={os.fspath(path)!r}: its {name} is {saved.shape} "
+                       f"{saved.dtype}; must be {table.shape} {table.dtype}")
+  for name, table in tables.items():
+    table[:] = arrays[name]

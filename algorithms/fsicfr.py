@@ -256,6 +256,11 @@ class MatchSolver:
             "seed": self._seed, "hands_met": self._hands_met,
             "power": self._power, "dtype": self._dtype.name}
 
+  def _arrays_of(self, job):
+    """Returns the tables of a job, by their names in its file."""
+    return {f"{a}v{b} {part}": table for a, b in job
+            for part, table in self._tables[a, b]._asdict().items()}
+
   def save(self, path):
     """Writes all that is needed to go on exactly from here to a folder.
 
@@ -274,9 +279,8 @@ class MatchSolver:
       sweeps = sum(int(self._states[key][0]) for key in job)
       if saved.get(job, (None, 0))[1] != sweeps:
         name = f"{job[0][0]}v{job[0][1]}-{sweeps}.npz"
-        checkpoint.save(os.path.join(path, name), _ROUND_FILE_KIND, {}, {
-            f"{a}v{b} {part}": getattr(self._tables[a, b], part)
-            for a, b in job for part in dudo_round.Table._fields})
+        checkpoint.save(os.path.join(path, name), _ROUND_FILE_KIND, {},
+                        self._arrays_of(job))
         saved[job] = (name, sweeps)
     files = [saved.get(job, (None, 0))[0] for job in self._jobs]
     try:
@@ -299,10 +303,7 @@ class MatchSolver:
     """
     path = os.path.abspath(os.fspath(path))
     header, arrays = checkpoint.load(os.path.join(path, _MAIN_FILE), _FILE_KIND)
-    for name, value in self._identity().items():
-      if header.get(name) != value:
-        raise ValueError(f"path={path!r}: was saved with {name}="
-                         f"{header.get(name)!r}; must be {value!r}")
+    checkpoint.check_header(path, header, self._identity())
     self._reset()
     try:
       for job, name in zip(self._jobs, header["files"]):
@@ -324,14 +325,8 @@ class MatchSolver:
     """Reads the tables of a job."""
     try:
       _, arrays = checkpoint.load(path, _ROUND_FILE_KIND)
-      for a, b in job:
-        for part, table in self._tables[a, b]._asdict().items():
-          saved = arrays.pop(f"{a}v{b} {part}")
-          if (saved.shape, saved.dtype) != (table.shape, table.dtype):
-            raise ValueError(f"{part} of {a}v{b} is {saved.shape} "
-                             f"{saved.dtype}")
-          table[:] = saved
-    except (FileNotFoundError, KeyError, ValueError) as error:
+      checkpoint.copy_tables(path, arrays, self._arrays_of(job))
+    except (FileNotFoundError, ValueError) as error:
       raise ValueError(f"path={path!r}: must be a whole file of this training "
                        f"({error})") from error
 

@@ -259,18 +259,8 @@ class Solver:
   def load(self, path):
     """Goes on from a file that a solver of the same kind and game saved."""
     header, arrays = checkpoint.load(path, _FILE_KIND)
-    for name, value in self._identity().items():
-      if header.get(name) != value:
-        raise ValueError(f"path={str(path)!r}: was saved with {name}="
-                         f"{header.get(name)}; must be {value}")
-    tables = self._tables._asdict()
-    for name, table in tables.items():
-      saved = arrays.get(name, table[:0])
-      if (saved.shape, saved.dtype) != (table.shape, table.dtype):
-        raise ValueError(f"path={str(path)!r}: its {name} is {saved.shape} "
-                         f"{saved.dtype}; must be {table.shape} {table.dtype}")
-    for name, table in tables.items():
-      table[:] = arrays[name]
+    checkpoint.check_header(path, header, self._identity())
+    checkpoint.copy_tables(path, arrays, self._tables._asdict())
     self._count[0] = arguments.integer("iteration", header["iteration"], 0)
     self.compiled.propagate(self._tables.strategy, self._space)
 

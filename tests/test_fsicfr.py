@@ -299,7 +299,7 @@ def test_loading_what_does_not_fit(tmp_path):
       (solver_of(seed=2), "seed=1; must be 2"),
       (solver_of(seed=1, recall_length=2), "recall_length=3; must be 2"),
       (solver_of(load(numdice=1, dice_sides=2), seed=1), "game=.*must be"),
-      (solver_of(seed=1, dtype="float64"), "dtype='float32'")]:
+      (solver_of(seed=1, dtype="float64"), "dtype=float32; must be float64")]:
     with pytest.raises(ValueError, match=message):
       other.load(tmp_path)
   with pytest.raises(FileNotFoundError):
