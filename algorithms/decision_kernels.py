@@ -193,7 +193,7 @@ def _spread(graph, tables, reach, strategy, status, node, mini, offsets, seats,
 def backward(graph, tables, reach, value, strategy, status, node, mini, offsets,
              seats, seed, iteration, settings, zero, one, even):
   """Goes backward through a node of decisions; see `pfsi_kernels`."""
-  begin, entry = graph.child_begin[node], graph.entry[node]
+  begin = graph.child_begin[node]
   first, deciders = graph.actor[node], graph.deciders[node]
   players, num_masks = len(offsets), 1 << deciders
   for mask in range(num_masks):

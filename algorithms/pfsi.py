@@ -141,5 +141,6 @@ class PruningSchedule:
     return self._first * (self._last / self._first)**share
 
   def __repr__(self):
+    """Returns what tells this schedule from others, for files."""
     return (f"PruningSchedule({self._iterations}, {self._first}, "
             f"{self._last})")
