@@ -134,7 +134,8 @@ def graph_of_tree(tree):
   set_entry = np.append(0, np.cumsum(counts)).astype(np.int32)
   deals = DealArrays(np.zeros(0), np.zeros((0, 0), np.int32),
                      np.zeros(0, np.int32), np.zeros((0, 0, 0, 0)))
-  arrays = GraphArrays(arrays[0], np.zeros_like(arrays[0]), *arrays[1:], 0)
+  arrays = GraphArrays(arrays[0], np.zeros_like(arrays[0]),
+                       *map(np.ascontiguousarray, arrays[1:]), 0)
   return Graph(tree.game, None, arrays, deals, returns, 1, set_entry,
                tree.info_states, tree.set_player, tree.set_actions)
 
@@ -191,8 +192,9 @@ class _Builder:
     arrays = self._join(parts)
     game = layout.game
     deals = DealArrays(
-        np.cumsum(game.roll_table.probabilities), game.roll_table.counts,
-        game.order.quantities[:layout.num_claims], self._payoff())
+        np.cumsum(game.roll_table.probabilities),
+        game.roll_table.counts.copy(),  # one that can be written, as all are
+        game.order.quantities[:layout.num_claims].copy(), self._payoff())
     num_terminals = layout.num_claims * players * self._num_masks
     returns = np.zeros((self._num_nodes + num_terminals, players))
     return Graph(game, layout, arrays, deals, returns, layout.num_rolls,

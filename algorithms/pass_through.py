@@ -47,8 +47,8 @@ class _PassThroughSolver(deal_solver.DealSolver):
     size = degree * length
     value = np.tile(graph.returns.ravel(), (threads, 1))
     return (value, np.zeros((threads, size, 2), np.int64),
-            np.zeros((threads, size)), np.zeros((threads, 3, degree)),
-            np.zeros((threads, degree), self._dtype),
+            np.zeros((threads, size)), np.zeros((threads, 4, 2 * degree)),
+            np.zeros((threads, 2 * degree), self._dtype),
             np.zeros((threads, 1), np.int64))
 
   def _kernels(self):
@@ -215,9 +215,9 @@ def _next(graph, node, heap, action):
 
 
 @blocks.jit
-def _utility(graph, regret, value, states, weights, sigma, shares, offsets,
-             player, node, heap, settings, seed, iteration, begin, counter,
-             zero, one):
+def _utility(graph, regret, value, states, weights, sigma, shares, parts,
+             offsets, player, node, heap, settings, seed, iteration, begin,
+             counter, zero, one):
   """Returns a player's utility at a state.
 
   Args:
@@ -228,6 +228,7 @@ def _utility(graph, regret, value, states, weights, sigma, shares, offsets,
     weights: [any] float64, scratch: their probabilities or playouts.
     sigma: as for `_shares`.
     shares: as for `_shares`.
+    parts: [heap] float64, scratch: weights of the states of one node.
     offsets: as for `_shares`.
     player: the player.
     node: the node.
@@ -242,13 +243,14 @@ def _utility(graph, regret, value, states, weights, sigma, shares, offsets,
   """
   players, threshold = len(offsets), settings[_THRESHOLD]
   is_drawn = settings[_PLAYOUTS] > 0.0
+  first_terminal = len(graph.actor)
   states[0, 0], states[0, 1] = node, heap
   weights[0] = settings[_PLAYOUTS] if is_drawn else 1.0
   size, total = 1, 0.0
   while size:
     size -= 1
     node, heap, weight = states[size, 0], states[size, 1], weights[size]
-    if node >= len(graph.actor) or graph.actor[node] == _TERMINAL:
+    if node >= first_terminal or graph.actor[node] == _TERMINAL:
       total += weight * value[players * node + player]
       continue
     if graph.actor[node] == _CHANCE:
@@ -257,8 +259,18 @@ def _utility(graph, regret, value, states, weights, sigma, shares, offsets,
       states[size, 0], states[size, 1] = _next(graph, node, heap, action)
       size += 1
       continue
-    count = _shares(graph, regret, offsets, node, heap, sigma, shares, zero,
-                    one)
+    first_edge = graph.child_begin[node]
+    if heap:
+      total += _decide(graph, regret, value, sigma, parts, offsets, player,
+                       node, heap, weight, threshold, is_drawn, begin, counter,
+                       zero)
+      left = parts[1 << graph.deciders[node]]
+      if left > 0.0:  # all have passed
+        states[size, 0], states[size, 1] = graph.child[first_edge], 0
+        weights[size] = left
+        size += 1
+      continue
+    count = _shares(graph, regret, offsets, node, 0, sigma, shares, zero, one)
     rest = 1.0
     left = weight
     for a in range(count):
@@ -275,16 +287,88 @@ def _utility(graph, regret, value, states, weights, sigma, shares, offsets,
       if part < threshold:
         total += part / players
       elif part > 0.0:
-        child, child_heap = _next(graph, node, heap, a)
-        if child >= len(graph.actor):
+        child = np.int64(graph.child[first_edge + a])
+        if child >= first_terminal:
           total += part * value[players * child + player]
         else:
-          states[size, 0], states[size, 1] = child, child_heap
+          states[size, 0] = child
+          states[size, 1] = graph.deciders[child] > 0
           weights[size] = part
           size += 1
       if is_drawn and left <= 0.0:
         break
   return total / settings[_PLAYOUTS] if is_drawn else total
+
+
+@blocks.jit
+def _decide(graph, regret, value, sigma, parts, offsets, player, node, heap,
+            weight, threshold, is_drawn, begin, counter, zero):
+  """Goes through the states of a node of decisions, from one of them on.
+
+  Args:
+    graph: as for `_utility`.
+    regret: as for `_utility`.
+    value: as for `_utility`.
+    sigma: [any], scratch in the type of the regrets.
+    parts: [heap] float64, written; at 2^deciders what passes on to the next
+      claim, unless pruned.
+    offsets: as for `_utility`.
+    player: as for `_utility`.
+    node: as for `_utility`.
+    heap: the state from which on.
+    weight: its probability or playouts.
+    threshold: as in the settings.
+    is_drawn: whether weights are playouts.
+    begin: as for `_utility`.
+    counter: as for `_utility`.
+    zero: as for `_utility`.
+
+  Returns:
+    The utility of what ends here, times its weight.
+  """
+  players = len(offsets)
+  deciders = np.int64(graph.deciders[node])
+  first, entry = np.int64(graph.actor[node]), graph.entry[node]
+  edge = graph.child_begin[node]
+  masks = np.int64(1) << deciders
+  for h in range(heap, masks + 1):
+    parts[h] = 0.0
+  parts[heap] = weight
+  who = first
+  for turn in range(deciders):
+    e = offsets[who] + entry + graph.stride * turn
+    x, y = regret[e], regret[e + 1]
+    x = x if x > zero else zero
+    y = y if y > zero else zero
+    sigma[turn] = x / (x + y) if x + y > zero else 0.5
+    who = who + 1 if who + 1 < players else 0
+  total = 0.0
+  layer = 0
+  while heap >> (layer + 1):
+    layer += 1
+  for h in range(heap, masks):
+    if h >> (layer + 1):
+      layer += 1
+    here = parts[h]
+    if here == 0.0:
+      continue
+    chance = np.float64(sigma[layer])
+    passing = here * chance
+    if is_drawn:
+      passing = binomial(here, chance, begin, counter)
+    for a in range(2):
+      part = here - passing if a else passing
+      if part <= 0.0:
+        continue
+      child = 2 * h + a
+      if part < threshold:
+        total += part / players
+      elif child <= masks:
+        parts[child] = part
+      else:
+        leaf = np.int64(graph.child[edge + child - masks])
+        total += part * value[players * leaf + player]
+  return total
 
 
 @blocks.jit
@@ -296,7 +380,7 @@ def _iterate(graph, deals, tables, space, thread, num_entries, seed, iteration,
   value, states = blocks.bare(space[0][thread]), blocks.bare(space[1][thread])
   weights, rows = blocks.bare(space[2][thread]), space[3][thread]
   shares, own = blocks.bare(rows[0]), blocks.bare(rows[1])
-  utility = blocks.bare(rows[2])
+  utility, parts = blocks.bare(rows[2]), blocks.bare(rows[3])
   sigma, counter = blocks.bare(space[4][thread]), blocks.bare(space[5][thread])
   offsets = rolls * num_entries
   columns = blocks.bare(offsets)
@@ -319,7 +403,7 @@ def _iterate(graph, deals, tables, space, thread, num_entries, seed, iteration,
     for a in range(count):
       child, child_heap = _next(graph, node, heap, a)
       utility[a] = _utility(graph, regret, value, states, weights, sigma,
-                            shares, columns, player, child, child_heap,
+                            shares, parts, columns, player, child, child_heap,
                             settings, seed, iteration, begin, counter, zero,
                             one)
       mean += own[a] * (utility[a] - utility[0])

@@ -36,8 +36,8 @@ def player_of(solver, iteration):
 @pytest.mark.parametrize("abstraction", single_round.ABSTRACTIONS)
 def test_pruned_is_the_oracles(abstraction, threshold):
   game = test_pfsi.load(_GAME, abstraction)
-  solver = pass_through.PrunedPassThroughSolver(game, threshold, seed=3,
-                                                dtype="float64")
+  solver = pass_through.PrunedPassThroughSolver(
+      game, threshold, seed=3, dtype="float64", num_threads=1)
   oracle = test_pfsi.SingleRoundOracle(game)
   for iteration in range(1, 21):
     solver.run(1)
@@ -65,9 +65,9 @@ def test_pruned_on_a_walked_game_is_the_oracles():
 
 def test_monte_carlo_comes_close_to_exact_regrets():
   game = test_pfsi.load(_GAME)
-  exact = pass_through.PrunedPassThroughSolver(game, 0.0, dtype="float64")
-  drawn = pass_through.MonteCarloPassThroughSolver(game, 200_000,
-                                                   dtype="float64")
+  settings = {"dtype": "float64", "num_threads": 1}
+  exact = pass_through.PrunedPassThroughSolver(game, 0.0, **settings)
+  drawn = pass_through.MonteCarloPassThroughSolver(game, 200_000, **settings)
   for solver in (exact, drawn):
     solver.run(1)
   visited = exact._tables.regret != 0.0
@@ -98,7 +98,8 @@ def test_binomial(trials, chance):
         game, 20, **kwargs)])
 def test_threads_do_not_change_the_result(make):
   game = pyspiel.load_game("dudo_single_round(numdice=2,max_amount=4)")
-  one, two = (make(game, num_threads=n, seed=4) for n in (1, 2))
+  one, two = (make(game, num_threads=n, seed=4, dtype="float64")
+              for n in (1, 2))
   one.run(150)
   two.run(150)
   for first, second in zip(one._tables, two._tables):
@@ -108,7 +109,8 @@ def test_threads_do_not_change_the_result(make):
 def test_goes_on_from_a_file(tmp_path):
   game = test_pfsi.load(_GAME)
   whole, part, rest = (
-      pass_through.MonteCarloPassThroughSolver(game, 10) for _ in range(3))
+      pass_through.MonteCarloPassThroughSolver(
+          game, 10, dtype="float64", num_threads=1) for _ in range(3))
   whole.run(20)
   part.run(7)
   part.save(tmp_path / "solver.npz")

@@ -89,7 +89,7 @@ class SingleRoundOracle(pfsi_oracle.Oracle):
 @pytest.mark.parametrize("parameters", _GAMES)
 def test_fsi_is_the_oracles(parameters, abstraction):
   game = load(parameters, abstraction)
-  solver = pfsi.FSISolver(game, seed=3, dtype="float64")
+  solver = pfsi.FSISolver(game, seed=3, dtype="float64", num_threads=1)
   oracle = SingleRoundOracle(game)
   for iteration in range(1, 13):
     solver.evaluate_and_update_policy()
@@ -104,8 +104,9 @@ def test_fsi_is_the_oracles(parameters, abstraction):
 def test_pfsi_is_the_oracles(parameters, abstraction, depth):
   game = load(parameters, abstraction)
   seed = 7  # one at which no regrets cancel, or rounding would decide
-  solver = pfsi.PFSISolver(game, depth, seed=seed, dtype="float64", **_PRUNING)
-  full = pfsi.FSISolver(game, seed=seed, dtype="float64")
+  solver = pfsi.PFSISolver(game, depth, seed=seed, dtype="float64",
+                           num_threads=1, **_PRUNING)
+  full = pfsi.FSISolver(game, seed=seed, dtype="float64", num_threads=1)
   oracle = SingleRoundOracle(game)
   for iteration in range(1, 13):
     solver.run(1)
@@ -181,8 +182,8 @@ def test_fsi_of_two_players_is_fsicfr(name):
     {"reach_threshold": lambda iteration: 0.0}])
 def test_pfsi_without_pruning_is_fsi(off):
   game = load(_GAMES[1])
-  full = pfsi.FSISolver(game, dtype="float64")
-  pruned = pfsi.PFSISolver(game, dtype="float64", **off)
+  full = pfsi.FSISolver(game, dtype="float64", num_threads=1)
+  pruned = pfsi.PFSISolver(game, dtype="float64", num_threads=1, **off)
   full.run(100)
   pruned.run(100)
   np.testing.assert_allclose(pruned._tables.regret, full._tables.regret,
@@ -197,7 +198,8 @@ def test_schedule_ends_as_fsi():
   assert thresholds[0] == 1e-2 and thresholds[-1] == 0.0
   assert all(a > b for a, b in zip(thresholds[:100], thresholds[1:101]))
   assert min(thresholds[:100]) > 1e-6
-  solver = pfsi.PFSISolver(load(_GAMES[0]), reach_threshold=schedule)
+  solver = pfsi.PFSISolver(load(_GAMES[0]), reach_threshold=schedule,
+                           num_threads=1)
   solver.run(10)
   assert solver._settings([1, 200])[:, 0].tolist() == [1e-2, 0.0]
 
@@ -205,7 +207,8 @@ def test_schedule_ends_as_fsi():
 @pytest.mark.parametrize("make", [pfsi.FSISolver, pfsi.PFSISolver])
 def test_threads_do_not_change_the_result(make):
   game = pyspiel.load_game("dudo_single_round(numdice=2,max_amount=4)")
-  one, two = (make(game, num_threads=n, seed=4) for n in (1, 2))
+  one, two = (make(game, num_threads=n, seed=4, dtype="float64")
+              for n in (1, 2))
   one.run(150)
   two.run(70)
   two.run(80)
@@ -214,8 +217,9 @@ def test_threads_do_not_change_the_result(make):
 
 
 @pytest.mark.parametrize("make", [
-    pfsi.FSISolver,
-    lambda game: pfsi.PFSISolver(game, reach_threshold=pfsi.PruningSchedule(9))
+    lambda game: pfsi.FSISolver(game, num_threads=1, dtype="float64"),
+    lambda game: pfsi.PFSISolver(game, num_threads=1, dtype="float64",
+                                 reach_threshold=pfsi.PruningSchedule(9))
 ])
 def test_goes_on_from_a_file(make, tmp_path):
   game = load(_GAMES[1])
