@@ -21,7 +21,7 @@ _ABSTRACTION = flags.DEFINE_enum("abstraction", "wait_type_recall",
                                  single_round.ABSTRACTIONS, "Abstraction.")
 _SOLVERS = flags.DEFINE_list("solvers", ["FSI", "PFSI-4", "PFSI-1", "PPT",
                                          "MCPT"], "Which solvers.")
-_WARM_UP = flags.DEFINE_float("warm_up", 60.0, "Seconds before measuring.",
+_WARM_UP = flags.DEFINE_float("warm_up", 180.0, "Seconds before measuring.",
                               lower_bound=0.0)
 _SECONDS = flags.DEFINE_float("seconds", 10.0, "Seconds of a measurement.",
                               lower_bound=0.0)

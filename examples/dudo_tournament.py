@@ -108,7 +108,8 @@ def print_pairing(game, players, left, right):
     rate, error = simulator.play_games(game, lineup, _GAMES.value, _SEED.value,
                                        _THREADS.value).rates[0]
     cells.append(f"{100 * rate:6.2f} ± {100 * error:.2f}")
-  paper = _PAPER.get((left, right), ()) if seats == 4 else ()
+  is_papers = str(game) == str(pyspiel.load_game("dudo_single_round"))
+  paper = _PAPER.get((left, right), ()) if is_papers else ()
   print(f"{left:>16} v {right:<16}" + "".join(f"{c:>16}" for c in cells) +
         "   " + " ".join(f"{rate:.2f}" for rate in paper), flush=True)
 
@@ -131,7 +132,7 @@ def main(argv):
   seats = game.num_players()
   heads = [f"{many}v{seats - many}" for many in range(seats - 1, 0, -1)]
   print(f"\n{'per cent':>16}   {'':<16}" + "".join(f"{h:>16}" for h in heads) +
-        "   paper")
+        "   paper (full size)")
   for right in ("random", "heuristic"):
     for left in names:
       print_pairing(game, players, left, right)
