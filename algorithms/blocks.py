@@ -16,6 +16,8 @@ import os
 from typing import NamedTuple
 
 import numba
+from numba import extending
+from numba.core import cgutils
 import numpy as np
 
 from dudo_spiel.algorithms import arguments
@@ -27,8 +29,33 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 jit = numba.njit(cache=True, fastmath={"contract"}, error_model="numpy")
 
+inline_jit = numba.njit(cache=True, fastmath={"contract"}, error_model="numpy",
+                        inline="always")
+
 parallel_jit = numba.njit(cache=True, fastmath={"contract"},
                           error_model="numpy", parallel=True)
+
+
+
+@extending.intrinsic
+def bare(typing_context, array):
+  """Returns the array without its count of references.
+
+  Compiled code counts the references of arrays wherever it passes them on, and
+  threads wait for each other to do so. For what is called in a hot loop that
+  may take longer than all the rest. The caller must keep the array itself.
+  """
+  del typing_context
+
+  def generate(context, builder, signature, arguments):
+    view = context.make_array(signature.args[0])(context, builder,
+                                                 arguments[0])
+    view.meminfo = cgutils.get_null_value(view.meminfo.type)
+    view.parent = cgutils.get_null_value(view.parent.type)
+    return view._getvalue()
+
+  return array(array), generate
+
 
 # What to do with the values of a block.
 EVALUATE = 0  # play the strategy

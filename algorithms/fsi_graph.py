@@ -163,6 +163,23 @@ def graph_of_tree(tree):
     raise ValueError(f"game={tree.game}: its returns sum up to "
                      f"{float(sums[np.argmax(np.abs(sums))])}; must be a "
                      "zero-sum game")
+  arrays, first = merged_arrays(tree)
+  value = np.ascontiguousarray(tree.returns[first, 0])
+  labels = [tree.history(node) for node in first[arrays[0] == CHANCE]]
+  return Graph(tree.game, GraphArrays(*arrays, value), tree.info_states,
+               tree.set_player, tree.set_actions, labels)
+
+
+def merged_arrays(tree):
+  """Returns the graph of a walked game of any number of players.
+
+  Args:
+    tree: the `game_tree.GameTree`.
+
+  Returns:
+    (arrays, first): all of `GraphArrays` but the values, as a tuple; and [node]
+    int64, a node of the tree that is merged in each.
+  """
   merged, first = _merge(tree)
   player = tree.player[first]
   sets = tree.info_set[first]
@@ -176,13 +193,8 @@ def graph_of_tree(tree):
   entry = np.full(len(first), -1, dtype=np.int32)
   entry[sets >= 0] = (np.cumsum(counts) - counts)[sets[sets >= 0]]
   entry[is_chance] = (np.cumsum(degree[is_chance]) - degree[is_chance])
-  arrays = GraphArrays(
-      player, child_begin, merged[edges].astype(np.int32), entry,
-      tree.chance[edges[np.repeat(is_chance, degree)]],
-      np.ascontiguousarray(tree.returns[first, 0]))
-  labels = [tree.history(node) for node in first[is_chance]]
-  return Graph(tree.game, arrays, tree.info_states, tree.set_player,
-               tree.set_actions, labels)
+  return (player, child_begin, merged[edges].astype(np.int32), entry,
+          tree.chance[edges[np.repeat(is_chance, degree)]]), first
 
 
 def _merge(tree):
@@ -200,7 +212,8 @@ def _merge(tree):
   first = []
   players, sets = tree.player.tolist(), tree.info_set.tolist()
   begins = tree.child_begin.tolist()
-  chances, returns = tree.chance.tolist(), tree.returns[:, 0].tolist()
+  chances = tree.chance.tolist()
+  returns = list(map(tuple, tree.returns.tolist()))
   for node in range(tree.num_nodes - 1, -1, -1):
     begin, end = begins[node], begins[node + 1]
     if players[node] == TERMINAL:

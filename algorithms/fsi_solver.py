@@ -260,7 +260,7 @@ def _check_game(game):
 
 
 @blocks.jit
-def _sampled_edge(graph, node, seed, iteration):
+def sampled_edge(graph, node, seed, iteration):
   """Returns the edge that an iteration takes at a chance node."""
   bits = random_streams.mix(seed + random_streams.STEP)
   bits = random_streams.mix((bits ^ np.uint64(iteration)) + random_streams.STEP)
@@ -284,7 +284,7 @@ def _outcomes(graph, nodes, seed, iteration):
   """Returns [chance node] int64, the outcomes that an iteration samples."""
   outcomes = np.zeros(len(nodes), np.int64)
   for i in range(len(nodes)):
-    outcomes[i] = (_sampled_edge(graph, nodes[i], seed, iteration) -
+    outcomes[i] = (sampled_edge(graph, nodes[i], seed, iteration) -
                    graph.child_begin[nodes[i]])
   return outcomes
 
@@ -376,7 +376,7 @@ def _forward(graph, tables, space, is_exact, seed, iteration):
               against[2 * child + q] += chance * against[2 * node + q]
             group[child >> _GROUP_BITS] = 1
       elif player == _CHANCE:
-        child = children[_sampled_edge(graph, node, seed, iteration)]
+        child = children[sampled_edge(graph, node, seed, iteration)]
         for q in range(2):
           own[2 * child + q] += own[2 * node + q]
         group[child >> _GROUP_BITS] = 1
@@ -426,7 +426,7 @@ def _backward(graph, tables, space, is_exact, seed, iteration, count):
       value[node] = _mean(graph, value, node)
     elif player == _CHANCE:
       value[node] = value[
-          children[_sampled_edge(graph, node, seed, iteration)]]
+          children[sampled_edge(graph, node, seed, iteration)]]
     for q in range(2):
       own[2 * node + q] = against[2 * node + q] = 0.0
   # A node that is left out next time is then worth nothing, whatever happened

@@ -8,6 +8,7 @@ import pyspiel
 
 from dudo_spiel.algorithms import checkpoint
 from dudo_spiel.algorithms import match_policy
+from dudo_spiel.algorithms import single_round_policy
 
 _FILE_KIND = "policy"
 
@@ -126,14 +127,16 @@ class TablePolicy(policy_lib.Policy):
 def load_policy(path, game=None):
   """Returns the policy that was saved to the file.
 
-  It is a `TablePolicy`, or a `match_policy.MatchPolicy` if that was saved.
+  It is a `TablePolicy`, or a `match_policy.MatchPolicy` or a
+  `single_round_policy.SingleRoundPolicy` if that was saved.
 
   Args:
     path: the file.
     game: the game, needed only where `pyspiel.load_game` cannot make it from
       its string (EFG games).
   """
-  header, arrays = checkpoint.load(path, (_FILE_KIND, match_policy.FILE_KIND))
+  header, arrays = checkpoint.load(
+      path, (_FILE_KIND, match_policy.FILE_KIND, single_round_policy.FILE_KIND))
   if game is None:
     try:
       game = pyspiel.load_game(header["game"])
@@ -145,6 +148,8 @@ def load_policy(path, game=None):
                      "saved policy")
   if header["kind"] == match_policy.FILE_KIND:
     return match_policy.from_file(path, header, arrays, game)
+  if header["kind"] == single_round_policy.FILE_KIND:
+    return single_round_policy.from_file(path, arrays, game)
   return TablePolicy(game, header["info_states"], arrays["players"],
                      header["actions"], arrays["probabilities"])
 

@@ -10,6 +10,7 @@ import os
 from dudo_spiel import bots
 from dudo_spiel.algorithms import match_policy
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms import single_round_policy
 
 TRAINED = "trained"
 _TRAINED_FILE = os.path.join(os.path.dirname(bots.__file__), "data",
@@ -54,7 +55,8 @@ def make_bot(name, game, player_id, rng):
         f"bot={name!r}: for {game.get_type().short_name} it must be one of "
         f"{', '.join(bot_names(game))}, or a file with a policy")
   policy = _load(path)
-  if isinstance(policy, match_policy.MatchPolicy):
+  if isinstance(policy, (match_policy.MatchPolicy,
+                         single_round_policy.SingleRoundPolicy)):
     policy.check_game(game)
   else:
     _check_by_playing(policy, game)

@@ -130,7 +130,7 @@ class RandomBot(_ClaimBot):
 
   _CHALLENGE = 1 / 16
   # By how far a claim is above the last one; further ones are not made.
-  _WEIGHTS = (1 / 9,) * 6 + (1 / 24,) * 6 + (1 / 72,) * 6
+  CLAIM_WEIGHTS = (1 / 9,) * 6 + (1 / 24,) * 6 + (1 / 72,) * 6
 
   def challenge_probability(self, state, is_next_claimer):
     """Returns the probability of challenging the last claim."""
@@ -139,7 +139,8 @@ class RandomBot(_ClaimBot):
   def claim_weight(self, state, claim):
     """Returns how much the claim weighs among those that are legal."""
     distance = claim - state.last_claim() - 1
-    return self._WEIGHTS[distance] if distance < len(self._WEIGHTS) else 0.0
+    weights = self.CLAIM_WEIGHTS
+    return weights[distance] if distance < len(weights) else 0.0
 
 
 class HeuristicBot(_ClaimBot):

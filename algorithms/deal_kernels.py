@@ -1,0 +1,148 @@
+"""What all solvers on a `deal_graph` share: deals, their order, strategies.
+
+An iteration touches the columns of its players' rolls and no others. So two
+iterations without a common roll may run at the same time, and the result is
+exactly that of one after the other: `find_levels` puts each iteration on the
+first level on which it may run.
+"""
+
+import numpy as np
+
+from dudo_spiel.algorithms import blocks
+from dudo_spiel.algorithms import deal_graph
+from dudo_spiel.algorithms import random_streams
+
+_1 = np.uintp(1)
+
+
+@blocks.inline_jit
+def bare_graph(graph):
+  """Returns a tuple of `deal_graph.GraphArrays` as such, without references."""
+  return deal_graph.GraphArrays(
+      blocks.bare(graph[0]), blocks.bare(graph[1]), blocks.bare(graph[2]),
+      blocks.bare(graph[3]), blocks.bare(graph[4]), blocks.bare(graph[5]),
+      graph[6])
+
+
+@blocks.jit
+def sample_rolls(cumulative, seed, iteration, rolls):
+  """Writes the rolls of one iteration; none where there are no rolls.
+
+  Args:
+    cumulative: [roll] float64, how likely it or one before it is.
+    seed: uint64.
+    iteration: the number of the iteration.
+    rolls: [player] int64, modified in place.
+  """
+  if len(cumulative) == 0:
+    return
+  begin = random_streams.stream(seed, iteration)
+  for player in range(len(rolls)):
+    rolls[player] = random_streams.choose(
+        cumulative, random_streams.uniform(begin, player))
+
+
+@blocks.jit
+def find_levels(rolls, num_columns):
+  """Returns on which level each iteration may run.
+
+  Args:
+    rolls: [iteration, player] int64.
+    num_columns: how many columns there are.
+
+  Returns:
+    [iteration] int64: one more than the largest level of an iteration before
+    with a common roll.
+  """
+  last = np.full(num_columns, -1, np.int64)
+  levels = np.zeros(len(rolls), np.int64)
+  for i in range(len(rolls)):
+    for player in range(rolls.shape[1]):
+      levels[i] = max(levels[i], last[rolls[i, player]] + 1)
+    for player in range(rolls.shape[1]):
+      last[rolls[i, player]] = levels[i]
+  return levels
+
+
+@blocks.jit
+def write_returns(deals, first_terminal, rolls, value, seats):
+  """Writes the returns at the terminals of a deal of Dudo.
+
+  Args:
+    deals: the `deal_graph.DealArrays`.
+    first_terminal: the number of the first terminal.
+    rolls: [player] int64.
+    value: [(node or terminal) * seats + player], modified in place.
+    seats: how many numbers a node has there.
+  """
+  counts, amounts, payoff = deals.counts, deals.amounts, deals.payoff
+  players, masks = payoff.shape[1], payoff.shape[2]
+  to = first_terminal * seats
+  for claim in range(len(amounts)):
+    count = 0
+    for player in range(players):
+      count += counts[rolls[player], claim % counts.shape[1]]
+    is_true = 1 if count >= amounts[claim] else 0
+    for claimer in range(players):
+      for mask in range(masks):
+        for player in range(players):
+          value[to + player] = payoff[is_true, claimer, mask, player]
+        to += seats
+
+
+@blocks.inline_jit
+def match_regrets(regret, first, strategy, begin, count, zero, one):
+  """Writes the strategy of an information set.
+
+  Args:
+    regret: [entry].
+    first: the first entry of the set.
+    strategy: array to which it is written, from `begin` on.
+    begin: where.
+    count: how many actions the set has.
+    zero: 0.0 in the type of the regrets (to make it here would take long).
+    one: 1.0 likewise.
+  """
+  total = zero
+  f, b, n = np.uintp(first), np.uintp(begin), np.uintp(count)
+  if count == 2:
+    x, y = regret[f], regret[f + _1]
+    x = x if x > zero else zero
+    y = y if y > zero else zero
+    total = x + y
+    if total > zero:
+      strategy[b] = x / total
+      strategy[b + _1] = y / total
+    else:
+      strategy[b] = strategy[b + _1] = 0.5
+    return
+  for a in range(n):
+    x = regret[f + a]
+    total += x if x > zero else zero
+  if total > zero:
+    factor = one / total
+    for a in range(n):
+      x = regret[f + a]
+      strategy[b + a] = x * factor if x > zero else zero
+  else:
+    for a in range(n):
+      strategy[b + a] = 1.0 / count
+
+
+@blocks.jit
+def normalize(set_entry, num_columns, table):
+  """Divides each set's entries by the sum of their positive parts.
+
+  Args:
+    set_entry: [set + 1] int32, where the sets of a column begin.
+    num_columns: how many columns there are.
+    table: [column * entries + entry], modified in place; uniform where nothing
+      is positive.
+  """
+  zero, one = table.dtype.type(0.0), table.dtype.type(1.0)
+  for column in range(num_columns):
+    offset = column * set_entry[-1]
+    for s in range(len(set_entry) - 1):
+      begin = offset + set_entry[s]
+      match_regrets(table, begin, table, begin,
+                    set_entry[s + 1] - set_entry[s], zero, one)

@@ -1,0 +1,244 @@
+"""What all solvers for n players have in common: tables, runs, files.
+
+Gendre & Kaneko (2019) train one agent for all seats: in `dudo_single_round`
+seats share their tables, as their information sets do not tell seats apart.
+"""
+
+import time
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import pyspiel
+
+from dudo_spiel.algorithms import arguments
+from dudo_spiel.algorithms import checkpoint
+from dudo_spiel.algorithms import deal_graph
+from dudo_spiel.algorithms import deal_kernels
+from dudo_spiel.algorithms import game_tree
+from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms import single_round
+from dudo_spiel.algorithms import single_round_policy
+
+_FILE_KIND = "solver"
+_MAX_FLOAT32_CLAIMS = 100  # 2^claims paths must be a number of this type
+_CHUNK_SECONDS = 0.1  # about how long to run before an interrupt is noticed
+_LOOK_AHEAD = 64  # iterations of which those without common rolls run together
+
+
+class Tables(NamedTuple):
+  """What is learned: arrays [column * entries + entry].
+
+  Attributes:
+    regret: the sums of regrets.
+    cumulative: the weighted sums of strategies.
+  """
+  regret: np.ndarray
+  cumulative: np.ndarray
+
+
+class DealSolver:
+  """Base of the solvers on a `deal_graph.Graph`.
+
+  A subclass says what one iteration does: `_settings` and `_kernels`.
+
+  Args:
+    game: a `pyspiel.Game` of any number of players: `dudo_single_round` or one
+      that can be walked.
+    abstraction: of `dudo_single_round`, see `single_round.abstract_game`.
+    recall_length: likewise.
+    seed: for all random numbers. They depend on the seed and the iteration
+      alone.
+    num_threads: how many threads to use, None for all; results do not depend on
+      it. Walked games use one.
+    dtype: "float32" or "float64"; None for float32 in `dudo_single_round` and
+      float64 in walked games.
+
+  Attributes:
+    game: the game as given.
+    graph: the `deal_graph.Graph`.
+  """
+
+  def __init__(self, game, abstraction=None, recall_length=None, seed=0,
+               num_threads=None, dtype=None):
+    if not isinstance(game, pyspiel.Game):
+      raise ValueError(f"game={game!r}: must be a pyspiel.Game, such as "
+                       "pyspiel.load_game returns")
+    self._seed = arguments.integer("seed", seed, 0, 2**64 - 1)
+    most = numba.config.NUMBA_NUM_THREADS
+    self._threads = most if num_threads is None else min(
+        most, arguments.integer("num_threads", num_threads, 1))
+    if dtype not in (None, "float64", "float32"):
+      raise ValueError(f"dtype={dtype!r}: must be None, 'float64' or 'float32'")
+    self.game = game
+    self.graph = _make_graph(game, abstraction, recall_length)
+    if self.graph.num_entries == 0:
+      raise ValueError(f"game={game}: no player ever decides anything")
+    layout = self.graph.layout
+    many = layout is not None and layout.num_claims > _MAX_FLOAT32_CLAIMS
+    if many and dtype == "float32":
+      raise ValueError(f"dtype='float32': must be 'float64' with more than "
+                       f"{_MAX_FLOAT32_CLAIMS} claims; {game} has "
+                       f"{layout.num_claims}")
+    if layout is None:
+      self._threads = 1
+    self._dtype = np.dtype(dtype or (
+        "float64" if layout is None or many else "float32"))
+    size = self.graph.num_columns * self.graph.num_entries
+    self._tables = Tables(*(np.zeros(size, self._dtype) for _ in range(2)))
+    self._space = self._new_workspace(self._threads)
+    self._iteration = 0
+
+  def _new_workspace(self, threads):
+    """Returns a tuple of arrays [thread, ...] for the kernels."""
+    raise NotImplementedError
+
+  def _settings(self, iterations):
+    """Returns [iteration, any] float64, the settings of these iterations."""
+    raise NotImplementedError
+
+  def _parameters(self):
+    """Returns a dict of what decides the results, for files."""
+    raise NotImplementedError
+
+  def _kernels(self):
+    """Returns the kernels (serial, parallel) that run iterations."""
+    raise NotImplementedError
+
+  @property
+  def iteration(self):
+    """How many iterations were run."""
+    return self._iteration
+
+  @property
+  def memory_bytes(self):
+    """How much memory the graph, the tables and the workspace take."""
+    return self.graph.memory_bytes + sum(
+        array.nbytes for array in (*self._tables, *self._space))
+
+  def evaluate_and_update_policy(self):
+    """Runs one iteration."""
+    self.run(1)
+
+  def run(self, iterations=None, seconds=None):
+    """Runs iterations inside compiled code.
+
+    Args:
+      iterations: how many, or None.
+      seconds: for about how long, if `iterations` is None.
+    """
+    if (iterations is None) == (seconds is None):
+      raise ValueError(f"iterations={iterations!r}, seconds={seconds!r}: one of"
+                       " them must be given")
+    end = float("inf")
+    if iterations is not None:
+      end = self._iteration + arguments.integer("iterations", iterations, 0)
+    else:
+      seconds = arguments.number("seconds", seconds, 0.0)
+    start, chunk = time.perf_counter(), 1
+    while self._iteration < end:
+      begin = time.perf_counter()
+      if seconds is not None and begin - start >= seconds:
+        return
+      self._run_chunk(int(min(chunk, end - self._iteration)))
+      if time.perf_counter() - begin < _CHUNK_SECONDS:
+        chunk *= 2
+
+  def _run_chunk(self, count):
+    """Runs iterations, no more than can be looked ahead at a time."""
+    serial, parallel = self._kernels()
+    while count:
+      size = min(count, _LOOK_AHEAD if self._threads > 1 else 4096)
+      numbers = np.arange(self._iteration + 1, self._iteration + 1 + size)
+      rolls = self.rolls(numbers)
+      settings = self._settings(numbers)
+      arrays = (tuple(self.graph.arrays), tuple(self.graph.deals),
+                tuple(self._tables), self._space, self.graph.num_entries,
+                np.uint64(self._seed))
+      if self._threads == 1:
+        serial(*arrays, numbers, rolls, settings)
+      else:
+        numba.set_num_threads(self._threads)
+        levels = deal_kernels.find_levels(rolls, self.graph.num_columns)
+        order = np.argsort(levels, kind="stable")
+        begins = np.append(0, np.cumsum(np.bincount(levels)))
+        parallel(*arrays, self._threads, numbers[order], rolls[order],
+                 settings[order], begins)
+      self._iteration += size
+      count -= size
+
+  def rolls(self, iterations):
+    """Returns what the players roll in iterations, past or to come.
+
+    Args:
+      iterations: [any] int, their numbers; the first is 1.
+
+    Returns:
+      [iteration, player] int64, the numbers of the rolls; zeros for a walked
+      game, whose chance nodes are part of its graph.
+    """
+    rolls = np.zeros((len(iterations), self.graph.num_players), np.int64)
+    for row, number in zip(rolls, iterations):
+      deal_kernels.sample_rolls(self.graph.deals.cumulative,
+                                np.uint64(self._seed), int(number), row)
+    return rolls
+
+  def _policy(self, table):
+    graph = self.graph
+    if graph.layout is not None:
+      return single_round_policy.SingleRoundPolicy(
+          graph.game, np.maximum(table, 0).reshape(graph.num_columns, -1))
+    table = table.astype(np.float64)
+    deal_kernels.normalize(graph.set_entry, graph.num_columns, table)
+    return policies.TablePolicy(graph.game, graph.info_states, graph.set_player,
+                                graph.set_actions, table)
+
+  def current_policy(self):
+    """Returns the current policy, an OpenSpiel policy (a copy)."""
+    return self._policy(self._tables.regret)
+
+  def average_policy(self):
+    """Returns the average policy, an OpenSpiel policy (a copy)."""
+    return self._policy(self._tables.cumulative)
+
+  def _identity(self):
+    """Returns what a file's solver and this one must have in common."""
+    return {"solver": type(self).__name__, "game": str(self.graph.game),
+            "parameters": {"seed": self._seed, "dtype": self._dtype.name,
+                           **self._parameters()}}
+
+  def save(self, path):
+    """Writes all that is needed to go on exactly from here to one file."""
+    checkpoint.save(path, _FILE_KIND,
+                    {**self._identity(), "iteration": self._iteration},
+                    self._tables._asdict())
+
+  def load(self, path):
+    """Goes on from a file that a solver of the same kind and game saved."""
+    header, arrays = checkpoint.load(path, _FILE_KIND)
+    for name, value in self._identity().items():
+      if header.get(name) != value:
+        raise ValueError(f"path={str(path)!r}: was saved with {name}="
+                         f"{header.get(name)}; must be {value}")
+    iteration = arguments.integer("iteration", header["iteration"], 0)
+    for name, table in self._tables._asdict().items():
+      saved = arrays.get(name, table[:0])
+      if (saved.shape, saved.dtype) != (table.shape, table.dtype):
+        raise ValueError(f"path={str(path)!r}: its {name} is {saved.shape} "
+                         f"{saved.dtype}; must be {table.shape} {table.dtype}")
+    for name, table in self._tables._asdict().items():
+      table[:] = arrays[name]
+    self._iteration = iteration
+
+
+def _make_graph(game, abstraction, recall_length):
+  """Returns the `deal_graph.Graph` of a game."""
+  if single_round.is_single_round(game):
+    return deal_graph.graph_of_layout(single_round.Layout(
+        single_round.abstract_game(game, abstraction, recall_length)))
+  for name, value in (("abstraction", abstraction),
+                      ("recall_length", recall_length)):
+    if value is not None:
+      raise ValueError(f"{name}={value!r}: must be None, as {game} is not "
+                       "dudo_single_round")
+  return deal_graph.graph_of_tree(game_tree.GameTree(game))

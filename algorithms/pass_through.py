@@ -1,0 +1,452 @@
+"""Pass-through CFR for n players, pruned or by Monte Carlo.
+
+Gendre & Kaneko, "Counterfactual Regret Minimisation for playing the multiplayer
+bluffing dice game Dudo" (2019), section 3.2. An iteration deals and plays one
+game by the current strategies. At every state on the way:
+
+  1. The utility of each action to the player who acts is computed.
+  2. The differences to their mean are added to the regrets, the strategy to
+     the average, at once. That states are reached by play takes the place of
+     weights.
+  3. An action is played by the strategy before the change.
+
+The utility of an action is, by `PrunedPassThroughSolver`, the expectation of
+all that may follow, where a branch counts as 1/players as soon as its
+probability, from the action on, is below a threshold. By
+`MonteCarloPassThroughSolver` it is the mean of some playouts. All playouts of
+an action go down the graph together: at a state, how many take each action is
+drawn at once (multinomial), which is the same distribution and saves time.
+"""
+
+import numba
+import numpy as np
+
+from dudo_spiel.algorithms import arguments
+from dudo_spiel.algorithms import blocks
+from dudo_spiel.algorithms import deal_graph
+from dudo_spiel.algorithms import deal_kernels
+from dudo_spiel.algorithms import deal_solver
+from dudo_spiel.algorithms import fsi_solver
+from dudo_spiel.algorithms import random_streams
+
+_CHANCE = deal_graph.CHANCE
+_TERMINAL = deal_graph.TERMINAL
+_MOST = 500  # trials of a binomial number that are drawn at once
+
+# The columns of the settings of an iteration.
+_THRESHOLD, _PLAYOUTS = range(2)
+
+
+class _PassThroughSolver(deal_solver.DealSolver):
+  """What both solvers share."""
+
+  def _new_workspace(self, threads):
+    graph, game = self.graph, self.graph.game
+    degree = int(np.diff(graph.arrays.child_begin).max())
+    length = game.max_game_length() + game.max_chance_nodes_in_history() + 1
+    size = degree * length
+    value = np.tile(graph.returns.ravel(), (threads, 1))
+    return (value, np.zeros((threads, size, 2), np.int64),
+            np.zeros((threads, size)), np.zeros((threads, 4, 2 * degree)),
+            np.zeros((threads, 2 * degree), self._dtype),
+            np.zeros((threads, 1), np.int64))
+
+  def _kernels(self):
+    return _run, _run_parallel
+
+
+class PrunedPassThroughSolver(_PassThroughSolver):
+  """PPT.
+
+  Args:
+    game: as for `deal_solver.DealSolver`.
+    threshold: branches that are less likely count as 1/players; may be a
+      function of the iteration.
+    **kwargs: as for `deal_solver.DealSolver`.
+  """
+
+  def __init__(self, game, threshold=1e-4, **kwargs):
+    self._threshold = threshold
+    self._settings([1])
+    super().__init__(game, **kwargs)
+
+  def _settings(self, iterations):
+    settings = np.zeros((len(iterations), 2))
+    for row, iteration in zip(settings, iterations):
+      value = self._threshold
+      row[_THRESHOLD] = arguments.number(
+          "threshold", value(int(iteration)) if callable(value) else value, 0.0,
+          1.0)
+    return settings
+
+  def _parameters(self):
+    value = self._threshold
+    return {"threshold": repr(value) if callable(value) else value}
+
+
+class MonteCarloPassThroughSolver(_PassThroughSolver):
+  """MCPT.
+
+  Args:
+    game: as for `deal_solver.DealSolver`.
+    num_playouts: how many playouts an action has.
+    **kwargs: as for `deal_solver.DealSolver`.
+  """
+
+  def __init__(self, game, num_playouts=1000, **kwargs):
+    self._num_playouts = arguments.integer("num_playouts", num_playouts, 1,
+                                           2**31)
+    super().__init__(game, **kwargs)
+
+  def _settings(self, iterations):
+    settings = np.zeros((len(iterations), 2))
+    settings[:, _PLAYOUTS] = self._num_playouts
+    return settings
+
+  def _parameters(self):
+    return {"num_playouts": self._num_playouts}
+
+
+# Kernels.
+
+
+@blocks.jit
+def _draw(begin, counter):
+  """Returns the next number of a stream; counts up `counter` [1]."""
+  counter[0] += 1
+  return random_streams.uniform(begin, counter[0])
+
+
+@blocks.jit
+def binomial(trials, chance, begin, counter):
+  """Returns a binomial number, by inversion.
+
+  Args:
+    trials: float64, how many trials.
+    chance: of each to succeed.
+    begin: uint64, the stream of random numbers.
+    counter: [1] int64, how many of its numbers are used; counted up.
+  """
+  if chance > 0.5:
+    return trials - binomial_below(trials, 1.0 - chance, begin, counter)
+  return binomial_below(trials, chance, begin, counter)
+
+
+@blocks.jit
+def binomial_below(trials, chance, begin, counter):
+  """Returns a binomial number for a chance of at most one half."""
+  if chance <= 0.0:
+    return 0.0
+  total = 0.0
+  odds = chance / (1.0 - chance)
+  while trials > 0:
+    now = min(trials, _MOST)
+    trials -= now
+    x = _draw(begin, counter)
+    mass = (1.0 - chance)**now
+    successes = 0.0
+    while x >= mass and successes < now:
+      x -= mass
+      mass *= odds * (now - successes) / (successes + 1.0)
+      successes += 1.0
+    total += successes
+  return total
+
+
+@blocks.inline_jit
+def _shares(graph, regret, offsets, node, heap, sigma, shares, zero, one):
+  """Writes the strategy at a state; returns how many actions it has.
+
+  Args:
+    graph: the `deal_graph.GraphArrays`.
+    regret: [entry].
+    offsets: [player] int64, where the player's column begins.
+    node: the node.
+    heap: the number of the state at a node of decisions, else 0.
+    sigma: [action], scratch in the type of the regrets.
+    shares: [action] float64, written.
+    zero: 0.0 in the type of the regrets.
+    one: 1.0 likewise.
+  """
+  first = _entry(graph, offsets, node, heap)
+  count = 2
+  if heap == 0:
+    count = graph.child_begin[node + 1] - graph.child_begin[node]
+  deal_kernels.match_regrets(regret, first, sigma, 0, count, zero, one)
+  for a in range(count):
+    shares[a] = sigma[a]
+  return count
+
+
+@blocks.jit
+def _player(graph, players, node, heap):
+  """Returns who acts at a state."""
+  player, rest = np.int64(graph.actor[node]), heap
+  while rest > 1:
+    player += 1
+    rest >>= 1
+  return player % players
+
+
+@blocks.inline_jit
+def _entry(graph, offsets, node, heap):
+  """Returns the first entry of the information set at a state."""
+  turn, rest = 0, heap
+  while rest > 1:
+    turn += 1
+    rest >>= 1
+  player = (graph.actor[node] + turn) % len(offsets)
+  return offsets[player] + graph.entry[node] + graph.stride * turn
+
+
+@blocks.inline_jit
+def _next(graph, node, heap, action):
+  """Returns the state (node, heap) to which an action leads."""
+  child = np.int64(node)
+  child_heap = np.int64(2 * heap + action)
+  masks = np.int64(1) << np.int64(graph.deciders[node])
+  if heap == 0 or child_heap >= masks:
+    edge = graph.child_begin[node] + (action if heap == 0 else
+                                      child_heap - masks)
+    child = np.int64(graph.child[edge])
+    child_heap = np.int64(child < len(graph.actor) and
+                          graph.deciders[child] > 0)
+  return child, child_heap
+
+
+@blocks.jit
+def _utility(graph, regret, value, states, weights, sigma, shares, parts,
+             offsets, player, node, heap, settings, seed, iteration, begin,
+             counter, zero, one):
+  """Returns a player's utility at a state.
+
+  Args:
+    graph: the `deal_graph.GraphArrays`.
+    regret: [entry].
+    value: [(node or terminal) * players + player] float64.
+    states: [any, 2] int64, scratch: a stack of (node, heap).
+    weights: [any] float64, scratch: their probabilities or playouts.
+    sigma: as for `_shares`.
+    shares: as for `_shares`.
+    parts: [heap] float64, scratch: weights of the states of one node.
+    offsets: as for `_shares`.
+    player: the player.
+    node: the node.
+    heap: as for `_shares`.
+    settings: [2] float64, the threshold, and the playouts or 0.
+    seed: uint64.
+    iteration: the number of the iteration.
+    begin: uint64, the stream of random numbers.
+    counter: [1] int64, how many of its numbers are used; counted up.
+    zero: as for `_shares`.
+    one: as for `_shares`.
+  """
+  players, threshold = len(offsets), settings[_THRESHOLD]
+  is_drawn = settings[_PLAYOUTS] > 0.0
+  first_terminal = len(graph.actor)
+  states[0, 0], states[0, 1] = node, heap
+  weights[0] = settings[_PLAYOUTS] if is_drawn else 1.0
+  size, total = 1, 0.0
+  while size:
+    size -= 1
+    node, heap, weight = states[size, 0], states[size, 1], weights[size]
+    if node >= first_terminal or graph.actor[node] == _TERMINAL:
+      total += weight * value[players * node + player]
+      continue
+    if graph.actor[node] == _CHANCE:
+      edge = fsi_solver.sampled_edge(graph, node, seed, iteration)
+      action = edge - graph.child_begin[node]
+      states[size, 0], states[size, 1] = _next(graph, node, heap, action)
+      size += 1
+      continue
+    first_edge = graph.child_begin[node]
+    if heap:
+      total += _decide(graph, regret, value, sigma, parts, offsets, player,
+                       node, heap, weight, threshold, is_drawn, begin, counter,
+                       zero)
+      left = parts[1 << graph.deciders[node]]
+      if left > 0.0:  # all have passed
+        states[size, 0], states[size, 1] = graph.child[first_edge], 0
+        weights[size] = left
+        size += 1
+      continue
+    count = _shares(graph, regret, offsets, node, 0, sigma, shares, zero, one)
+    rest = 1.0
+    left = weight
+    for a in range(count):
+      share = shares[a]
+      if share <= 0.0:
+        continue
+      part = weight * share
+      if is_drawn:
+        part = left
+        if share < rest:
+          part = binomial(left, share / rest, begin, counter)
+        left -= part
+        rest -= share
+      if part < threshold:
+        total += part / players
+      elif part > 0.0:
+        child = np.int64(graph.child[first_edge + a])
+        if child >= first_terminal:
+          total += part * value[players * child + player]
+        else:
+          states[size, 0] = child
+          states[size, 1] = graph.deciders[child] > 0
+          weights[size] = part
+          size += 1
+      if is_drawn and left <= 0.0:
+        break
+  return total / settings[_PLAYOUTS] if is_drawn else total
+
+
+@blocks.jit
+def _decide(graph, regret, value, sigma, parts, offsets, player, node, heap,
+            weight, threshold, is_drawn, begin, counter, zero):
+  """Goes through the states of a node of decisions, from one of them on.
+
+  Args:
+    graph: as for `_utility`.
+    regret: as for `_utility`.
+    value: as for `_utility`.
+    sigma: [any], scratch in the type of the regrets.
+    parts: [heap] float64, written; at 2^deciders what passes on to the next
+      claim, unless pruned.
+    offsets: as for `_utility`.
+    player: as for `_utility`.
+    node: as for `_utility`.
+    heap: the state from which on.
+    weight: its probability or playouts.
+    threshold: as in the settings.
+    is_drawn: whether weights are playouts.
+    begin: as for `_utility`.
+    counter: as for `_utility`.
+    zero: as for `_utility`.
+
+  Returns:
+    The utility of what ends here, times its weight.
+  """
+  players = len(offsets)
+  deciders = np.int64(graph.deciders[node])
+  first, entry = np.int64(graph.actor[node]), graph.entry[node]
+  edge = graph.child_begin[node]
+  masks = np.int64(1) << deciders
+  for h in range(heap, masks + 1):
+    parts[h] = 0.0
+  parts[heap] = weight
+  who = first
+  for turn in range(deciders):
+    e = offsets[who] + entry + graph.stride * turn
+    x, y = regret[e], regret[e + 1]
+    x = x if x > zero else zero
+    y = y if y > zero else zero
+    sigma[turn] = x / (x + y) if x + y > zero else 0.5
+    who = who + 1 if who + 1 < players else 0
+  total = 0.0
+  layer = 0
+  while heap >> (layer + 1):
+    layer += 1
+  for h in range(heap, masks):
+    if h >> (layer + 1):
+      layer += 1
+    here = parts[h]
+    if here == 0.0:
+      continue
+    chance = np.float64(sigma[layer])
+    passing = here * chance
+    if is_drawn:
+      passing = binomial(here, chance, begin, counter)
+    for a in range(2):
+      part = here - passing if a else passing
+      if part <= 0.0:
+        continue
+      child = 2 * h + a
+      if part < threshold:
+        total += part / players
+      elif child <= masks:
+        parts[child] = part
+      else:
+        leaf = np.int64(graph.child[edge + child - masks])
+        total += part * value[players * leaf + player]
+  return total
+
+
+@blocks.jit
+def _iterate(graph, deals, tables, space, thread, num_entries, seed, iteration,
+             rolls, settings):
+  """Plays one game, in the workspace of a thread."""
+  graph = deal_kernels.bare_graph(graph)
+  regret, cumulative = blocks.bare(tables[0]), blocks.bare(tables[1])
+  value, states = blocks.bare(space[0][thread]), blocks.bare(space[1][thread])
+  weights, rows = blocks.bare(space[2][thread]), space[3][thread]
+  shares, own = blocks.bare(rows[0]), blocks.bare(rows[1])
+  utility, parts = blocks.bare(rows[2]), blocks.bare(rows[3])
+  sigma, counter = blocks.bare(space[4][thread]), blocks.bare(space[5][thread])
+  offsets = rolls * num_entries
+  columns = blocks.bare(offsets)
+  players = len(offsets)
+  zero, one = regret.dtype.type(0.0), regret.dtype.type(1.0)
+  if len(deals[0]):
+    deal_kernels.write_returns(deal_graph.DealArrays(*deals), len(graph.actor),
+                               rolls, value, players)
+  begin = random_streams.stream(seed, iteration)
+  counter[0] = players - 1
+  node, heap = np.int64(0), np.int64(graph.deciders[0] > 0)
+  while node < len(graph.actor) and graph.actor[node] != _TERMINAL:
+    if graph.actor[node] == _CHANCE:
+      edge = fsi_solver.sampled_edge(graph, node, seed, iteration)
+      node, heap = _next(graph, node, heap, edge - graph.child_begin[node])
+      continue
+    player = _player(graph, players, node, heap)
+    count = _shares(graph, regret, columns, node, heap, sigma, own, zero, one)
+    mean = 0.0
+    for a in range(count):
+      child, child_heap = _next(graph, node, heap, a)
+      utility[a] = _utility(graph, regret, value, states, weights, sigma,
+                            shares, parts, columns, player, child, child_heap,
+                            settings, seed, iteration, begin, counter, zero,
+                            one)
+      mean += own[a] * (utility[a] - utility[0])
+    mean += utility[0]
+    first = _entry(graph, columns, node, heap)
+    rest, played = _draw(begin, counter), 0
+    for a in range(count):
+      regret[first + a] += utility[a] - mean
+      cumulative[first + a] += own[a]
+    for a in range(count):
+      if own[a] > 0.0:
+        played = a
+        if rest < own[a]:
+          break
+        rest -= own[a]
+    node, heap = _next(graph, node, heap, played)
+  return offsets, rows  # kept until here
+
+
+@blocks.jit
+def _run(graph, deals, tables, space, num_entries, seed, iterations, rolls,
+         settings):
+  """Runs iterations one after the other; as `pfsi_kernels.run`."""
+  for i in range(len(iterations)):
+    _iterate(graph, deals, tables, space, 0, num_entries, seed, iterations[i],
+             rolls[i], settings[i])
+
+
+@blocks.jit
+def _run_share(graph, deals, tables, space, num_entries, seed, thread, threads,
+               iterations, rolls, settings, begin, end):
+  """Runs a thread's share of the iterations begin..end-1."""
+  for i in range(begin + thread, end, threads):
+    _iterate(graph, deals, tables, space, thread, num_entries, seed,
+             iterations[i], rolls[i], settings[i])
+
+
+@blocks.parallel_jit
+def _run_parallel(graph, deals, tables, space, num_entries, seed, threads,
+                  iterations, rolls, settings, begins):
+  """Runs iterations level by level; as `pfsi_kernels.run_parallel`."""
+  for level in range(len(begins) - 1):
+    for thread in numba.prange(threads):
+      _run_share(graph, deals, tables, space, num_entries, seed, thread,
+                 threads, iterations, rolls, settings, begins[level],
+                 begins[level + 1])

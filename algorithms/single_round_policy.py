@@ -1,0 +1,84 @@
+"""Policies for `dudo_single_round` as tables of an abstraction.
+
+A table is [roll, entry] of weights, its entries those of `single_round.Layout`;
+the probabilities of the actions of an information set are the shares of their
+entries. Where all weights are zero, the set was never trained and the policy is
+uniform.
+"""
+
+from open_spiel.python import policy as policy_lib
+
+from dudo_spiel.algorithms import checkpoint
+from dudo_spiel.algorithms import single_round
+
+FILE_KIND = "single_round_policy"
+
+
+class SingleRoundPolicy(policy_lib.Policy):
+  """An OpenSpiel policy that plays every state of single-round Dudo.
+
+  It plays `dudo_single_round` and `dudo_single_round_ir` with the same rules,
+  in any seat.
+
+  Args:
+    game: the `pyspiel.Game`, a `dudo_single_round_ir`.
+    table: [roll, entry] float32, float64 or uint8, weights of at least zero.
+
+  Attributes:
+    layout: the `single_round.Layout`.
+    table: as given.
+  """
+
+  def __init__(self, game, table):
+    super().__init__(game, list(range(game.num_players())))
+    self.layout = single_round.Layout(game)
+    self.table = table
+    shape = self.layout.num_rolls, self.layout.num_entries
+    if table.shape != shape:
+      raise ValueError(f"table: has shape {table.shape}; must be {shape}")
+
+  def check_game(self, game):
+    """Raises a ValueError if the policy cannot play the game."""
+    if not (single_round.is_single_round(game) and
+            _rules_of(game) == _rules_of(self.game)):
+      raise ValueError(f"game={game}: must have the rules of {self.game}, for "
+                       "which the policy is made")
+
+  def action_probabilities(self, state, player_id=None):
+    """Returns {action: probability} for the legal actions of the state."""
+    player = state.current_player() if player_id is None else player_id
+    self.check_game(state.get_game())
+    actions = state.legal_actions(player)
+    entry = self.layout.locate(state, player)
+    if entry < 0:
+      return dict.fromkeys(actions, 1.0)
+    roll = self.game.roll_table.index(state.hand(player))
+    weights = self.table[roll, entry:entry + len(actions)].tolist()
+    total = sum(weights)
+    if not total:
+      return dict.fromkeys(actions, 1.0 / len(actions))
+    return {action: weight / total for action, weight in zip(actions, weights)}
+
+  @property
+  def memory_bytes(self):
+    """How much memory the table takes."""
+    return self.table.nbytes
+
+  def save(self, path):
+    """Writes the policy to one file, which `policies.load_policy` reads."""
+    checkpoint.save(path, FILE_KIND, {"game": str(self.game)},
+                    {"table": self.table}, compress=True)
+
+
+def from_file(path, arrays, game):
+  """Returns the policy in a file that was read by `checkpoint.load`."""
+  try:
+    return SingleRoundPolicy(game, arrays["table"])
+  except (KeyError, AttributeError, ValueError) as error:
+    raise ValueError(f"path={str(path)!r}: must be a whole policy written by "
+                     f"dudo_spiel ({error})") from error
+
+
+def _rules_of(game):
+  return (game.num_players(), game.numdice, game.order.num_sides,
+          game.claim_window, game.first_forced)

@@ -1,0 +1,81 @@
+"""Iterations a second of the solvers for four-player Dudo (001, table 2).
+
+Each solver trains for --warm_up seconds before it is measured, as the speed of
+pruning depends on how sharp the strategies are. Beside each the paper's number
+(Gendre & Kaneko 2019, in Python, one core), and how much memory it takes.
+"""
+
+import time
+
+from absl import app
+from absl import flags
+import pyspiel
+
+import dudo_spiel  # noqa: F401, registers the games
+from dudo_spiel.algorithms import pass_through
+from dudo_spiel.algorithms import pfsi
+from dudo_spiel.algorithms import single_round
+
+_GAME = flags.DEFINE_string("game", "dudo_single_round", "The game.")
+_ABSTRACTION = flags.DEFINE_enum("abstraction", "wait_type_recall",
+                                 single_round.ABSTRACTIONS, "Abstraction.")
+_SOLVERS = flags.DEFINE_list("solvers", ["FSI", "PFSI-4", "PFSI-1", "PPT",
+                                         "MCPT"], "Which solvers.")
+_WARM_UP = flags.DEFINE_float("warm_up", 180.0, "Seconds before measuring.",
+                              lower_bound=0.0)
+_SECONDS = flags.DEFINE_float("seconds", 10.0, "Seconds of a measurement.",
+                              lower_bound=0.0)
+_THREADS = flags.DEFINE_integer("threads", None, "Threads; default: all.",
+                                lower_bound=1)
+
+_MAKERS = {
+    "FSI": pfsi.FSISolver,
+    "PFSI-4": pfsi.PFSISolver,
+    "PFSI-1": lambda game, **kwargs: pfsi.PFSISolver(game, depth=1, **kwargs),
+    "PPT": pass_through.PrunedPassThroughSolver,
+    "MCPT": pass_through.MonteCarloPassThroughSolver,
+}
+_PAPER = {"FSI": 357, "PFSI-4": 63_774, "PFSI-1": 158_889, "PPT": 419_709,
+          "MCPT": 589_974}  # an hour, wait_type_recall
+
+
+def measure(name, game):
+  """Returns a solver's iterations a second, all its iterations, its memory."""
+  solver = _MAKERS[name](game, abstraction=_ABSTRACTION.value,
+                         num_threads=_THREADS.value)
+  solver.run(iterations=2)  # may compile kernels
+  solver.run(seconds=_WARM_UP.value)
+  first, begin = solver.iteration, time.perf_counter()
+  solver.run(iterations=1)
+  solver.run(seconds=_SECONDS.value)
+  seconds = time.perf_counter() - begin
+  return ((solver.iteration - first) / seconds, solver.iteration,
+          solver.memory_bytes)
+
+
+def main(argv):
+  if len(argv) > 1:
+    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
+  unknown = set(_SOLVERS.value) - set(_MAKERS)
+  if unknown:
+    raise app.UsageError(f"--solvers={','.join(_SOLVERS.value)}: must be among "
+                         f"{', '.join(_MAKERS)}")
+  try:
+    game = pyspiel.load_game(_GAME.value)
+    single_round.abstract_game(game)
+  except (ValueError, pyspiel.SpielError) as error:
+    raise app.UsageError(str(error)) from None
+  print(f"{_GAME.value}, {_ABSTRACTION.value}")
+  print(f"{'solver':<8}{'iterations':>12}{'a second':>10}{'to FSI':>8}"
+        f"{'GB':>7}   paper: a second, to FSI")
+  rates = {}
+  for name in _SOLVERS.value:
+    rates[name], iterations, size = measure(name, game)
+    ratio = f"{rates[name] / rates['FSI']:.1f}" if "FSI" in rates else ""
+    print(f"{name:<8}{iterations:>12,}{rates[name]:>10.1f}{ratio:>8}"
+          f"{size / 1e9:>7.2f}   {_PAPER[name] / 3600:.1f}, "
+          f"{_PAPER[name] / _PAPER['FSI']:.0f}", flush=True)
+
+
+if __name__ == "__main__":
+  app.run(main)

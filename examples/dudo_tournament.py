@@ -1,0 +1,146 @@
+"""Four-player Dudo: trains all solvers, then lets them play (001, table 3).
+
+Each solver trains for --seconds. Then all pairings play, three against one, two
+against two and one against three, in all turns of the seats. A rate is the mean
+return of the left one's players, in per cent; even play is 25. Beside it stands
+the paper's (Gendre & Kaneko 2019), which trained for 18 to 60 hours.
+With --folder the policies are saved there; `examples/play_dudo.py` plays them.
+"""
+
+import itertools
+import os
+import time
+
+from absl import app
+from absl import flags
+import pyspiel
+
+import dudo_spiel  # noqa: F401, registers the games
+from dudo_spiel.algorithms import pass_through
+from dudo_spiel.algorithms import pfsi
+from dudo_spiel.algorithms import single_round_simulator as simulator
+
+_GAME = flags.DEFINE_string("game", "dudo_single_round", "The game.")
+_SECONDS = flags.DEFINE_float("seconds", 60.0, "Seconds to train each solver.",
+                              lower_bound=0.0)
+_GAMES = flags.DEFINE_integer("games", 400_000, "Games of a pairing.",
+                              lower_bound=100)
+_SOLVERS = flags.DEFINE_list(
+    "solvers", ["PPT+WT", "MCPT+NR", "FSI+WT", "PFSI+T", "PFSI+WT",
+                "PFSI-dynamic+WT"], "Which solvers.")
+_DYNAMIC = flags.DEFINE_integer("dynamic", 20_000, "Iterations until dynamic "
+                                "pruning ends as FSI.", lower_bound=1)
+_THREADS = flags.DEFINE_integer("threads", None, "Threads; default: all.",
+                                lower_bound=1)
+_SEED = flags.DEFINE_integer("seed", 0, "Seed of deals and games.",
+                             lower_bound=0)
+_FOLDER = flags.DEFINE_string("folder", None, "Where to save policies.")
+
+_ABSTRACTIONS = {"NR": "no_recall", "T": "type_recall",
+                 "WT": "wait_type_recall"}
+_MAKERS = {
+    "FSI": pfsi.FSISolver,
+    "PFSI": pfsi.PFSISolver,
+    "PFSI-1": lambda game, **kwargs: pfsi.PFSISolver(game, depth=1, **kwargs),
+    "PFSI-dynamic": lambda game, **kwargs: pfsi.PFSISolver(
+        game, reach_threshold=pfsi.PruningSchedule(_DYNAMIC.value), **kwargs),
+    "PPT": pass_through.PrunedPassThroughSolver,
+    "MCPT": pass_through.MonteCarloPassThroughSolver,
+}
+# Table 3: (left, right) -> per cent in 3v1, 2v2 and 1v3.
+_PAPER = {
+    ("PPT+WT", "random"): (26.29, 26.75, 27.30),
+    ("MCPT+NR", "random"): (24.09, 23.09, 21.99),
+    ("FSI+WT", "random"): (26.37, 27.24, 28.45),
+    ("PFSI+T", "random"): (25.82, 26.80, 28.27),
+    ("PFSI+WT", "random"): (26.12, 27.00, 27.85),
+    ("PPT+WT", "heuristic"): (26.64, 27.00, 26.78),
+    ("MCPT+NR", "heuristic"): (23.83, 22.28, 19.35),
+    ("FSI+WT", "heuristic"): (26.42, 27.33, 27.81),
+    ("PFSI+T", "heuristic"): (26.05, 26.77, 27.40),
+    ("PFSI+WT", "heuristic"): (26.42, 27.00, 27.85),
+    ("PPT+WT", "FSI+WT"): (25.14, 25.01, 24.82),
+    ("MCPT+NR", "FSI+WT"): (23.00, 20.45, 15.78),
+    ("PFSI+T", "FSI+WT"): (24.22, 23.36, 22.38),
+    ("PFSI+WT", "FSI+WT"): (24.61, 24.15, 23.55),
+    ("PPT+WT", "PFSI+WT"): (25.70, 26.21, 26.60),
+    ("MCPT+NR", "PFSI+WT"): (22.49, 19.50, 14.35),
+    ("FSI+WT", "PFSI+WT"): (25.48, 25.85, 26.16),
+}
+
+
+def make_solver(name, game):
+  """Returns the solver called, for example, "FSI+WT"."""
+  kind, _, abstraction = name.partition("+")
+  if kind not in _MAKERS or abstraction not in _ABSTRACTIONS:
+    raise ValueError(f"--solvers={name}: must be one of "
+                     f"{', '.join(_MAKERS)}, then + and one of "
+                     f"{', '.join(_ABSTRACTIONS)}")
+  return _MAKERS[kind](game, abstraction=_ABSTRACTIONS[abstraction],
+                       seed=_SEED.value, num_threads=_THREADS.value)
+
+
+def train(name, game):
+  """Trains a solver and returns its average policy."""
+  solver = make_solver(name, game)
+  solver.run(iterations=2)  # may compile kernels
+  begin = time.perf_counter()
+  solver.run(seconds=_SECONDS.value)
+  seconds = time.perf_counter() - begin
+  policy = solver.average_policy()
+  if _FOLDER.value:
+    policy.save(os.path.join(_FOLDER.value, f"{name}.npz"))
+  result = simulator.play_games(
+      game, [policy] + ["heuristic"] * (game.num_players() - 1),
+      _GAMES.value, _SEED.value, _THREADS.value)
+  print(f"{name}: {solver.iteration:,} iterations in {seconds:.0f} s; "
+        f"{result.untrained[0]:.2%} of the states met against heuristic bots "
+        "are untrained", flush=True)
+  return policy
+
+
+def print_pairing(game, players, left, right):
+  """Prints the rates of one pairing, for each number of left players."""
+  cells = []
+  seats = game.num_players()
+  for many in range(seats - 1, 0, -1):
+    lineup = [players[left]] * many + [players[right]] * (seats - many)
+    rate, error = simulator.play_games(game, lineup, _GAMES.value, _SEED.value,
+                                       _THREADS.value).rates[0]
+    cells.append(f"{100 * rate:6.2f} ± {100 * error:.2f}")
+  is_papers = str(game) == str(pyspiel.load_game("dudo_single_round"))
+  paper = _PAPER.get((left, right), ()) if is_papers else ()
+  print(f"{left:>16} v {right:<16}" + "".join(f"{c:>16}" for c in cells) +
+        "   " + " ".join(f"{rate:.2f}" for rate in paper), flush=True)
+
+
+def main(argv):
+  if len(argv) > 1:
+    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
+  try:
+    game = pyspiel.load_game(_GAME.value)
+    if _GAMES.value % game.num_players():
+      raise ValueError(f"--games={_GAMES.value}: must be a multiple of "
+                       f"{game.num_players()}")
+    if _FOLDER.value and not os.path.isdir(_FOLDER.value):
+      raise ValueError(f"--folder={_FOLDER.value}: must exist")
+    players = {name: train(name, game) for name in _SOLVERS.value}
+  except (ValueError, pyspiel.SpielError) as error:
+    raise app.UsageError(str(error)) from None
+  names = list(players)
+  players.update({name: name for name in ("random", "heuristic")})
+  seats = game.num_players()
+  heads = [f"{many}v{seats - many}" for many in range(seats - 1, 0, -1)]
+  print(f"\n{'per cent':>16}   {'':<16}" + "".join(f"{h:>16}" for h in heads) +
+        "   paper (full size)")
+  for right in ("random", "heuristic"):
+    for left in names:
+      print_pairing(game, players, left, right)
+  for right, left in itertools.permutations(names, 2):
+    if (left, right) in _PAPER or names.index(left) < names.index(right) and (
+        right, left) not in _PAPER:
+      print_pairing(game, players, left, right)
+
+
+if __name__ == "__main__":
+  app.run(main)
