@@ -14,6 +14,10 @@ from dudo_spiel.algorithms import random_streams
 
 _1 = np.uintp(1)
 
+# The first columns of the settings of an iteration; solvers have more.
+TREMBLE, WEIGHT = range(2)
+NUM_COMMON = 2
+
 
 @blocks.inline_jit
 def bare_graph(graph):
@@ -127,6 +131,23 @@ def match_regrets(regret, first, strategy, begin, count, zero, one):
   else:
     for a in range(n):
       strategy[b + a] = 1.0 / count
+
+
+@blocks.inline_jit
+def tremble_at(strategy, begin, count, tremble, keep):
+  """Makes a strategy uniform with a probability.
+
+  Args:
+    strategy: array, modified in place from `begin` on.
+    begin: where.
+    count: how many actions there are.
+    tremble: the probability, in the type of the strategy.
+    keep: one minus the probability, likewise.
+  """
+  if tremble > 0.0:
+    share = tremble / strategy.dtype.type(count)
+    for a in range(np.uintp(begin), np.uintp(begin + count)):
+      strategy[a] = keep * strategy[a] + share
 
 
 @blocks.jit

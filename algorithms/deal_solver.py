@@ -12,9 +12,11 @@ import numpy as np
 import pyspiel
 
 from dudo_spiel.algorithms import arguments
+from dudo_spiel.algorithms import blocks
 from dudo_spiel.algorithms import checkpoint
 from dudo_spiel.algorithms import deal_graph
 from dudo_spiel.algorithms import deal_kernels
+from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import game_tree
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import single_round
@@ -23,6 +25,7 @@ from dudo_spiel.algorithms import single_round_policy
 _FILE_KIND = "solver"
 _MAX_FLOAT32_CLAIMS = 100  # 2^claims paths must be a number of this type
 _CHUNK_SECONDS = 0.1  # about how long to run before an interrupt is noticed
+_UNIT = 2.0**-20  # of iterations as weights, which float32 must add up
 _LOOK_AHEAD = 64  # iterations of which those without common rolls run together
 
 
@@ -47,6 +50,11 @@ class DealSolver:
       that can be walked.
     abstraction: of `dudo_single_round`, see `single_round.abstract_game`.
     recall_length: likewise.
+    tremble: with this probability a player acts uniformly at random, whatever
+      the strategy. Players who learn so know what to do against others who err;
+      neither `current_policy` nor `average_policy` trembles itself.
+    gamma: iteration t weighs t^gamma in averages, as in
+      `cfr.DiscountedCFRSolver`; 0 weighs all the same.
     seed: for all random numbers. They depend on the seed and the iteration
       alone.
     num_threads: how many threads to use, None for all; results do not depend on
@@ -59,15 +67,15 @@ class DealSolver:
     graph: the `deal_graph.Graph`.
   """
 
-  def __init__(self, game, abstraction=None, recall_length=None, seed=0,
-               num_threads=None, dtype=None):
+  def __init__(self, game, abstraction=None, recall_length=None, tremble=0.0,
+               gamma=1.0, seed=0, num_threads=None, dtype=None):
     if not isinstance(game, pyspiel.Game):
       raise ValueError(f"game={game!r}: must be a pyspiel.Game, such as "
                        "pyspiel.load_game returns")
+    self._tremble = arguments.number("tremble", tremble, 0.0, 0.9)
+    self._gamma = arguments.number("gamma", gamma, 0.0, 10.0)
     self._seed = arguments.integer("seed", seed, 0, 2**64 - 1)
-    most = numba.config.NUMBA_NUM_THREADS
-    self._threads = most if num_threads is None else min(
-        most, arguments.integer("num_threads", num_threads, 1))
+    self._threads = blocks.thread_count(num_threads)
     if dtype not in (None, "float64", "float32"):
       raise ValueError(f"dtype={dtype!r}: must be None, 'float64' or 'float32'")
     self.game = game
@@ -151,7 +159,8 @@ class DealSolver:
       size = min(count, _LOOK_AHEAD if self._threads > 1 else 4096)
       numbers = np.arange(self._iteration + 1, self._iteration + 1 + size)
       rolls = self.rolls(numbers)
-      settings = self._settings(numbers)
+      settings = np.hstack([self._common_settings(numbers),
+                            self._settings(numbers)])
       arrays = (tuple(self.graph.arrays), tuple(self.graph.deals),
                 tuple(self._tables), self._space, self.graph.num_entries,
                 np.uint64(self._seed))
@@ -166,6 +175,13 @@ class DealSolver:
                  settings[order], begins)
       self._iteration += size
       count -= size
+
+  def _common_settings(self, iterations):
+    """Returns [iteration, deal_kernels.NUM_COMMON] float64."""
+    settings = np.full((len(iterations), deal_kernels.NUM_COMMON),
+                       self._tremble)
+    settings[:, deal_kernels.WEIGHT] = (iterations * _UNIT)**self._gamma
+    return settings
 
   def rolls(self, iterations):
     """Returns what the players roll in iterations, past or to come.
@@ -201,10 +217,18 @@ class DealSolver:
     """Returns the average policy, an OpenSpiel policy (a copy)."""
     return self._policy(self._tables.cumulative)
 
+  def nash_conv(self):
+    """Returns the NashConv of the average policy, in a game one can walk.
+
+    In `dudo_single_round` the responders forget nothing.
+    """
+    return exploitability.nash_conv(self.graph.game, self.average_policy())
+
   def _identity(self):
     """Returns what a file's solver and this one must have in common."""
     return {"solver": type(self).__name__, "game": str(self.graph.game),
-            "parameters": {"seed": self._seed, "dtype": self._dtype.name,
+            "parameters": {"tremble": self._tremble, "gamma": self._gamma,
+                           "seed": self._seed, "dtype": self._dtype.name,
                            **self._parameters()}}
 
   def save(self, path):
@@ -216,18 +240,9 @@ class DealSolver:
   def load(self, path):
     """Goes on from a file that a solver of the same kind and game saved."""
     header, arrays = checkpoint.load(path, _FILE_KIND)
-    for name, value in self._identity().items():
-      if header.get(name) != value:
-        raise ValueError(f"path={str(path)!r}: was saved with {name}="
-                         f"{header.get(name)}; must be {value}")
+    checkpoint.check_header(path, header, self._identity())
     iteration = arguments.integer("iteration", header["iteration"], 0)
-    for name, table in self._tables._asdict().items():
-      saved = arrays.get(name, table[:0])
-      if (saved.shape, saved.dtype) != (table.shape, table.dtype):
-        raise ValueError(f"path={str(path)!r}: its {name} is {saved.shape} "
-                         f"{saved.dtype}; must be {table.shape} {table.dtype}")
-    for name, table in self._tables._asdict().items():
-      table[:] = arrays[name]
+    checkpoint.copy_tables(path, arrays, self._tables._asdict())
     self._iteration = iteration
 
 

@@ -12,12 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from dudo_spiel.algorithms import blocks
+from dudo_spiel.algorithms import deal_kernels
 from dudo_spiel.algorithms import random_streams
 
 _UNFLAGGED = 1
 
-# The columns of the settings of an iteration.
-REACH, FLAG, ACTION, DEPTH = range(4)
+# The columns of the settings of an iteration after the common ones.
+REACH, FLAG, ACTION, DEPTH = range(deal_kernels.NUM_COMMON,
+                                   deal_kernels.NUM_COMMON + 4)
+_TREMBLE = deal_kernels.TREMBLE
 
 
 class Scratch(NamedTuple):
@@ -71,6 +74,12 @@ def _decider(first, j, players):
 
 
 @blocks.inline_jit
+def _untrembled(p, tremble, one):
+  """Returns a probability of one of two actions without what trembles add."""
+  return max((p - tremble / (one + one)) / (one - tremble), one - one)
+
+
+@blocks.inline_jit
 def _is_open(reach, strategy, begin, node, first, deciders, players, seats,
              below):
   """Returns whether no state of an unflagged node can flag its children."""
@@ -93,6 +102,7 @@ def forward(graph, tables, reach, strategy, status, node, mini, offsets, seats,
 
   To `strategy` the probabilities to pass are written, by who decides.
   """
+  tremble = reach.dtype.type(settings[_TREMBLE])
   begin, entry = graph.child_begin[node], graph.entry[node]
   first, deciders = graph.actor[node], graph.deciders[node]
   players = len(offsets)
@@ -102,7 +112,8 @@ def forward(graph, tables, reach, strategy, status, node, mini, offsets, seats,
     x, y = regret[e], regret[e + 1]
     x = x if x > zero else zero
     y = y if y > zero else zero
-    strategy[begin + j] = x / (x + y) if x + y > zero else 0.5
+    p = x / (x + y) if x + y > zero else reach.dtype.type(0.5)
+    strategy[begin + j] = (one - tremble) * p + tremble / (one + one)
   if status[node] != _UNFLAGGED or not _is_open(
       reach, strategy, begin, node, first, deciders, players, seats,
       settings[REACH]):
@@ -134,6 +145,7 @@ def forward(graph, tables, reach, strategy, status, node, mini, offsets, seats,
     own = reach[n + seats + player]
     reach[c + seats + player] = own * p
     own *= 1 << j  # as many states
+    p = _untrembled(p, tremble, one)
     e = offsets[player] + entry + graph.stride * j
     cumulative[e] += own * p
     cumulative[e + 1] += own * (one - p)
@@ -170,9 +182,10 @@ def _spread(graph, tables, reach, strategy, status, node, mini, offsets, seats,
     if mine == _UNFLAGGED:
       if is_forward:
         own = mini.reach[heap, seats + player]
+        free = _untrembled(p, settings[_TREMBLE], 1.0)
         e = offsets[player] + entry + graph.stride * j
-        cumulative[e] += own * p
-        cumulative[e + 1] += own * (1.0 - p)
+        cumulative[e] += own * free
+        cumulative[e + 1] += own * (1.0 - free)
       if not (mini.reach[heap, player] < settings[REACH] and
               flag_number(seed, iteration, players, node, heap) <
               settings[FLAG]):
@@ -203,8 +216,8 @@ def backward(graph, tables, reach, value, strategy, status, node, mini, offsets,
   if status[node] == _UNFLAGGED and _is_open(
       reach, strategy, begin, node, first, deciders, players, seats,
       settings[REACH]):
-    _learn(graph, tables, reach, strategy, node, mini, offsets, seats, zero,
-           one)
+    _learn(graph, tables, reach, strategy, node, mini, offsets, seats,
+           reach.dtype.type(settings[_TREMBLE]), zero, one)
   else:
     _gather(graph, tables, reach, strategy, status, node, mini, offsets, seats,
             seed, iteration, settings, even)
@@ -213,8 +226,8 @@ def backward(graph, tables, reach, value, strategy, status, node, mini, offsets,
 
 
 @blocks.inline_jit
-def _learn(graph, tables, reach, strategy, node, mini, offsets, seats, zero,
-           one):
+def _learn(graph, tables, reach, strategy, node, mini, offsets, seats, tremble,
+           zero, one):
   """Adds to the regrets of all who decide, and writes the node's value."""
   begin, entry = graph.child_begin[node], graph.entry[node]
   first, deciders = graph.actor[node], graph.deciders[node]
@@ -242,8 +255,9 @@ def _learn(graph, tables, reach, strategy, node, mini, offsets, seats, zero,
           x = leaf[2 * heap, k]
           leaf[heap, k] = x + q * (leaf[2 * heap + 1, k] - x)
     gain *= reach[2 * seats * node + player]
+    p = _untrembled(p, tremble, one)
     e = offsets[player] + entry + graph.stride * j
-    regret[e] += q * gain
+    regret[e] += (one - p) * gain
     regret[e + 1] -= p * gain
 
 
@@ -279,6 +293,7 @@ def _gather(graph, tables, reach, strategy, status, node, mini, offsets, seats,
       player = _decider(first, j, players)
       gain = mini.reach[heap, player] * (
           leaf[2 * heap, player] - leaf[2 * heap + 1, player])
+      p = _untrembled(p, settings[_TREMBLE], 1.0)
       e = offsets[player] + entry + graph.stride * j
-      regret[e] += (1 - p) * gain
+      regret[e] += (1.0 - p) * gain
       regret[e + 1] -= p * gain

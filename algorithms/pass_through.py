@@ -33,8 +33,10 @@ _CHANCE = deal_graph.CHANCE
 _TERMINAL = deal_graph.TERMINAL
 _MOST = 500  # trials of a binomial number that are drawn at once
 
-# The columns of the settings of an iteration.
-_THRESHOLD, _PLAYOUTS = range(2)
+# The columns of the settings of an iteration after the common ones.
+_THRESHOLD, _PLAYOUTS = range(deal_kernels.NUM_COMMON,
+                              deal_kernels.NUM_COMMON + 2)
+_TREMBLE, _WEIGHT = deal_kernels.TREMBLE, deal_kernels.WEIGHT
 
 
 class _PassThroughSolver(deal_solver.DealSolver):
@@ -74,7 +76,7 @@ class PrunedPassThroughSolver(_PassThroughSolver):
     settings = np.zeros((len(iterations), 2))
     for row, iteration in zip(settings, iterations):
       value = self._threshold
-      row[_THRESHOLD] = arguments.number(
+      row[0] = arguments.number(
           "threshold", value(int(iteration)) if callable(value) else value, 0.0,
           1.0)
     return settings
@@ -100,7 +102,7 @@ class MonteCarloPassThroughSolver(_PassThroughSolver):
 
   def _settings(self, iterations):
     settings = np.zeros((len(iterations), 2))
-    settings[:, _PLAYOUTS] = self._num_playouts
+    settings[:, 1] = self._num_playouts
     return settings
 
   def _parameters(self):
@@ -154,7 +156,8 @@ def binomial_below(trials, chance, begin, counter):
 
 
 @blocks.inline_jit
-def _shares(graph, regret, offsets, node, heap, sigma, shares, zero, one):
+def _shares(graph, regret, offsets, node, heap, sigma, shares, tremble, zero,
+            one):
   """Writes the strategy at a state; returns how many actions it has.
 
   Args:
@@ -165,6 +168,7 @@ def _shares(graph, regret, offsets, node, heap, sigma, shares, zero, one):
     heap: the number of the state at a node of decisions, else 0.
     sigma: [action], scratch in the type of the regrets.
     shares: [action] float64, written.
+    tremble: with which probability it is uniform.
     zero: 0.0 in the type of the regrets.
     one: 1.0 likewise.
   """
@@ -174,7 +178,7 @@ def _shares(graph, regret, offsets, node, heap, sigma, shares, zero, one):
     count = graph.child_begin[node + 1] - graph.child_begin[node]
   deal_kernels.match_regrets(regret, first, sigma, 0, count, zero, one)
   for a in range(count):
-    shares[a] = sigma[a]
+    shares[a] = (1.0 - tremble) * sigma[a] + tremble / count
   return count
 
 
@@ -233,7 +237,8 @@ def _utility(graph, regret, value, states, weights, sigma, shares, parts,
     player: the player.
     node: the node.
     heap: as for `_shares`.
-    settings: [2] float64, the threshold, and the playouts or 0.
+    settings: [4] float64: how likely players tremble, the weight in averages,
+      the threshold, and the playouts or 0.
     seed: uint64.
     iteration: the number of the iteration.
     begin: uint64, the stream of random numbers.
@@ -242,7 +247,7 @@ def _utility(graph, regret, value, states, weights, sigma, shares, parts,
     one: as for `_shares`.
   """
   players, threshold = len(offsets), settings[_THRESHOLD]
-  is_drawn = settings[_PLAYOUTS] > 0.0
+  is_drawn, tremble = settings[_PLAYOUTS] > 0.0, settings[_TREMBLE]
   first_terminal = len(graph.actor)
   states[0, 0], states[0, 1] = node, heap
   weights[0] = settings[_PLAYOUTS] if is_drawn else 1.0
@@ -262,15 +267,16 @@ def _utility(graph, regret, value, states, weights, sigma, shares, parts,
     first_edge = graph.child_begin[node]
     if heap:
       total += _decide(graph, regret, value, sigma, parts, offsets, player,
-                       node, heap, weight, threshold, is_drawn, begin, counter,
-                       zero)
+                       node, heap, weight, threshold, tremble, is_drawn, begin,
+                       counter, zero)
       left = parts[1 << graph.deciders[node]]
       if left > 0.0:  # all have passed
         states[size, 0], states[size, 1] = graph.child[first_edge], 0
         weights[size] = left
         size += 1
       continue
-    count = _shares(graph, regret, offsets, node, 0, sigma, shares, zero, one)
+    count = _shares(graph, regret, offsets, node, 0, sigma, shares, tremble,
+                    zero, one)
     rest = 1.0
     left = weight
     for a in range(count):
@@ -302,7 +308,7 @@ def _utility(graph, regret, value, states, weights, sigma, shares, parts,
 
 @blocks.jit
 def _decide(graph, regret, value, sigma, parts, offsets, player, node, heap,
-            weight, threshold, is_drawn, begin, counter, zero):
+            weight, threshold, tremble, is_drawn, begin, counter, zero):
   """Goes through the states of a node of decisions, from one of them on.
 
   Args:
@@ -318,6 +324,7 @@ def _decide(graph, regret, value, sigma, parts, offsets, player, node, heap,
     heap: the state from which on.
     weight: its probability or playouts.
     threshold: as in the settings.
+    tremble: likewise.
     is_drawn: whether weights are playouts.
     begin: as for `_utility`.
     counter: as for `_utility`.
@@ -352,7 +359,7 @@ def _decide(graph, regret, value, sigma, parts, offsets, player, node, heap,
     here = parts[h]
     if here == 0.0:
       continue
-    chance = np.float64(sigma[layer])
+    chance = (1.0 - tremble) * np.float64(sigma[layer]) + 0.5 * tremble
     passing = here * chance
     if is_drawn:
       passing = binomial(here, chance, begin, counter)
@@ -386,6 +393,7 @@ def _iterate(graph, deals, tables, space, thread, num_entries, seed, iteration,
   columns = blocks.bare(offsets)
   players = len(offsets)
   zero, one = regret.dtype.type(0.0), regret.dtype.type(1.0)
+  tremble = settings[_TREMBLE]
   if len(deals[0]):
     deal_kernels.write_returns(deal_graph.DealArrays(*deals), len(graph.actor),
                                rolls, value, players)
@@ -398,7 +406,8 @@ def _iterate(graph, deals, tables, space, thread, num_entries, seed, iteration,
       node, heap = _next(graph, node, heap, edge - graph.child_begin[node])
       continue
     player = _player(graph, players, node, heap)
-    count = _shares(graph, regret, columns, node, heap, sigma, own, zero, one)
+    count = _shares(graph, regret, columns, node, heap, sigma, own, 0.0, zero,
+                    one)
     mean = 0.0
     for a in range(count):
       child, child_heap = _next(graph, node, heap, a)
@@ -412,13 +421,14 @@ def _iterate(graph, deals, tables, space, thread, num_entries, seed, iteration,
     rest, played = _draw(begin, counter), 0
     for a in range(count):
       regret[first + a] += utility[a] - mean
-      cumulative[first + a] += own[a]
+      cumulative[first + a] += settings[_WEIGHT] * own[a]
     for a in range(count):
-      if own[a] > 0.0:
+      share = (1.0 - tremble) * own[a] + tremble / count
+      if share > 0.0:
         played = a
-        if rest < own[a]:
+        if rest < share:
           break
-        rest -= own[a]
+        rest -= share
     node, heap = _next(graph, node, heap, played)
   return offsets, rows  # kept until here
 

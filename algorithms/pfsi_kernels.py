@@ -33,6 +33,7 @@ REACH = decision_kernels.REACH
 FLAG = decision_kernels.FLAG
 ACTION = decision_kernels.ACTION
 DEPTH = decision_kernels.DEPTH
+_TREMBLE, _WEIGHT = deal_kernels.TREMBLE, deal_kernels.WEIGHT
 
 
 def num_groups(num_nodes):
@@ -119,8 +120,9 @@ def _forward(graph, tables, reach, strategy, status, group, visited, parts,
     seats: as for `_split`.
     seed: uint64.
     iteration: the number of the iteration.
-    settings: [4] float64: the reach threshold, the probability to flag, the
-      action threshold and the depth.
+    settings: [6] float64: how likely players tremble, the weight in averages,
+      the reach threshold, the probability to flag, the action threshold and the
+      depth.
 
   Returns:
     How many nodes are visited.
@@ -134,8 +136,10 @@ def _forward(graph, tables, reach, strategy, status, group, visited, parts,
   below = reach.dtype.type(settings[REACH])
   depth = np.int64(settings[DEPTH])
   kept, shared = parts[0], parts[1]
-  for q in range(2 * seats):
+  tremble = reach.dtype.type(settings[_TREMBLE])
+  for q in range(seats):
     reach[q] = 1.0
+    reach[seats + q] = settings[_WEIGHT]
   status[0] = _UNFLAGGED
   group[0] = 1
   count = 0
@@ -187,6 +191,8 @@ def _forward(graph, tables, reach, strategy, status, group, visited, parts,
           theirs = _UNFLAGGED
       else:
         least = ignored
+      deal_kernels.tremble_at(strategy, begin, end - begin, tremble,
+                              one - tremble)
       for edge in range(np.uintp(begin), np.uintp(end)):
         child = np.uintp(children[edge])
         share = strategy[edge]
@@ -267,6 +273,7 @@ def _backward(graph, tables, reach, value, strategy, status, visited, count,
   zero, one = value.dtype.type(0.0), value.dtype.type(1.0)
   even = value.dtype.type(1.0 / len(offsets))
   ignored = value.dtype.type(settings[ACTION])
+  tremble = value.dtype.type(settings[_TREMBLE])
   base = parts[0]
   for i in range(count - 1, -1, -1):
     node = visited[i]
@@ -298,6 +305,12 @@ def _backward(graph, tables, reach, value, strategy, status, visited, count,
       if weight > zero:
         entry = np.uintp(offsets[player] + entries[node])
         mean = value[v + player]
+        if tremble > zero:  # what the strategy gets if it does not tremble
+          total = zero
+          for edge in range(begin, end):
+            total += value[seats * children[edge] + player]
+          mean = (mean - tremble * total / value.dtype.type(end - begin)) / (
+              one - tremble)
         for a in range(np.uintp(end - begin)):
           c = (np.uintp(seats) * np.uintp(children[np.uintp(begin) + a]) +
                np.uintp(player))
@@ -351,7 +364,7 @@ def run(graph, deals, tables, space, num_entries, seed, iterations, rolls,
     seed: uint64.
     iterations: [iteration] int64, their numbers.
     rolls: [iteration, player] int64.
-    settings: [iteration, 4] float64.
+    settings: [iteration, 6] float64.
   """
   for i in range(len(iterations)):
     _iterate(graph, deals, tables, space, 0, num_entries, seed, iterations[i],

@@ -13,6 +13,27 @@ from dudo_spiel.algorithms import single_round_policy
 _FILE_KIND = "policy"
 
 
+class SeatPolicy(policy_lib.Policy):
+  """Plays each seat by a policy of its own.
+
+  Args:
+    game: the `pyspiel.Game`.
+    policies: list of OpenSpiel policies, one for each player.
+  """
+
+  def __init__(self, game, policies):
+    super().__init__(game, list(range(game.num_players())))
+    if len(policies) != game.num_players():
+      raise ValueError(f"policies: there are {len(policies)}; must be "
+                       f"{game.num_players()}, one for each player")
+    self._policies = list(policies)
+
+  def action_probabilities(self, state, player_id=None):
+    """Returns {action: probability} by the policy of the player."""
+    player = state.current_player() if player_id is None else player_id
+    return self._policies[player].action_probabilities(state, player)
+
+
 class TablePolicy(policy_lib.Policy):
   """An OpenSpiel policy that knows all information states of a game.
 

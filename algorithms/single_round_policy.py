@@ -1,17 +1,21 @@
 """Policies for `dudo_single_round` as tables of an abstraction.
 
-A table is [roll, entry] of weights, its entries those of `single_round.Layout`;
-the probabilities of the actions of an information set are the shares of their
-entries. Where all weights are zero, the set was never trained and the policy is
-uniform.
+Trained policies and the hand-made bots are of the same kind. A table is [roll,
+entry] of weights, its entries those of `single_round.Layout`; the probabilities
+of the actions of an information set are the shares of their entries. Where all
+weights are zero, the set was never trained and the policy is uniform.
 """
 
+import numpy as np
 from open_spiel.python import policy as policy_lib
 
+from dudo_spiel import bots
+from dudo_spiel import odds
 from dudo_spiel.algorithms import checkpoint
 from dudo_spiel.algorithms import single_round
 
 FILE_KIND = "single_round_policy"
+BOTS = ("random", "heuristic")
 
 
 class SingleRoundPolicy(policy_lib.Policy):
@@ -77,6 +81,50 @@ def from_file(path, arrays, game):
   except (KeyError, AttributeError, ValueError) as error:
     raise ValueError(f"path={str(path)!r}: must be a whole policy written by "
                      f"dudo_spiel ({error})") from error
+
+
+def bot_policy(game, name):
+  """Returns a hand-made bot as a `SingleRoundPolicy`.
+
+  Args:
+    game: the `pyspiel.Game`, `dudo_single_round` or an abstraction of it.
+    name: one of BOTS, `bots.RandomBot` or `bots.HeuristicBot`.
+  """
+  if name not in BOTS:
+    raise ValueError(f"name={name!r}: must be one of "
+                     f"{', '.join(map(repr, BOTS))}")
+  game = single_round.abstract_game(game, "wait_type_recall", 0)
+  layout = single_round.Layout(game)
+  table = np.zeros((layout.num_rolls, layout.num_entries))
+  chances = _claim_chances(game, layout.num_claims)
+  for claim in range(-1, layout.first_forced):
+    window = layout.window(claim)
+    first = layout.claim_entry[claim + 1, 0]
+    weights = table[:, first:first + len(window)]
+    if name == "heuristic":
+      weights[:] = chances[:, window]
+      weights[~weights.any(axis=1)] = 1.0
+    else:
+      near = bots.RandomBot.CLAIM_WEIGHTS[:len(window)]
+      weights[:, :len(near)] = near
+    if claim < 0:
+      continue
+    for wait, entry in enumerate(layout.challenge_entry[claim, 0]):
+      if name == "random":
+        table[:, entry + 1] = bots.RandomBot.CHALLENGE
+      elif wait == 0:  # the next to claim
+        table[:, entry + 1] = 1.0 - chances[:, claim]
+      table[:, entry] = 1.0 - table[:, entry + 1]
+  return SingleRoundPolicy(game, table)
+
+
+def _claim_chances(game, num_claims):
+  """Returns [roll, claim] float64, how likely a claim is, given a roll."""
+  order = game.order
+  return np.array([[odds.claim_odds(quantity, rank, hand, order.num_dice,
+                                    order.num_sides, False)
+                    for quantity, rank in order.claims[:num_claims]]
+                   for hand in game.roll_table.hands])
 
 
 def _rules_of(game):

@@ -17,18 +17,12 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from dudo_spiel import bots
-from dudo_spiel import odds
 from dudo_spiel.algorithms import arguments
 from dudo_spiel.algorithms import blocks
 from dudo_spiel.algorithms import random_streams
 from dudo_spiel.algorithms import single_round
 from dudo_spiel.algorithms import single_round_policy
 
-RANDOM = "random"
-HEURISTIC = "heuristic"
-_BOTS = (RANDOM, HEURISTIC)
-_TABLE, _RANDOM, _HEURISTIC = range(3)  # kinds of players
 _MAX_GAMES = 2**31
 
 
@@ -80,57 +74,46 @@ def _read(table, roll, entry, count, weights):
 
 
 @blocks.jit
-def _play(tables, claim_entries, challenge_entries, kinds, memories, lineup,
-          turn_of, rules, distances, chances, counts, amounts, begin, rolls,
-          weights, returns, met, new):
+def _play(tables, claim_entries, challenge_entries, memories, lineup, turn_of,
+          rules, counts, amounts, begin, rolls, weights, returns, met, new):
   """Plays one game.
 
   Args:
     tables: for each player [roll, entry] float32, the weights of a policy.
     claim_entries: for each player, as in `single_round.Layout`.
     challenge_entries: likewise.
-    kinds: [player] int64, a policy or which bot.
     memories: [player] int64, how many memories there are.
     lineup: [place] int64, the players.
     turn_of: which place seat 0 has.
     rules: [4] int64: the window, the first forced claim, the number of claims
       and that of sides.
-    distances: [distance] float64, the random bot's weights of claims.
-    chances: [roll, claim] float64, how likely a claim is to the heuristic bot.
     counts: [roll, value - 1] int32.
     amounts: [claim] int32.
     begin: uint64, the stream of random numbers.
     rolls: [seat] int64.
     weights: [action] float64, scratch.
     returns: [place] float64, added to.
-    met: [place] int64, how many sets of a policy were met; added to.
+    met: [place] int64, how many sets were met; added to.
     new: [place] int64, how many of them were never trained; added to.
   """
   window, first_forced = rules[0], rules[1]
   num_claims, sides = rules[2], rules[3]
   seats = len(rolls)
   last, claimer, draw = -1, 0, seats
-  memory = np.zeros(len(kinds), np.int64)
+  memory = np.zeros(len(memories), np.int64)
   out = 0  # bits of the seats that challenge
   while True:
     place = (claimer + turn_of) % seats
     who = lineup[place]
     count = min(last + 1 + window, num_claims) - last - 1
-    if kinds[who] == _TABLE:
-      entry = claim_entries[who][last + 1, memory[who]]
-      met[place] += 1
-      if not _read(tables[who], rolls[claimer], entry, count, weights):
-        new[place] += 1
-    else:
-      for a in range(count):
-        if kinds[who] == _HEURISTIC:
-          weights[a] = chances[rolls[claimer], last + 1 + a]
-        else:
-          weights[a] = distances[a] if a < len(distances) else 0.0
+    entry = claim_entries[who][last + 1, memory[who]]
+    met[place] += 1
+    if not _read(tables[who], rolls[claimer], entry, count, weights):
+      new[place] += 1
     action = _choose(weights, count, random_streams.uniform(begin, draw))
     draw += 1
     if last >= 0:
-      for player in range(len(kinds)):
+      for player in range(len(memories)):
         memory[player] = (last % sides + 1 +
                           (sides + 1) * memory[player]) % memories[player]
     last += 1 + action
@@ -144,16 +127,10 @@ def _play(tables, claim_entries, challenge_entries, kinds, memories, lineup,
       if last >= first_forced:
         out |= 1 << seat
         continue
-      if kinds[who] == _TABLE:
-        entry = challenge_entries[who][last, memory[who], wait - 1]
-        met[place] += 1
-        if not _read(tables[who], rolls[seat], entry, 2, weights):
-          new[place] += 1
-      elif kinds[who] == _RANDOM:
-        weights[0], weights[1] = 15.0, 1.0
-      else:
-        weights[0] = chances[rolls[seat], last] if wait == 1 else 1.0
-        weights[1] = 1.0 - weights[0]
+      entry = challenge_entries[who][last, memory[who], wait - 1]
+      met[place] += 1
+      if not _read(tables[who], rolls[seat], entry, 2, weights):
+        new[place] += 1
       if _choose(weights, 2, x):
         out |= 1 << seat
     if out:
@@ -174,8 +151,8 @@ def _play(tables, claim_entries, challenge_entries, kinds, memories, lineup,
 
 @blocks.jit
 def _play_share(thread, threads, tables, claim_entries, challenge_entries,
-                kinds, memories, lineup, rules, distances, chances, counts,
-                amounts, cumulative, seed, groups, returns, met, new):
+                memories, lineup, rules, counts, amounts, cumulative, seed,
+                groups, returns, met, new):
   """Plays a thread's share of the groups; see `_play_groups`."""
   seats = len(lineup)
   rolls = np.zeros(seats, np.int64)
@@ -186,15 +163,15 @@ def _play_share(thread, threads, tables, claim_entries, challenge_entries,
       rolls[seat] = random_streams.choose(
           cumulative, random_streams.uniform(begin, seat))
     for turn in range(seats):
-      _play(tables, claim_entries, challenge_entries, kinds, memories, lineup,
-            turn, rules, distances, chances, counts, amounts, begin, rolls,
-            weights, returns[group], met[thread], new[thread])
+      _play(tables, claim_entries, challenge_entries, memories, lineup, turn,
+            rules, counts, amounts, begin, rolls, weights, returns[group],
+            met[thread], new[thread])
 
 
 @blocks.parallel_jit
-def _play_groups(threads, tables, claim_entries, challenge_entries, kinds,
-                 memories, lineup, rules, distances, chances, counts, amounts,
-                 cumulative, seed, groups, returns, met, new):
+def _play_groups(threads, tables, claim_entries, challenge_entries, memories,
+                 lineup, rules, counts, amounts, cumulative, seed, groups,
+                 returns, met, new):
   """Plays groups of games, in each of them all turns of the line-up.
 
   Args:
@@ -202,12 +179,9 @@ def _play_groups(threads, tables, claim_entries, challenge_entries, kinds,
     tables: as for `_play`.
     claim_entries: as for `_play`.
     challenge_entries: as for `_play`.
-    kinds: as for `_play`.
     memories: as for `_play`.
     lineup: as for `_play`.
     rules: as for `_play`.
-    distances: as for `_play`.
-    chances: as for `_play`.
     counts: as for `_play`.
     amounts: as for `_play`.
     cumulative: [roll] float64, how likely it or one before it is.
@@ -219,17 +193,8 @@ def _play_groups(threads, tables, claim_entries, challenge_entries, kinds,
   """
   for thread in numba.prange(threads):
     _play_share(thread, threads, tables, claim_entries, challenge_entries,
-                kinds, memories, lineup, rules, distances, chances, counts,
-                amounts, cumulative, seed, groups, returns, met, new)
-
-
-def _heuristic_chances(game, num_claims):
-  """Returns [roll, claim] float64, how likely a claim is, given a roll."""
-  order = game.order
-  return np.array([[odds.claim_odds(quantity, rank, hand, order.num_dice,
-                                    order.num_sides, False)
-                    for quantity, rank in order.claims[:num_claims]]
-                   for hand in game.roll_table.hands])
+                memories, lineup, rules, counts, amounts, cumulative, seed,
+                groups, returns, met, new)
 
 
 def _compile(game, lineup):
@@ -240,10 +205,10 @@ def _compile(game, lineup):
     lineup: list of policies and names of bots.
 
   Returns:
-    (tables, claim_entries, challenge_entries, kinds, memories, numbers) as for
+    (tables, claim_entries, challenge_entries, memories, numbers) as for
     `_play`, where numbers is the line-up: [place] int64, which player has it.
   """
-  players, kinds, memories, numbers, found = [], [], [], [], []
+  players, numbers, found = [], [], []
   for item in lineup:
     same = [i for i, other in enumerate(found)
             if other is item or (isinstance(item, str) and other == item)]
@@ -252,23 +217,19 @@ def _compile(game, lineup):
       continue
     numbers.append(len(found))
     found.append(item)
-    if isinstance(item, single_round_policy.SingleRoundPolicy):
-      item.check_game(game)
-      layout = item.layout
-      table = np.ascontiguousarray(item.table, np.float32)
-      players.append((table, layout.claim_entry, layout.challenge_entry))
-      kinds.append(_TABLE)
-      memories.append(layout.num_memories)
-    elif item in _BOTS:
-      players.append((np.zeros((0, 0), np.float32), np.zeros((0, 0), np.int32),
-                      np.zeros((0, 0, 0), np.int32)))
-      kinds.append(_RANDOM if item == RANDOM else _HEURISTIC)
-      memories.append(1)
-    else:
-      raise ValueError(f"lineup={item!r}: must be a SingleRoundPolicy, "
-                       f"{RANDOM!r} or {HEURISTIC!r}")
-  return (*zip(*players), np.array(kinds), np.array(memories),
-          np.array(numbers))
+    if isinstance(item, str) and item in single_round_policy.BOTS:
+      item = single_round_policy.bot_policy(game, item)
+    if not isinstance(item, single_round_policy.SingleRoundPolicy):
+      names = ", ".join(map(repr, single_round_policy.BOTS))
+      raise ValueError(f"lineup={item!r}: must be a SingleRoundPolicy or one "
+                       f"of {names}")
+    item.check_game(game)
+    layout = item.layout
+    players.append((np.ascontiguousarray(item.table, np.float32),
+                    layout.claim_entry, layout.challenge_entry,
+                    layout.num_memories))
+  *arrays, memories = zip(*players)
+  return (*arrays, np.array(memories), np.array(numbers))
 
 
 def play_games(game, lineup, num_games, seed=0, num_threads=None):
@@ -296,27 +257,21 @@ def play_games(game, lineup, num_games, seed=0, num_threads=None):
     raise ValueError(f"num_games={num_games}: must be a multiple of {seats}, "
                      "as the line-up is turned")
   arguments.integer("seed", seed, 0, 2**63 - 1)
-  most = numba.config.NUMBA_NUM_THREADS
-  threads = most if num_threads is None else min(
-      most, arguments.integer("num_threads", num_threads, 1))
-  *arrays, kinds, memories, numbers = _compile(game, lineup)
+  threads = blocks.thread_count(num_threads)
+  *arrays, numbers = _compile(game, lineup)
   groups = num_games // seats
   returns = np.zeros((groups, seats))
   met, new = np.zeros((2, threads, seats), np.int64)
-  num_claims = game.order.num_claims
-  chances = (_heuristic_chances(game, num_claims) if _HEURISTIC in kinds else
-             np.zeros((0, 0)))
   numba.set_num_threads(threads)
-  _play_groups(threads, *arrays, kinds, memories, numbers,
-               np.array([game.claim_window, game.first_forced, num_claims,
-                         game.order.num_sides]),
-               np.array(bots.RandomBot.CLAIM_WEIGHTS), chances,
+  _play_groups(threads, *arrays, numbers,
+               np.array([game.claim_window, game.first_forced,
+                         game.order.num_claims, game.order.num_sides]),
                game.roll_table.counts, game.order.quantities,
                np.cumsum(game.roll_table.probabilities), np.uint64(seed),
                groups, returns, met, new)
   returns /= seats
   rates = {}
-  for player in range(len(kinds)):
+  for player in range(numbers.max() + 1):
     places = np.flatnonzero(numbers == player)
     means = returns[:, places].mean(axis=1)
     rates[int(places[0])] = (float(means.mean()),

@@ -128,13 +128,13 @@ class _ClaimBot(_DistributionBot):
 class RandomBot(_ClaimBot):
   """Mostly claims little more than the last claim, and challenges rarely."""
 
-  _CHALLENGE = 1 / 16
+  CHALLENGE = 1 / 16
   # By how far a claim is above the last one; further ones are not made.
   CLAIM_WEIGHTS = (1 / 9,) * 6 + (1 / 24,) * 6 + (1 / 72,) * 6
 
   def challenge_probability(self, state, is_next_claimer):
     """Returns the probability of challenging the last claim."""
-    return self._CHALLENGE
+    return self.CHALLENGE
 
   def claim_weight(self, state, claim):
     """Returns how much the claim weighs among those that are legal."""

@@ -44,10 +44,15 @@ class Oracle:
     game: the game.
     set_key: set_key(state), the information set of the player who acts.
     node_key: node_key(state), the same for states that are one node.
+    tremble: with this probability players act uniformly.
+    gamma: iteration t weighs t^gamma in averages.
   """
 
-  def __init__(self, game, set_key, node_key):
+  def __init__(self, game, set_key, node_key, tremble=0.0, gamma=0.0):
     self.game = game
+    self.tremble = tremble
+    self.gamma = gamma
+    self.iteration = 0
     self.players = game.num_players()
     self.tables = {}
     self._set_key = set_key
@@ -56,6 +61,14 @@ class Oracle:
   def table(self, state):
     return self.tables.setdefault(self._set_key(state),
                                   Table(state.legal_actions()))
+
+  def trembling(self, sigma):
+    return {a: (1 - self.tremble) * share + self.tremble / len(sigma)
+            for a, share in sigma.items()}
+
+  def _next_weight(self):
+    self.iteration += 1
+    return (self.iteration / 2**20)**self.gamma
 
   def _advance(self, state):
     """Skips forced challenges."""
@@ -99,7 +112,7 @@ class Oracle:
     nodes = self._nodes(self.game.new_initial_state(), choose)
     nodes[0].ask(0)
     nodes[0].against = [1.0] * self.players
-    nodes[0].own = [1.0] * self.players
+    nodes[0].own = [self._next_weight()] * self.players
     for node in nodes:
       if (node.generation is None or node.state.is_terminal() or
           node.generation > depth):
@@ -113,10 +126,11 @@ class Oracle:
           child.own[i] += node.own[i]
         continue
       table = self.table(node.state)
-      node.sigma = table.strategy()
+      free = table.strategy()
+      node.sigma = self.trembling(free)
       generation = node.generation + 1
       if node.generation == 0:
-        for a, share in node.sigma.items():
+        for a, share in free.items():
           table.cumulative[a] += node.own[player] * share
         if not (node.against[player] < reach_threshold and
                 flag_number(node.state) < flag_probability):
@@ -130,6 +144,7 @@ class Oracle:
           child.against[i] += node.against[i] * (1 if mine else node.sigma[a])
           child.own[i] += node.own[i] * (node.sigma[a] if mine else 1)
     even = [1 / self.players] * self.players
+    regrets = []
     for node in reversed(nodes):
       if node.state.is_terminal():
         node.value = node.state.returns()
@@ -146,9 +161,15 @@ class Oracle:
         node.value = [sum(node.sigma[a] * value[a][i] for a in value)
                       for i in range(self.players)]
         if node.generation == 0:
-          for a in value:
-            self.table(node.state).regret[a] += node.against[player] * (
-                value[a][player] - node.value[player])
+          table = self.table(node.state)
+          free = table.strategy()
+          mean = sum(free[a] * value[a][player] for a in value)
+          gains = {a: node.against[player] * (value[a][player] - mean)
+                   for a in value}
+          regrets.append((table, gains))
+    for table, gains in regrets:
+      for a, gain in gains.items():
+        table.regret[a] += gain
 
   def utility(self, state, player, threshold, probability=1.0):
     """Returns a player's utility below a state, pruned by probability."""
@@ -159,11 +180,13 @@ class Oracle:
     return sum(
         share * self.utility(self._child(state, a), player, threshold,
                              probability * share)
-        for a, share in self.table(state).strategy().items() if share > 0)
+        for a, share in self.trembling(self.table(state).strategy()).items()
+        if share > 0)
 
   def pass_through(self, choose, play, threshold):
     """One iteration of PPT; `play(state, sigma)` gives the action to play."""
     state = self._dealt(choose)
+    weight = self._next_weight()
     while not state.is_terminal():
       player = state.current_player()
       table = self.table(state)
@@ -173,8 +196,8 @@ class Oracle:
       mean = sum(sigma[a] * value[a] for a in sigma)
       for a in sigma:
         table.regret[a] += value[a] - mean
-        table.cumulative[a] += sigma[a]
-      state = self._child(state, play(state, sigma))
+        table.cumulative[a] += weight * sigma[a]
+      state = self._child(state, play(state, self.trembling(sigma)))
 
 
 def history_key(state):

@@ -34,11 +34,13 @@ def player_of(solver, iteration):
 
 @pytest.mark.parametrize("threshold", [0.0, 0.0831])
 @pytest.mark.parametrize("abstraction", single_round.ABSTRACTIONS)
-def test_pruned_is_the_oracles(abstraction, threshold):
+@pytest.mark.parametrize("learning", [{"gamma": 0.0},
+                                      {"tremble": 0.2, "gamma": 1.0}])
+def test_pruned_is_the_oracles(abstraction, threshold, learning):
   game = test_pfsi.load(_GAME, abstraction)
   solver = pass_through.PrunedPassThroughSolver(
-      game, threshold, seed=3, dtype="float64", num_threads=1)
-  oracle = test_pfsi.SingleRoundOracle(game)
+      game, threshold, seed=3, dtype="float64", num_threads=1, **learning)
+  oracle = test_pfsi.SingleRoundOracle(game, **learning)
   for iteration in range(1, 21):
     solver.run(1)
     oracle.pass_through(test_pfsi.chooser(solver, iteration),

@@ -74,7 +74,7 @@ def assert_same_tables(solver, oracle, layout):
 class SingleRoundOracle(pfsi_oracle.Oracle):
   """Remembers a state of each set."""
 
-  def __init__(self, game):
+  def __init__(self, game, **kwargs):
     self.states = {}
 
     def set_key(state):
@@ -82,32 +82,37 @@ class SingleRoundOracle(pfsi_oracle.Oracle):
       self.states.setdefault(key, state)
       return key
 
-    super().__init__(game, set_key, pfsi_oracle.single_round_node)
+    super().__init__(game, set_key, pfsi_oracle.single_round_node, **kwargs)
 
 
 @pytest.mark.parametrize("abstraction", single_round.ABSTRACTIONS)
 @pytest.mark.parametrize("parameters", _GAMES)
-def test_fsi_is_the_oracles(parameters, abstraction):
+@pytest.mark.parametrize("learning", [{"gamma": 0.0},
+                                      {"tremble": 0.2, "gamma": 1.5}])
+def test_fsi_is_the_oracles(parameters, abstraction, learning):
   game = load(parameters, abstraction)
-  solver = pfsi.FSISolver(game, seed=3, dtype="float64", num_threads=1)
-  oracle = SingleRoundOracle(game)
+  solver = pfsi.FSISolver(game, seed=3, dtype="float64", num_threads=1,
+                          **learning)
+  oracle = SingleRoundOracle(game, **learning)
   for iteration in range(1, 13):
     solver.evaluate_and_update_policy()
     oracle.iterate(chooser(solver, iteration))
     assert_same_tables(solver, oracle, solver.graph.layout)
 
 
-@pytest.mark.parametrize("depth", [0, 1, 3])
+@pytest.mark.parametrize("depth, tremble", [(0, 0.0), (1, 0.0), (3, 0.0),
+                                            (1, 0.1)])
 @pytest.mark.parametrize("parameters, abstraction", [
     *itertools.product(_GAMES, ["wait_type_recall"]),
     (_GAMES[1], "no_recall"), (_GAMES[1], "type_recall")])
-def test_pfsi_is_the_oracles(parameters, abstraction, depth):
+def test_pfsi_is_the_oracles(parameters, abstraction, depth, tremble):
   game = load(parameters, abstraction)
   seed = 7  # one at which no regrets cancel, or rounding would decide
-  solver = pfsi.PFSISolver(game, depth, seed=seed, dtype="float64",
-                           num_threads=1, **_PRUNING)
-  full = pfsi.FSISolver(game, seed=seed, dtype="float64", num_threads=1)
-  oracle = SingleRoundOracle(game)
+  solver = pfsi.PFSISolver(game, depth, seed=seed, tremble=tremble,
+                           dtype="float64", num_threads=1, **_PRUNING)
+  full = pfsi.FSISolver(game, seed=seed, tremble=tremble, dtype="float64",
+                        num_threads=1)
+  oracle = SingleRoundOracle(game, tremble=tremble, gamma=1.0)
   for iteration in range(1, 13):
     solver.run(1)
 
@@ -128,9 +133,9 @@ def test_pfsi_is_the_oracles(parameters, abstraction, depth):
     "kuhn_poker", "leduc_poker"])
 def test_fsi_on_walked_games_is_the_oracles(name):
   game = pyspiel.load_game(name)
-  solver = pfsi.FSISolver(game, seed=1)
+  solver = pfsi.FSISolver(game, seed=1, tremble=0.1)
   oracle = pfsi_oracle.Oracle(game, pfsi_oracle.walked_set,
-                              pfsi_oracle.history_key)
+                              pfsi_oracle.history_key, tremble=0.1, gamma=1.0)
   iterations = 3 if name == "leduc_poker" else 10
   graph = solver.graph
   number = {key: i for i, key in enumerate(zip(graph.set_player.tolist(),
@@ -169,8 +174,8 @@ def walked_chooser(solver, iteration):
                                   "leduc_poker"])
 def test_fsi_of_two_players_is_fsicfr(name):
   game = pyspiel.load_game(name)
-  first, second = pfsi.FSISolver(game, seed=2), fsi_solver.FSICFRSolver(
-      game, seed=2)
+  first = pfsi.FSISolver(game, gamma=0.0, seed=2)
+  second = fsi_solver.FSICFRSolver(game, seed=2)
   first.run(200)
   second.run(200)
   assert first.average_policy().distance(second.average_policy()) < 1e-9
@@ -240,6 +245,8 @@ def test_goes_on_from_a_file(make, tmp_path):
     (lambda game: pfsi.FSISolver("dudo"), "game='dudo'"),
     (lambda game: pfsi.FSISolver(game, seed=-1), "seed=-1"),
     (lambda game: pfsi.FSISolver(game, dtype="int"), "dtype='int'"),
+    (lambda game: pfsi.FSISolver(game, tremble=1.0), "tremble=1.0"),
+    (lambda game: pfsi.FSISolver(game, gamma=-1), "gamma=-1"),
     (lambda game: pfsi.FSISolver(game, num_threads=0), "num_threads=0"),
     (lambda game: pfsi.FSISolver(game, abstraction="x"), "abstraction='x'"),
     (lambda game: pfsi.PFSISolver(game, depth=-1), "depth=-1"),
