@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 import pyspiel
+import tqdm
 
 from dudo_spiel.algorithms import arguments
 from dudo_spiel.algorithms import blocks
@@ -18,6 +19,7 @@ from dudo_spiel.algorithms import deal_graph
 from dudo_spiel.algorithms import deal_kernels
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import game_tree
+from dudo_spiel.algorithms import memory
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import single_round
 from dudo_spiel.algorithms import single_round_policy
@@ -93,6 +95,8 @@ class DealSolver:
     self._dtype = np.dtype(dtype or (
         "float64" if layout is None or many else "float32"))
     size = self.graph.num_columns * self.graph.num_entries
+    memory.check("abstraction", abstraction, 2 * size * self._dtype.itemsize,
+                 game, "a coarser one, a shorter recall_length or fewer dice")
     self._tables = Tables(*(np.zeros(size, self._dtype) for _ in range(2)))
     self._space = self._new_workspace(self._threads)
     self._iteration = 0
@@ -144,13 +148,17 @@ class DealSolver:
     else:
       seconds = arguments.number("seconds", seconds, 0.0)
     start, chunk = time.perf_counter(), 1
-    while self._iteration < end:
-      begin = time.perf_counter()
-      if seconds is not None and begin - start >= seconds:
-        return
-      self._run_chunk(int(min(chunk, end - self._iteration)))
-      if time.perf_counter() - begin < _CHUNK_SECONDS:
-        chunk *= 2
+    with tqdm.tqdm(total=iterations, unit=" iterations", disable=None, delay=2,
+                   leave=False) as bar:
+      while self._iteration < end:
+        begin = time.perf_counter()
+        if seconds is not None and begin - start >= seconds:
+          return
+        size = int(min(chunk, end - self._iteration))
+        self._run_chunk(size)
+        bar.update(size)
+        if time.perf_counter() - begin < _CHUNK_SECONDS:
+          chunk *= 2
 
   def _run_chunk(self, count):
     """Runs iterations, no more than can be looked ahead at a time."""

@@ -19,6 +19,7 @@ from dudo_spiel.algorithms import blocks
 from dudo_spiel.algorithms import checkpoint
 from dudo_spiel.algorithms import dudo_round
 from dudo_spiel.algorithms import match_policy
+from dudo_spiel.algorithms import memory
 from dudo_spiel.algorithms import round_trainer
 from dudo_spiel.algorithms.fsi_solver import FSICFRSolver
 from dudo_spiel.games import dudo
@@ -80,12 +81,8 @@ class MatchSolver:
     self._power = arguments.number("power", power, 0.0, 4.0)
     self._dtype = np.dtype(dtype)
     self._jobs = _jobs(self.rounds)
-    needed, free = self.memory_bytes / 1e9, _available_memory() / 1e9
-    if needed > free:
-      raise ValueError(
-          f"recall_length={recall_length}: training {game} needs {needed:.1f} "
-          f"GB of memory, but {free:.1f} GB are available; choose a shorter "
-          "recall_length or fewer dice")
+    memory.check("recall_length", recall_length, self.memory_bytes, game,
+                 "a shorter recall_length or fewer dice")
     self._tables = {key: dudo_round.new_table(self.match, key, self._dtype)
                     for key in self.rounds}
     self._states = {key: np.zeros(3) for key in self.rounds}
@@ -396,17 +393,3 @@ def _bar_format(counts):
   """Returns how the progress bar looks."""
   number = "{n:.0f}/{total:.0f} " + ("iterations" if counts else "s")
   return "{percentage:3.0f}%|{bar:10}| " + number + "{postfix}"
-
-
-def _available_memory():
-  """Returns how many bytes of memory are free for use."""
-  limits = [float("inf")]
-  for path, begin, unit in (("/proc/meminfo", "MemAvailable:", 1024),
-                            ("/sys/fs/cgroup/memory.max", "", 1)):
-    try:
-      with open(path, encoding="ascii") as file:
-        limits += [unit * int(line.removeprefix(begin).split()[0])
-                   for line in file if line.startswith(begin)]
-    except (OSError, ValueError):
-      pass  # another system, which does not tell, or no limit
-  return min(limits)

@@ -126,7 +126,7 @@ class PruningSchedule:
     last: the last threshold above 0.
   """
 
-  def __init__(self, iterations, first=1e-3, last=1e-20):
+  def __init__(self, iterations, first=1e-2, last=1e-8):
     self._iterations = arguments.integer("iterations", iterations, 1)
     self._first = arguments.number("first", first, 0.0)
     self._last = arguments.number("last", last, 0.0, self._first)

@@ -4,9 +4,14 @@ Each solver trains for --seconds. Then all pairings play, three against one, two
 against two and one against three, in all turns of the seats. A rate is the mean
 return of the left one's players, in per cent; even play is 25. Beside it stands
 the paper's (Gendre & Kaneko 2019), which trained for 18 to 60 hours.
-With --folder the policies are saved there; `examples/play_dudo.py` plays them.
+
+With --folder the solvers, their policies and the log of the training are saved
+there. The same command goes on where it was stopped, with more --seconds it
+trains on, `examples/play_dudo.py` plays the policies, and
+`examples/plot_tournament.py` draws the log.
 """
 
+import csv
 import itertools
 import os
 import time
@@ -18,6 +23,7 @@ import pyspiel
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import pass_through
 from dudo_spiel.algorithms import pfsi
+from dudo_spiel.algorithms import single_round_response
 from dudo_spiel.algorithms import single_round_simulator as simulator
 
 _GAME = flags.DEFINE_string("game", "dudo_single_round", "The game.")
@@ -28,21 +34,47 @@ _GAMES = flags.DEFINE_integer("games", 400_000, "Games of a pairing.",
 _SOLVERS = flags.DEFINE_list(
     "solvers", ["PPT+WT", "MCPT+NR", "FSI+WT", "PFSI+T", "PFSI+WT",
                 "PFSI-dynamic+WT"], "Which solvers.")
-_DYNAMIC = flags.DEFINE_integer("dynamic", 20_000, "Iterations until dynamic "
+_DYNAMIC = flags.DEFINE_integer("dynamic", 5000, "Iterations until dynamic "
                                 "pruning ends as FSI.", lower_bound=1)
+_REACH = flags.DEFINE_float("reach_threshold", 1e-20, "PFSI: what is reached "
+                            "less may be pruned.", lower_bound=0.0)
+_ACTION = flags.DEFINE_float(
+    "action_threshold", 1e-4, "PFSI: pruned states look at actions that are "
+    "likelier.", lower_bound=0.0, upper_bound=1.0)
+_TREMBLE = flags.DEFINE_float(
+    "tremble", 0.0, "With this probability players act at random while they "
+    "learn.", lower_bound=0.0, upper_bound=0.9)
+_GAMMA = flags.DEFINE_float("gamma", 2.0, "Iteration t weighs t^gamma in "
+                            "averages.", lower_bound=0.0, upper_bound=10.0)
+_RESPONSE = flags.DEFINE_integer(
+    "response_deals", 0, "Also measure each policy by a responder, on this "
+    "many deals; 0: do not.", lower_bound=0)
+_POINTS = flags.DEFINE_integer("points", 10, "Lines of the log for each "
+                               "solver.", lower_bound=1)
 _THREADS = flags.DEFINE_integer("threads", None, "Threads; default: all.",
                                 lower_bound=1)
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of deals and games.",
                              lower_bound=0)
-_FOLDER = flags.DEFINE_string("folder", None, "Where to save policies.")
+_FOLDER = flags.DEFINE_string("folder", None, "Where to save all.")
 
+_COLUMNS = ("solver", "seconds", "iterations", "untrained", "random",
+            "heuristic")
 _ABSTRACTIONS = {"NR": "no_recall", "T": "type_recall",
                  "WT": "wait_type_recall"}
+
+
+def pfsi_solver(game, **kwargs):
+  """Returns a `PFSISolver` with the thresholds of the flags."""
+  return pfsi.PFSISolver(game, **{
+      "reach_threshold": _REACH.value, "action_threshold": _ACTION.value,
+      **kwargs})
+
+
 _MAKERS = {
     "FSI": pfsi.FSISolver,
-    "PFSI": pfsi.PFSISolver,
-    "PFSI-1": lambda game, **kwargs: pfsi.PFSISolver(game, depth=1, **kwargs),
-    "PFSI-dynamic": lambda game, **kwargs: pfsi.PFSISolver(
+    "PFSI": pfsi_solver,
+    "PFSI-1": lambda game, **kwargs: pfsi_solver(game, depth=1, **kwargs),
+    "PFSI-dynamic": lambda game, **kwargs: pfsi_solver(
         game, reach_threshold=pfsi.PruningSchedule(_DYNAMIC.value), **kwargs),
     "PPT": pass_through.PrunedPassThroughSolver,
     "MCPT": pass_through.MonteCarloPassThroughSolver,
@@ -69,34 +101,96 @@ _PAPER = {
 }
 
 
-def make_solver(name, game):
-  """Returns the solver called, for example, "FSI+WT"."""
+def check_solver(name):
+  """Raises a ValueError for a solver that there is not."""
   kind, _, abstraction = name.partition("+")
   if kind not in _MAKERS or abstraction not in _ABSTRACTIONS:
     raise ValueError(f"--solvers={name}: must be one of "
                      f"{', '.join(_MAKERS)}, then + and one of "
                      f"{', '.join(_ABSTRACTIONS)}")
+
+
+def make_solver(name, game):
+  """Returns the solver called, for example, "FSI+WT"."""
+  kind, _, abstraction = name.partition("+")
   return _MAKERS[kind](game, abstraction=_ABSTRACTIONS[abstraction],
+                       tremble=_TREMBLE.value, gamma=_GAMMA.value,
                        seed=_SEED.value, num_threads=_THREADS.value)
 
 
-def train(name, game):
+class Log:
+  """How the training goes: a line for each point, in a file if there is one."""
+
+  def __init__(self):
+    self._path = _FOLDER.value and os.path.join(_FOLDER.value, "log.csv")
+    self.lines = []
+    if self._path and os.path.exists(self._path):
+      with open(self._path, newline="", encoding="utf-8") as file:
+        self.lines = list(csv.DictReader(file))
+
+  def add(self, line):
+    """Adds a line: {column: value}."""
+    self.lines.append(line)
+    if self._path:
+      with open(self._path + ".new", "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, _COLUMNS)
+        writer.writeheader()
+        writer.writerows(self.lines)
+      os.replace(self._path + ".new", self._path)
+
+  def seconds(self, name, iterations):
+    """Returns for how long a solver had trained after some iterations."""
+    return max((float(line["seconds"]) for line in self.lines
+                if line["solver"] == name and
+                int(line["iterations"]) <= iterations), default=0.0)
+
+
+def measure(game, policy):
+  """Returns (untrained, random, heuristic) for a line of the log."""
+  results = [simulator.play_games(
+      game, [policy] + [name] * (game.num_players() - 1), _GAMES.value,
+      _SEED.value, _THREADS.value) for name in ("random", "heuristic")]
+  return (results[1].untrained[0], *(result.rates[0][0] for result in results))
+
+
+def train(name, game, log):
   """Trains a solver and returns its average policy."""
   solver = make_solver(name, game)
-  solver.run(iterations=2)  # may compile kernels
-  begin = time.perf_counter()
-  solver.run(seconds=_SECONDS.value)
-  seconds = time.perf_counter() - begin
+  path = _FOLDER.value and os.path.join(_FOLDER.value, f"{name}.solver.npz")
+  if path and os.path.exists(path):
+    solver.load(path)
+  seconds = log.seconds(name, solver.iteration)
+  if not seconds:
+    solver.run(iterations=2)  # may compile kernels
+  while True:
+    wanted = min(_SECONDS.value / _POINTS.value, _SECONDS.value - seconds)
+    if wanted <= 0.0:
+      break
+    begin = time.perf_counter()
+    solver.run(seconds=wanted)
+    seconds += time.perf_counter() - begin
+    numbers = measure(game, solver.average_policy())
+    log.add(dict(zip(_COLUMNS, (name, round(seconds, 3), solver.iteration,
+                                *(round(float(x), 6) for x in numbers)))))
   policy = solver.average_policy()
-  if _FOLDER.value:
+  if path:
+    solver.save(path)
     policy.save(os.path.join(_FOLDER.value, f"{name}.npz"))
-  result = simulator.play_games(
-      game, [policy] + ["heuristic"] * (game.num_players() - 1),
-      _GAMES.value, _SEED.value, _THREADS.value)
   print(f"{name}: {solver.iteration:,} iterations in {seconds:.0f} s; "
-        f"{result.untrained[0]:.2%} of the states met against heuristic bots "
-        "are untrained", flush=True)
+        f"{measure(game, policy)[0]:.2%} of the states met against heuristic "
+        "bots are untrained", flush=True)
   return policy
+
+
+def print_response(game, name, policy):
+  """Prints what a responder in each seat gets against a policy."""
+  rates = [single_round_response.best_response_rate(
+      policy, seat, num_deals=_RESPONSE.value, seed=_SEED.value,
+      num_threads=_THREADS.value) for seat in range(game.num_players())]
+  mean = sum(result.rate for result in rates) / len(rates)
+  print(f"{name:>16}   " + "".join(
+      f"{100 * r.rate:8.2f} ± {100 * r.error:.2f}" for r in rates) +
+        f"   mean {100 * mean:.2f}", flush=True)
 
 
 def print_pairing(game, players, left, right):
@@ -124,7 +218,10 @@ def main(argv):
                        f"{game.num_players()}")
     if _FOLDER.value and not os.path.isdir(_FOLDER.value):
       raise ValueError(f"--folder={_FOLDER.value}: must exist")
-    players = {name: train(name, game) for name in _SOLVERS.value}
+    for name in _SOLVERS.value:
+      check_solver(name)
+    log = Log()
+    players = {name: train(name, game, log) for name in _SOLVERS.value}
   except (ValueError, pyspiel.SpielError) as error:
     raise app.UsageError(str(error)) from None
   names = list(players)
@@ -140,6 +237,11 @@ def main(argv):
     if (left, right) in _PAPER or names.index(left) < names.index(right) and (
         right, left) not in _PAPER:
       print_pairing(game, players, left, right)
+  if _RESPONSE.value:
+    print("\nA responder who knows the policy, in seat "
+          f"{', '.join(map(str, range(seats)))} (it may get more than this):")
+    for name in names:
+      print_response(game, name, players[name])
 
 
 if __name__ == "__main__":

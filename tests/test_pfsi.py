@@ -8,6 +8,7 @@ import pytest
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import decision_kernels
 from dudo_spiel.algorithms import fsi_solver
+from dudo_spiel.algorithms import memory
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import single_round
 
@@ -239,6 +240,14 @@ def test_goes_on_from_a_file(make, tmp_path):
     np.testing.assert_array_equal(first, second)
   with pytest.raises(ValueError, match="must be"):
     pfsi.FSISolver(game, seed=1).load(tmp_path / "solver.npz")
+
+
+def test_what_does_not_fit_is_refused(monkeypatch):
+  monkeypatch.setattr(memory, "available_bytes", lambda: 600_000_000)
+  game = pyspiel.load_game("dudo_single_round")
+  with pytest.raises(ValueError, match="abstraction=wait_type_recall: .*0.7 GB"
+                     " of memory, but 0.6 GB"):
+    pfsi.FSISolver(game, abstraction="wait_type_recall")
 
 
 @pytest.mark.parametrize("call, message", [

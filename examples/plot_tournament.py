@@ -1,0 +1,103 @@
+"""Draws how four-player Dudo was learned (001, figures 2 to 7), as one sheet.
+
+Reads the log that `examples/dudo_tournament.py --folder` writes. Speed is that
+of the time between two lines; win rates are those of one player against three
+of the other kind, with even play as a dotted line.
+"""
+
+import csv
+import os
+
+from absl import app
+from absl import flags
+
+_LOG = flags.DEFINE_string("log", None, "The log: log.csv of a tournament.",
+                           required=True)
+_PLOT = flags.DEFINE_string("plot", "tournament.png", "PNG file to write.")
+_EVEN = flags.DEFINE_float("even", 25.0, "Even play, in per cent.")
+
+_COLUMNS = {"seconds": 1 / 60, "iterations": 1, "untrained": 100,
+            "random": 100, "heuristic": 100}  # and the factor of what is drawn
+
+
+def read(path):
+  """Returns {solver: {column: [number]}}, solvers as they come in the log."""
+  solvers = {}
+  try:
+    with open(path, newline="", encoding="utf-8") as file:
+      for line in csv.DictReader(file):
+        columns = solvers.setdefault(line["solver"],
+                                     {name: [] for name in _COLUMNS})
+        for name, factor in _COLUMNS.items():
+          columns[name].append(factor * float(line[name]))
+  except (OSError, KeyError, ValueError, TypeError) as error:
+    raise app.UsageError(f"--log={path}: must be a log written by "
+                         f"dudo_tournament.py ({error!r})") from None
+  if not solvers:
+    raise app.UsageError(f"--log={path}: must have lines; it has none")
+  for columns in solvers.values():
+    ends = list(zip([0.0, *columns["seconds"]], [0.0, *columns["iterations"]]))
+    columns["speed"] = [(new[1] - old[1]) / (new[0] - old[0]) / 60
+                        for old, new in zip(ends, ends[1:])]
+  return solvers
+
+
+def is_full(name):
+  """Returns whether a solver goes through whole deals, not through games."""
+  return name.startswith(("FSI", "PFSI"))
+
+
+def panels(solvers):
+  """Yields (title, x, y, solvers, whether the scales are logarithmic)."""
+  full = {k: v for k, v in solvers.items() if is_full(k)}
+  games = {k: v for k, v in solvers.items() if not is_full(k)}
+  yield "2: speed", "seconds", "speed", solvers, (False, True)
+  yield "3: speed of FSI and PFSI", "seconds", "speed", full, (False, False)
+  yield ("4: untrained states against three heuristic bots", "seconds",
+         "untrained", solvers, (False, False))
+  yield ("5: pass-through against three heuristic bots", "seconds", "heuristic",
+         games, (False, False))
+  yield ("6: FSI and PFSI against three heuristic bots", "seconds", "heuristic",
+         full, (False, False))
+  yield ("7: the same, by iteration", "iterations", "heuristic", full,
+         (True, False))
+
+
+def draw(solvers, path):
+  """Writes the sheet."""
+  import matplotlib  # the extra `plot`
+  matplotlib.use("Agg")
+  from matplotlib import pyplot
+  labels = {"seconds": "minutes of training", "iterations": "iterations",
+            "speed": "iterations a second", "untrained": "per cent",
+            "heuristic": "win rate, per cent"}
+  colors = {name: f"C{i}" for i, name in enumerate(solvers)}
+  figure, axes = pyplot.subplots(3, 2, figsize=(11, 12), layout="constrained")
+  for axis, (title, x, y, some, logarithmic) in zip(axes.flat,
+                                                    panels(solvers)):
+    for name, columns in some.items():
+      axis.plot(columns[x], columns[y], ".-", color=colors[name], label=name)
+    axis.set(title=title, xlabel=labels[x], ylabel=labels[y],
+             xscale="log" if logarithmic[0] else "linear",
+             yscale="log" if logarithmic[1] else "linear")
+    if y == "heuristic":
+      axis.axhline(_EVEN.value, color="gray", linestyle=":")
+    axis.grid(alpha=0.3)
+    if some:
+      axis.legend(fontsize="small")
+  figure.savefig(path + ".new", format="png", dpi=100)
+  os.replace(path + ".new", path)
+
+
+def main(argv):
+  if len(argv) > 1:
+    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
+  solvers = read(_LOG.value)
+  if not os.path.isdir(os.path.dirname(os.path.abspath(_PLOT.value))):
+    raise app.UsageError(f"--plot={_PLOT.value}: its folder must exist")
+  draw(solvers, _PLOT.value)
+  print(f"wrote {_PLOT.value}")
+
+
+if __name__ == "__main__":
+  app.run(main)
