@@ -15,6 +15,7 @@ import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import pass_through
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import single_round
+from dudo_spiel.algorithms import single_round_simulator as simulator
 
 _GAME = flags.DEFINE_string("game", "dudo_single_round", "The game.")
 _ABSTRACTION = flags.DEFINE_enum("abstraction", "wait_type_recall",
@@ -35,6 +36,7 @@ _MAKERS = {
     "PPT": pass_through.PrunedPassThroughSolver,
     "MCPT": pass_through.MonteCarloPassThroughSolver,
 }
+_GAMES = 100_000  # of the simulator, times the players
 _PAPER = {"FSI": 357, "PFSI-4": 63_774, "PFSI-1": 158_889, "PPT": 419_709,
           "MCPT": 589_974}  # an hour, wait_type_recall
 
@@ -51,6 +53,16 @@ def measure(name, game):
   seconds = time.perf_counter() - begin
   return ((solver.iteration - first) / seconds, solver.iteration,
           solver.memory_bytes)
+
+
+def simulated(game):
+  """Returns how many games a second the simulator plays."""
+  games = _GAMES * game.num_players()
+  lineup = ["heuristic"] * game.num_players()
+  simulator.play_games(game, lineup, 2 * game.num_players())  # may compile
+  begin = time.perf_counter()
+  simulator.play_games(game, lineup, games, num_threads=_THREADS.value)
+  return games / (time.perf_counter() - begin)
 
 
 def main(argv):
@@ -75,6 +87,7 @@ def main(argv):
     print(f"{name:<8}{iterations:>12,}{rates[name]:>10.1f}{ratio:>8}"
           f"{size / 1e9:>7.2f}   {_PAPER[name] / 3600:.1f}, "
           f"{_PAPER[name] / _PAPER['FSI']:.0f}", flush=True)
+  print(f"simulator: {simulated(game):,.0f} games a second, heuristic bots")
 
 
 if __name__ == "__main__":
