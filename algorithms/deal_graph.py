@@ -11,8 +11,7 @@ players nor the rules can tell them apart. There are two ways to make a graph:
     is forced is no node.
   `graph_of_tree`: a walked game; chance nodes are part of the graph.
 
-A node is any number below `first_terminal`. The terminals of Dudo stand behind
-all nodes; those of a walked game among the nodes.
+The terminals of Dudo stand behind all nodes; those of a walked game among them.
 
 A node of decisions stands for a small tree. Its states are numbered as in a
 heap: 1 is the decision of the first player after the claimer, 2 * h that of the

@@ -15,8 +15,8 @@ from dudo_spiel.algorithms import random_streams
 _1 = np.uintp(1)
 
 # The first columns of the settings of an iteration; solvers have more.
-TREMBLE, WEIGHT = range(2)
-NUM_COMMON = 2
+TREMBLE, WEIGHT, EVEN = range(3)
+NUM_COMMON = 3
 
 
 @blocks.inline_jit
@@ -123,11 +123,15 @@ def match_regrets(regret, first, strategy, begin, count, zero, one):
   for a in range(n):
     x = regret[f + a]
     total += x if x > zero else zero
-  if total > zero:
+  if total > 1e-30:
     factor = one / total
     for a in range(n):
       x = regret[f + a]
       strategy[b + a] = x * factor if x > zero else zero
+  elif total > zero:  # one of which the inverse may be no number
+    for a in range(n):
+      x = regret[f + a]
+      strategy[b + a] = x / total if x > zero else zero
   else:
     for a in range(n):
       strategy[b + a] = 1.0 / count

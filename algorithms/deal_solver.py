@@ -95,8 +95,9 @@ class DealSolver:
     self._dtype = np.dtype(dtype or (
         "float64" if layout is None or many else "float32"))
     size = self.graph.num_columns * self.graph.num_entries
-    memory.check("abstraction", abstraction, 2 * size * self._dtype.itemsize,
-                 game, "a coarser one, a shorter recall_length or fewer dice")
+    memory.check("game", game, 2 * size * self._dtype.itemsize,
+                 "its training", "a coarser abstraction, a shorter "
+                 "recall_length or fewer dice")
     self._tables = Tables(*(np.zeros(size, self._dtype) for _ in range(2)))
     self._space = self._new_workspace(self._threads)
     self._iteration = 0
@@ -157,8 +158,11 @@ class DealSolver:
         size = int(min(chunk, end - self._iteration))
         self._run_chunk(size)
         bar.update(size)
-        if time.perf_counter() - begin < _CHUNK_SECONDS:
+        elapsed = time.perf_counter() - begin
+        if elapsed < _CHUNK_SECONDS:
           chunk *= 2
+        elif elapsed > 2 * _CHUNK_SECONDS:
+          chunk = max(chunk // 2, 1)
 
   def _run_chunk(self, count):
     """Runs iterations, no more than can be looked ahead at a time."""
@@ -189,7 +193,15 @@ class DealSolver:
     settings = np.full((len(iterations), deal_kernels.NUM_COMMON),
                        self._tremble)
     settings[:, deal_kernels.WEIGHT] = (iterations * _UNIT)**self._gamma
+    settings[:, deal_kernels.EVEN] = ((self.game.utility_sum() or 0.0) /
+                                      self.graph.num_players)
     return settings
+
+  def _check_can_prune(self, name, value):
+    """Raises a ValueError if a pruned branch has no value: an even share."""
+    if value != 0 and self.game.utility_sum() is None:
+      raise ValueError(f"{name}={value!r}: must be 0, as the returns of "
+                       f"{self.game} have no constant sum")
 
   def rolls(self, iterations):
     """Returns what the players roll in iterations, past or to come.
@@ -211,7 +223,8 @@ class DealSolver:
     graph = self.graph
     if graph.layout is not None:
       return single_round_policy.SingleRoundPolicy(
-          graph.game, np.maximum(table, 0).reshape(graph.num_columns, -1))
+          graph.game, np.maximum(table, 0).reshape(graph.num_columns, -1),
+          graph.layout)
     table = table.astype(np.float64)
     deal_kernels.normalize(graph.set_entry, graph.num_columns, table)
     return policies.TablePolicy(graph.game, graph.info_states, graph.set_player,

@@ -20,7 +20,7 @@ _UNFLAGGED = 1
 # The columns of the settings of an iteration after the common ones.
 REACH, FLAG, ACTION, DEPTH = range(deal_kernels.NUM_COMMON,
                                    deal_kernels.NUM_COMMON + 4)
-_TREMBLE = deal_kernels.TREMBLE
+_TREMBLE, _WEIGHT = deal_kernels.TREMBLE, deal_kernels.WEIGHT
 
 
 class Scratch(NamedTuple):
@@ -82,7 +82,19 @@ def _untrembled(p, tremble, one):
 @blocks.inline_jit
 def _is_open(reach, strategy, begin, node, first, deciders, players, seats,
              below):
-  """Returns whether no state of an unflagged node can flag its children."""
+  """Returns whether no state of an unflagged node can flag its children.
+
+  Args:
+    reach: as for `forward`.
+    strategy: as for `forward`.
+    begin: where the probabilities to pass begin there.
+    node: the node.
+    first: who decides first.
+    deciders: how many decide.
+    players: how many players there are.
+    seats: as for `forward`.
+    below: the reach threshold.
+  """
   if below == 0.0:
     return True
   least = 1.0
@@ -100,7 +112,22 @@ def forward(graph, tables, reach, strategy, status, node, mini, offsets, seats,
             seed, iteration, settings, zero, one):
   """Goes forward through a node of decisions; see `pfsi_kernels`.
 
-  To `strategy` the probabilities to pass are written, by who decides.
+  Args:
+    graph: the `deal_graph.GraphArrays`.
+    tables: (regret, cumulative), both [entry]; adds to `cumulative`.
+    reach: [node * 2 * seats + q], modified in place.
+    strategy: [edge]; from the node's first edge on the probabilities to pass
+      are written, by who decides.
+    status: [node] uint8, modified in place.
+    node: the node.
+    mini: the `Scratch`.
+    offsets: [player] int64, where the player's column begins.
+    seats: the number of players, rounded up to a multiple of four.
+    seed: uint64.
+    iteration: the number of the iteration.
+    settings: [any] float64, the settings of the iteration.
+    zero: 0.0 in the type of the reaches.
+    one: 1.0 likewise.
   """
   tremble = reach.dtype.type(settings[_TREMBLE])
   begin, entry = graph.child_begin[node], graph.entry[node]
@@ -144,7 +171,7 @@ def forward(graph, tables, reach, strategy, status, node, mini, offsets, seats,
     reach[c + player] = reach[n + player] * others
     own = reach[n + seats + player]
     reach[c + seats + player] = own * p
-    own *= 1 << j  # as many states
+    own *= (1 << j) * reach.dtype.type(settings[_WEIGHT])  # as many states
     p = _untrembled(p, tremble, one)
     e = offsets[player] + entry + graph.stride * j
     cumulative[e] += own * p
@@ -157,7 +184,22 @@ def _spread(graph, tables, reach, strategy, status, node, mini, offsets, seats,
             seed, iteration, settings, is_forward):
   """Writes reaches and statuses of all states of a node to `mini`.
 
-  Going forward, it adds to the averages.
+  All arguments but the last are those of `forward`.
+
+  Args:
+    graph: see there.
+    tables: see there.
+    reach: see there.
+    strategy: see there.
+    status: see there.
+    node: see there.
+    mini: see there.
+    offsets: see there.
+    seats: see there.
+    seed: see there.
+    iteration: see there.
+    settings: see there.
+    is_forward: whether to add to the averages.
   """
   begin, entry = graph.child_begin[node], graph.entry[node]
   first, deciders = graph.actor[node], graph.deciders[node]
@@ -181,7 +223,7 @@ def _spread(graph, tables, reach, strategy, status, node, mini, offsets, seats,
     theirs = mine + 1
     if mine == _UNFLAGGED:
       if is_forward:
-        own = mini.reach[heap, seats + player]
+        own = mini.reach[heap, seats + player] * settings[_WEIGHT]
         free = _untrembled(p, settings[_TREMBLE], 1.0)
         e = offsets[player] + entry + graph.stride * j
         cumulative[e] += own * free
@@ -205,7 +247,26 @@ def _spread(graph, tables, reach, strategy, status, node, mini, offsets, seats,
 @blocks.inline_jit
 def backward(graph, tables, reach, value, strategy, status, node, mini, offsets,
              seats, seed, iteration, settings, zero, one, even):
-  """Goes backward through a node of decisions; see `pfsi_kernels`."""
+  """Goes backward through a node of decisions; see `pfsi_kernels`.
+
+  Args:
+    graph: as for `forward`.
+    tables: as for `forward`; adds to `regret`.
+    reach: as for `forward`.
+    value: [(node or terminal) * seats + player]; the node's are written.
+    strategy: as from `forward`.
+    status: as from `forward`.
+    node: the node.
+    mini: as for `forward`.
+    offsets: as for `forward`.
+    seats: as for `forward`.
+    seed: as for `forward`.
+    iteration: as for `forward`.
+    settings: as for `forward`.
+    zero: as for `forward`.
+    one: as for `forward`.
+    even: what a pruned branch is worth.
+  """
   begin = graph.child_begin[node]
   first, deciders = graph.actor[node], graph.deciders[node]
   players, num_masks = len(offsets), 1 << deciders
@@ -228,7 +289,22 @@ def backward(graph, tables, reach, value, strategy, status, node, mini, offsets,
 @blocks.inline_jit
 def _learn(graph, tables, reach, strategy, node, mini, offsets, seats, tremble,
            zero, one):
-  """Adds to the regrets of all who decide, and writes the node's value."""
+  """Adds to the regrets of all who decide, and writes the node's value.
+
+  Args:
+    graph: as for `forward`.
+    tables: as for `backward`.
+    reach: as for `forward`.
+    strategy: as from `forward`.
+    node: the node.
+    mini: the `Scratch`, with the values of the children; the node's value is
+      written to state 1.
+    offsets: as for `forward`.
+    seats: as for `forward`.
+    tremble: how likely players tremble, in the type of the reaches.
+    zero: as for `forward`.
+    one: as for `forward`.
+  """
   begin, entry = graph.child_begin[node], graph.entry[node]
   first, deciders = graph.actor[node], graph.deciders[node]
   players, num_masks = len(offsets), 1 << deciders
@@ -264,7 +340,23 @@ def _learn(graph, tables, reach, strategy, node, mini, offsets, seats, tremble,
 @blocks.jit
 def _gather(graph, tables, reach, strategy, status, node, mini, offsets, seats,
             seed, iteration, settings, even):
-  """Writes the values of all states, and adds to regrets where unflagged."""
+  """Writes the values of all states, and adds to regrets where unflagged.
+
+  Args:
+    graph: as for `forward`.
+    tables: as for `backward`.
+    reach: as for `forward`.
+    strategy: as from `forward`.
+    status: as from `forward`.
+    node: the node.
+    mini: as for `_learn`.
+    offsets: as for `forward`.
+    seats: as for `forward`.
+    seed: as for `forward`.
+    iteration: as for `forward`.
+    settings: as for `forward`.
+    even: as for `backward`.
+  """
   begin, entry = graph.child_begin[node], graph.entry[node]
   first, deciders = graph.actor[node], graph.deciders[node]
   players, depth = len(offsets), settings[DEPTH]

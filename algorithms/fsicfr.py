@@ -81,8 +81,8 @@ class MatchSolver:
     self._power = arguments.number("power", power, 0.0, 4.0)
     self._dtype = np.dtype(dtype)
     self._jobs = _jobs(self.rounds)
-    memory.check("recall_length", recall_length, self.memory_bytes, game,
-                 "a shorter recall_length or fewer dice")
+    memory.check("recall_length", recall_length, self.memory_bytes,
+                 f"training {game}", "a shorter recall_length or fewer dice")
     self._tables = {key: dudo_round.new_table(self.match, key, self._dtype)
                     for key in self.rounds}
     self._states = {key: np.zeros(3) for key in self.rounds}

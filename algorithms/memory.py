@@ -15,18 +15,18 @@ def available_bytes():
   return min(limits)
 
 
-def check(name, value, needed, game, advice):
-  """Raises a ValueError if training needs more memory than there is.
+def check(name, value, needed, what, advice):
+  """Raises a ValueError if something needs more memory than there is.
 
   Args:
     name: the argument that is to blame.
     value: its value.
     needed: how many bytes are needed.
-    game: the game that is trained.
+    what: what needs it.
     advice: what to choose instead.
   """
   available = available_bytes()
   if needed > available:
     raise ValueError(
-        f"{name}={value}: training {game} needs {needed / 1e9:.1f} GB of "
-        f"memory, but {available / 1e9:.1f} GB are available; choose {advice}")
+        f"{name}={value}: {what} needs {needed / 1e9:.1f} GB of memory, but "
+        f"{available / 1e9:.1f} GB are available; choose {advice}")

@@ -63,14 +63,16 @@ class PrunedPassThroughSolver(_PassThroughSolver):
   Args:
     game: as for `deal_solver.DealSolver`.
     threshold: branches that are less likely count as 1/players; may be a
-      function of the iteration.
+      function of the iteration, as for `pfsi.PFSISolver`.
     **kwargs: as for `deal_solver.DealSolver`.
   """
 
   def __init__(self, game, threshold=1e-4, **kwargs):
-    self._threshold = threshold
+    self._threshold = (threshold if callable(threshold) else
+                       arguments.number("threshold", threshold, 0.0, 1.0))
     self._settings([1])
     super().__init__(game, **kwargs)
+    self._check_can_prune("threshold", threshold)
 
   def _settings(self, iterations):
     settings = np.zeros((len(iterations), 2))
@@ -237,8 +239,8 @@ def _utility(graph, regret, value, states, weights, sigma, shares, parts,
     player: the player.
     node: the node.
     heap: as for `_shares`.
-    settings: [4] float64: how likely players tremble, the weight in averages,
-      the threshold, and the playouts or 0.
+    settings: [5] float64: how likely players tremble, the weight in averages,
+      what pruned branches are worth, the threshold, and the playouts or 0.
     seed: uint64.
     iteration: the number of the iteration.
     begin: uint64, the stream of random numbers.
@@ -248,6 +250,7 @@ def _utility(graph, regret, value, states, weights, sigma, shares, parts,
   """
   players, threshold = len(offsets), settings[_THRESHOLD]
   is_drawn, tremble = settings[_PLAYOUTS] > 0.0, settings[_TREMBLE]
+  even = settings[deal_kernels.EVEN]
   first_terminal = len(graph.actor)
   states[0, 0], states[0, 1] = node, heap
   weights[0] = settings[_PLAYOUTS] if is_drawn else 1.0
@@ -267,8 +270,8 @@ def _utility(graph, regret, value, states, weights, sigma, shares, parts,
     first_edge = graph.child_begin[node]
     if heap:
       total += _decide(graph, regret, value, sigma, parts, offsets, player,
-                       node, heap, weight, threshold, tremble, is_drawn, begin,
-                       counter, zero)
+                       node, heap, weight, threshold, tremble, even, is_drawn,
+                       begin, counter, zero)
       left = parts[1 << graph.deciders[node]]
       if left > 0.0:  # all have passed
         states[size, 0], states[size, 1] = graph.child[first_edge], 0
@@ -291,7 +294,7 @@ def _utility(graph, regret, value, states, weights, sigma, shares, parts,
         left -= part
         rest -= share
       if part < threshold:
-        total += part / players
+        total += part * even
       elif part > 0.0:
         child = np.int64(graph.child[first_edge + a])
         if child >= first_terminal:
@@ -308,7 +311,7 @@ def _utility(graph, regret, value, states, weights, sigma, shares, parts,
 
 @blocks.jit
 def _decide(graph, regret, value, sigma, parts, offsets, player, node, heap,
-            weight, threshold, tremble, is_drawn, begin, counter, zero):
+            weight, threshold, tremble, even, is_drawn, begin, counter, zero):
   """Goes through the states of a node of decisions, from one of them on.
 
   Args:
@@ -325,6 +328,7 @@ def _decide(graph, regret, value, sigma, parts, offsets, player, node, heap,
     weight: its probability or playouts.
     threshold: as in the settings.
     tremble: likewise.
+    even: likewise.
     is_drawn: whether weights are playouts.
     begin: as for `_utility`.
     counter: as for `_utility`.
@@ -369,7 +373,7 @@ def _decide(graph, regret, value, sigma, parts, offsets, player, node, heap,
         continue
       child = 2 * h + a
       if part < threshold:
-        total += part / players
+        total += part * even
       elif child <= masks:
         parts[child] = part
       else:

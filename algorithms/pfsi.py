@@ -41,9 +41,6 @@ class FSISolver(deal_solver.DealSolver):
     **kwargs: likewise.
   """
 
-  def __init__(self, game, **kwargs):
-    super().__init__(game, **kwargs)
-
   def _new_workspace(self, threads):
     graph = self.graph
     nodes, players = graph.num_nodes, graph.num_players
@@ -74,6 +71,8 @@ class PFSISolver(FSISolver):
   """PFSI: states that are hardly reached are pruned.
 
   Each of the four settings may be a function of the iteration (the first is 1).
+  Its `repr` tells it from others in files, so it must not be that of a lambda
+  for a solver that is saved. Reaches below 1e-30 (float32) count as zero.
 
   Args:
     game: as for `deal_solver.DealSolver`.
@@ -92,7 +91,10 @@ class PFSISolver(FSISolver):
                      "flag_probability": flag_probability,
                      "action_threshold": action_threshold, "depth": depth}
     self._settings([1])
+    self._pruning = {name: value if callable(value) else _plain(value)
+                     for name, value in self._pruning.items()}
     super().__init__(game, **kwargs)
+    self._check_can_prune("reach_threshold", reach_threshold)
 
   def _settings(self, iterations):
     columns = []
@@ -113,6 +115,11 @@ class PFSISolver(FSISolver):
   def _parameters(self):
     return {name: repr(setting) if callable(setting) else setting
             for name, setting in self._pruning.items()}
+
+
+def _plain(value):
+  """Returns a number as files can hold it."""
+  return int(value) if value == int(value) else float(value)
 
 
 class PruningSchedule:
@@ -137,7 +144,7 @@ class PruningSchedule:
     """Returns the reach threshold of an iteration."""
     if iteration > self._iterations:
       return 0.0
-    share = (iteration - 1) / self._iterations
+    share = (iteration - 1) / max(self._iterations - 1, 1)
     return self._first * (self._last / self._first)**share
 
   def __repr__(self):

@@ -120,9 +120,9 @@ def _forward(graph, tables, reach, strategy, status, group, visited, parts,
     seats: as for `_split`.
     seed: uint64.
     iteration: the number of the iteration.
-    settings: [6] float64: how likely players tremble, the weight in averages,
-      the reach threshold, the probability to flag, the action threshold and the
-      depth.
+    settings: [7] float64: how likely players tremble, the weight in averages,
+      what pruned branches are worth, the reach threshold, the probability to
+      flag, the action threshold and the depth.
 
   Returns:
     How many nodes are visited.
@@ -137,9 +137,8 @@ def _forward(graph, tables, reach, strategy, status, group, visited, parts,
   depth = np.int64(settings[DEPTH])
   kept, shared = parts[0], parts[1]
   tremble = reach.dtype.type(settings[_TREMBLE])
-  for q in range(seats):
+  for q in range(2 * seats):
     reach[q] = 1.0
-    reach[seats + q] = settings[_WEIGHT]
   status[0] = _UNFLAGGED
   group[0] = 1
   count = 0
@@ -182,7 +181,8 @@ def _forward(graph, tables, reach, strategy, status, group, visited, parts,
       least = -one  # a child's probability must be above it
       theirs = mine + 1
       if mine == _UNFLAGGED:
-        own = reach[2 * seats * node + seats + player]
+        own = (reach[2 * seats * node + seats + player] *
+               reach.dtype.type(settings[_WEIGHT]))
         for a in range(np.uintp(end - begin)):
           cumulative[np.uintp(entry) + a] += own * strategy[np.uintp(begin) + a]
         if not (reach[2 * seats * node + player] < below and
@@ -271,7 +271,7 @@ def _backward(graph, tables, reach, value, strategy, status, visited, count,
   regret = tables[0]
   depth = np.int64(settings[DEPTH])
   zero, one = value.dtype.type(0.0), value.dtype.type(1.0)
-  even = value.dtype.type(1.0 / len(offsets))
+  even = value.dtype.type(settings[deal_kernels.EVEN])
   ignored = value.dtype.type(settings[ACTION])
   tremble = value.dtype.type(settings[_TREMBLE])
   base = parts[0]
@@ -364,7 +364,7 @@ def run(graph, deals, tables, space, num_entries, seed, iterations, rolls,
     seed: uint64.
     iterations: [iteration] int64, their numbers.
     rolls: [iteration, player] int64.
-    settings: [iteration, 6] float64.
+    settings: [iteration, 7] float64.
   """
   for i in range(len(iterations)):
     _iterate(graph, deals, tables, space, 0, num_entries, seed, iterations[i],

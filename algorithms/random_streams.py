@@ -23,6 +23,18 @@ def mix(x):
   return x ^ (x >> np.uint64(31))
 
 
+def seed_for(seed, use):
+  """Returns a seed (uint64) whose numbers have nothing to do with the seed's.
+
+  What measures a policy must not see the deals from which it was learned.
+
+  Args:
+    seed: the user's.
+    use: a number for each use beside learning.
+  """
+  return np.uint64(mix(np.uint64(seed) ^ mix(np.uint64(use))))
+
+
 @blocks.jit
 def to_uniform(bits):
   """Returns uint64 bits as a float64 in [0, 1)."""

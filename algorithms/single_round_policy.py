@@ -16,6 +16,7 @@ from dudo_spiel.algorithms import single_round
 
 FILE_KIND = "single_round_policy"
 BOTS = ("random", "heuristic")
+_DTYPES = ("float32", "float64", "uint8")
 
 
 class SingleRoundPolicy(policy_lib.Policy):
@@ -27,19 +28,26 @@ class SingleRoundPolicy(policy_lib.Policy):
   Args:
     game: the `pyspiel.Game`, a `dudo_single_round_ir`.
     table: [roll, entry] float32, float64 or uint8, weights of at least zero.
+    layout: the `single_round.Layout` of the game, if it is at hand.
 
   Attributes:
     layout: the `single_round.Layout`.
     table: as given.
   """
 
-  def __init__(self, game, table):
+  def __init__(self, game, table, layout=None):
+    if not (single_round.is_single_round(game) and
+            hasattr(game, "abstraction")):
+      raise ValueError(f"game={game}: must be dudo_single_round_ir")
     super().__init__(game, list(range(game.num_players())))
-    self.layout = single_round.Layout(game)
-    self.table = table
+    self.layout = single_round.Layout(game) if layout is None else layout
+    self.table = np.ascontiguousarray(table)
     shape = self.layout.num_rolls, self.layout.num_entries
-    if table.shape != shape:
-      raise ValueError(f"table: has shape {table.shape}; must be {shape}")
+    if (self.table.shape != shape or self.table.dtype not in _DTYPES or
+        not np.all(self.table >= 0) or not np.all(self.table < np.inf)):
+      raise ValueError(
+          f"table: is {self.table.shape} of {self.table.dtype}; must be {shape}"
+          f" of {' or '.join(_DTYPES)}, all finite and at least 0")
 
   def check_game(self, game):
     """Raises a ValueError if the policy cannot play the game."""
@@ -62,6 +70,16 @@ class SingleRoundPolicy(policy_lib.Policy):
     if not total:
       return dict.fromkeys(actions, 1.0 / len(actions))
     return {action: weight / total for action, weight in zip(actions, weights)}
+
+  def weights(self):
+    """Returns the table as float32, whatever the size of its numbers."""
+    if self.table.dtype != np.float64:
+      return self.table.astype(np.float32)
+    begins = self.layout.set_entries()
+    totals = np.add.reduceat(self.table, begins[:-1], axis=1)
+    totals[totals == 0.0] = 1.0
+    return (self.table / np.repeat(totals, np.diff(begins), axis=1)).astype(
+        np.float32)
 
   @property
   def memory_bytes(self):

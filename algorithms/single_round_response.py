@@ -33,12 +33,15 @@ from dudo_spiel.algorithms import blocks
 from dudo_spiel.algorithms import deal_graph
 from dudo_spiel.algorithms import deal_kernels
 from dudo_spiel.algorithms import exploitability
+from dudo_spiel.algorithms import memory
 from dudo_spiel.algorithms import policies as policies_lib
+from dudo_spiel.algorithms import random_streams
 from dudo_spiel.algorithms import single_round
 from dudo_spiel.algorithms import single_round_policy
 from dudo_spiel.algorithms import single_round_response_kernels as kernels
 
 METHODS = ("auto", "exact", "decisions")
+_STREAM = 2  # deals to decide on; those to measure on come after it
 _MAX_WALKED = 300_000  # histories that are walked without being asked to
 
 
@@ -70,7 +73,7 @@ def num_histories(game):
   return game.roll_table.num_rolls**players * sum(lines) * 2**players
 
 
-def best_response_rate(policies, seat, method="auto", num_deals=512, seed=0,
+def best_response_rate(policies, seat, method="auto", num_deals=256, seed=0,
                        num_threads=None):
   """Returns how often a responder in one seat wins against fixed policies.
 
@@ -92,12 +95,12 @@ def best_response_rate(policies, seat, method="auto", num_deals=512, seed=0,
   if method not in METHODS:
     raise ValueError(f"method={method!r}: must be one of "
                      f"{', '.join(map(repr, METHODS))}")
-  arguments.integer("num_deals", num_deals, 2, 2**20)
-  arguments.integer("seed", seed, 0, 2**63 - 1)
+  num_deals = arguments.integer("num_deals", num_deals, 2, 2**20)
+  seed = arguments.integer("seed", seed, 0, 2**63 - 1)
   threads = blocks.thread_count(num_threads)
   if isinstance(policies, single_round_policy.SingleRoundPolicy):
     policies = [policies] * policies.game.num_players()
-  policies = _check(policies, seat)
+  policies, seat = _check(policies, seat)
   rules = dict(policies[seat - 1].game.get_parameters())
   for name in ("abstraction", "recall_length"):
     rules.pop(name, None)
@@ -112,11 +115,11 @@ def best_response_rate(policies, seat, method="auto", num_deals=512, seed=0,
 
 
 def _check(policies, seat):
-  """Returns the policies as a list, or raises."""
+  """Returns the policies as a list and the seat, or raises."""
   kind = single_round_policy.SingleRoundPolicy
   others = []
   if isinstance(policies, (list, tuple)) and policies:
-    arguments.integer("seat", seat, 0, len(policies) - 1)
+    seat = arguments.integer("seat", seat, 0, len(policies) - 1)
     others = [p for player, p in enumerate(policies) if player != seat]
   if not others or not all(isinstance(p, kind) for p in others):
     raise ValueError(f"policies={policies!r}: must be a SingleRoundPolicy, or "
@@ -126,7 +129,7 @@ def _check(policies, seat):
                      f"{others[0].game.num_players()}, one for each seat")
   for policy in others[1:]:
     policy.check_game(others[0].game)
-  return list(policies)
+  return list(policies), seat
 
 
 class _Responder:
@@ -149,7 +152,7 @@ class _Responder:
 
   def _probabilities(self, policy):
     """Returns [entry, roll] float32, a policy's probabilities."""
-    table = policy.table.astype(np.float32)
+    table = policy.weights()
     deal_kernels.normalize(policy.layout.set_entries(), len(table),
                            table.reshape(-1))
     return np.ascontiguousarray(table.T[self._entries_in(policy.layout)])
@@ -193,8 +196,9 @@ class _Responder:
     """Returns the `Others` with a sample of deals."""
     rolls = np.zeros((count, self._layout.num_players), np.int64)
     for i, row in enumerate(rolls):
-      deal_kernels.sample_rolls(self._graph.deals.cumulative, np.uint64(seed),
-                                number * count + i, row)
+      deal_kernels.sample_rolls(
+          self._graph.deals.cumulative,
+          random_streams.seed_for(seed, _STREAM + number), i, row)
     return self._others(np.ascontiguousarray(rolls.T, np.int32),
                         np.full(count, 1.0 / count))
 
@@ -205,12 +209,19 @@ class _Responder:
     sample = self._all_deals() if is_all else self._sample(num_deals, seed, 0)
     test = sample if is_all else self._sample(num_deals, seed, 1)
     shape = graph.num_nodes, len(sample.weights)
-    reaches = [np.empty(shape, np.float32) for _ in range(2)]
+    memory.check("num_deals", num_deals,
+                 4 * shape[0] * shape[1] * (2 + 2 * threads),
+                 f"a response in {layout.game}", "fewer of them or fewer "
+                 "threads")
+    reaches = [np.empty(shape, np.float32),
+               np.empty((0 if is_all else shape[0], shape[1]), np.float32)]
     for deals, reach in zip((sample, test), reaches):
-      kernels.forward(graph.arrays, deals, self._seat, reach)
+      if len(reach):
+        kernels.forward(graph.arrays, deals, self._seat, reach)
     values = np.zeros((layout.num_rolls, shape[1]))
-    choices = np.zeros((layout.num_rolls, graph.num_nodes), np.int8)
-    space = [np.empty((threads, *shape), np.float32) for _ in range(2)]
+    choices = np.zeros((layout.num_rolls, graph.num_nodes), np.int16)
+    space = [np.empty((threads, *reach.shape), np.float32)
+             for reach in reaches]
     parts = np.empty((threads, 2, layout.num_players + 1, shape[1]), np.float32)
     numba.set_num_threads(threads)
     with tqdm.tqdm(total=layout.num_rolls, unit=" rolls", disable=None,
@@ -237,4 +248,5 @@ class _Responder:
     entry = graph.arrays.entry + graph.arrays.stride * turn
     for node in np.flatnonzero(is_own):
       table[np.arange(len(choices)), entry[node] + choices[:, node]] = 1
-    return single_round_policy.SingleRoundPolicy(self._layout.game, table)
+    return single_round_policy.SingleRoundPolicy(self._layout.game, table,
+                                                 self._layout)

@@ -181,7 +181,7 @@ def backward(graph, truth, others, responder, roll, reach, choice, is_learning,
     roll: its roll.
     reach: [node, deal] float32, from `forward`; nodes that no deal reaches are
       left out.
-    choice: [node] int8, the responder's actions; written if `is_learning`: the
+    choice: [node] int16, the responder's actions; written if `is_learning`: the
       first of those that are worth most in all deals together.
     is_learning: whether to choose, or to play as chosen.
     value: [node, deal] float32, written.
@@ -238,12 +238,13 @@ def respond(graph, truth, sample, test, responder, rolls, sample_reach,
     graph: the `deal_graph.GraphArrays` as a tuple.
     truth: the `Truth` as a tuple.
     sample: the `Others` as a tuple, on whose deals to decide.
-    test: the same with the deals on which to measure.
+    test: the same with the deals on which to measure; none if these are the
+      same deals.
     responder: the responder's seat.
     rolls: [thread] int64, the responder's rolls, one a thread.
     sample_reach: [node, deal] float32, from `forward`.
     test_reach: likewise.
-    choices: [thread, node] int8, written.
+    choices: [thread, node] int16, written.
     values: [thread, deal] float64, written: what each deal of `test` is worth.
     sample_value: [thread, node, deal] float32, scratch.
     test_value: likewise.
@@ -253,6 +254,9 @@ def respond(graph, truth, sample, test, responder, rolls, sample_reach,
     arrays = deal_graph.GraphArrays(*graph)
     backward(arrays, Truth(*truth), Others(*sample), responder, rolls[t],
              sample_reach, choices[t], True, sample_value[t], parts[t, 0])
-    backward(arrays, Truth(*truth), Others(*test), responder, rolls[t],
-             test_reach, choices[t], False, test_value[t], parts[t, 1])
-    values[t] = test_value[t, 0]
+    if len(test_reach):
+      backward(arrays, Truth(*truth), Others(*test), responder, rolls[t],
+               test_reach, choices[t], False, test_value[t], parts[t, 1])
+      values[t] = test_value[t, 0]
+    else:
+      values[t] = sample_value[t, 0]

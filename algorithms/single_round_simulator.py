@@ -23,7 +23,8 @@ from dudo_spiel.algorithms import random_streams
 from dudo_spiel.algorithms import single_round
 from dudo_spiel.algorithms import single_round_policy
 
-_MAX_GAMES = 2**31
+_MAX_GAMES = 2**28
+_STREAM = 1  # deals that no solver has learned from
 
 
 class SimulationResult(NamedTuple):
@@ -156,7 +157,7 @@ def _play_share(thread, threads, tables, claim_entries, challenge_entries,
   """Plays a thread's share of the groups; see `_play_groups`."""
   seats = len(lineup)
   rolls = np.zeros(seats, np.int64)
-  weights = np.zeros(max(rules[0], 2))
+  weights = np.zeros(max(min(rules[0], rules[2]), 2))
   for group in range(thread, groups, threads):
     begin = random_streams.stream(seed, group)
     for seat in range(seats):
@@ -225,9 +226,8 @@ def _compile(game, lineup):
                        f"of {names}")
     item.check_game(game)
     layout = item.layout
-    players.append((np.ascontiguousarray(item.table, np.float32),
-                    layout.claim_entry, layout.challenge_entry,
-                    layout.num_memories))
+    players.append((item.weights(), layout.claim_entry,
+                    layout.challenge_entry, layout.num_memories))
   *arrays, memories = zip(*players)
   return (*arrays, np.array(memories), np.array(numbers))
 
@@ -252,11 +252,11 @@ def play_games(game, lineup, num_games, seed=0, num_threads=None):
   seats = game.num_players()
   if not isinstance(lineup, (tuple, list)) or len(lineup) != seats:
     raise ValueError(f"lineup={lineup!r}: must be a list of {seats} players")
-  arguments.integer("num_games", num_games, 2 * seats, _MAX_GAMES)
+  num_games = arguments.integer("num_games", num_games, 2 * seats, _MAX_GAMES)
   if num_games % seats:
     raise ValueError(f"num_games={num_games}: must be a multiple of {seats}, "
                      "as the line-up is turned")
-  arguments.integer("seed", seed, 0, 2**63 - 1)
+  seed = arguments.integer("seed", seed, 0, 2**63 - 1)
   threads = blocks.thread_count(num_threads)
   *arrays, numbers = _compile(game, lineup)
   groups = num_games // seats
@@ -267,8 +267,9 @@ def play_games(game, lineup, num_games, seed=0, num_threads=None):
                np.array([game.claim_window, game.first_forced,
                          game.order.num_claims, game.order.num_sides]),
                game.roll_table.counts, game.order.quantities,
-               np.cumsum(game.roll_table.probabilities), np.uint64(seed),
-               groups, returns, met, new)
+               np.cumsum(game.roll_table.probabilities),
+               random_streams.seed_for(seed, _STREAM), groups, returns, met,
+               new)
   returns /= seats
   rates = {}
   for player in range(numbers.max() + 1):

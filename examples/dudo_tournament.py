@@ -23,6 +23,7 @@ import pyspiel
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import pass_through
 from dudo_spiel.algorithms import pfsi
+from dudo_spiel.algorithms import single_round
 from dudo_spiel.algorithms import single_round_response
 from dudo_spiel.algorithms import single_round_simulator as simulator
 
@@ -54,7 +55,7 @@ _POINTS = flags.DEFINE_integer("points", 10, "Lines of the log for each "
 _THREADS = flags.DEFINE_integer("threads", None, "Threads; default: all.",
                                 lower_bound=1)
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of deals and games.",
-                             lower_bound=0)
+                             lower_bound=0, upper_bound=2**63 - 1)
 _FOLDER = flags.DEFINE_string("folder", None, "Where to save all.")
 
 _COLUMNS = ("solver", "seconds", "iterations", "untrained", "random",
@@ -79,6 +80,8 @@ _MAKERS = {
     "PPT": pass_through.PrunedPassThroughSolver,
     "MCPT": pass_through.MonteCarloPassThroughSolver,
 }
+_PAPERS_GAME = {"players": 4, "numdice": 5, "dice_sides": 6, "claim_window": 18,
+                "max_amount": 11}
 # Table 3: (left, right) -> per cent in 3v1, 2v2 and 1v3.
 _PAPER = {
     ("PPT+WT", "random"): (26.29, 26.75, 27.30),
@@ -126,7 +129,11 @@ class Log:
     self.lines = []
     if self._path and os.path.exists(self._path):
       with open(self._path, newline="", encoding="utf-8") as file:
-        self.lines = list(csv.DictReader(file))
+        reader = csv.DictReader(file)
+        self.lines = list(reader)
+        if tuple(reader.fieldnames or ()) != _COLUMNS:
+          raise ValueError(f"--folder={_FOLDER.value}: its log.csv must have "
+                           f"the columns {','.join(_COLUMNS)}")
 
   def add(self, line):
     """Adds a line: {column: value}."""
@@ -138,11 +145,12 @@ class Log:
         writer.writerows(self.lines)
       os.replace(self._path + ".new", self._path)
 
-  def seconds(self, name, iterations):
-    """Returns for how long a solver had trained after some iterations."""
+  def go_back(self, name, iterations):
+    """Forgets what came after; returns for how long the solver had trained."""
+    self.lines = [line for line in self.lines if line["solver"] != name or
+                  int(line["iterations"]) <= iterations]
     return max((float(line["seconds"]) for line in self.lines
-                if line["solver"] == name and
-                int(line["iterations"]) <= iterations), default=0.0)
+                if line["solver"] == name), default=0.0)
 
 
 def measure(game, policy):
@@ -159,7 +167,7 @@ def train(name, game, log):
   path = _FOLDER.value and os.path.join(_FOLDER.value, f"{name}.solver.npz")
   if path and os.path.exists(path):
     solver.load(path)
-  seconds = log.seconds(name, solver.iteration)
+  seconds = log.go_back(name, solver.iteration)
   if not seconds:
     solver.run(iterations=2)  # may compile kernels
   while True:
@@ -169,12 +177,13 @@ def train(name, game, log):
     begin = time.perf_counter()
     solver.run(seconds=wanted)
     seconds += time.perf_counter() - begin
+    if path:
+      solver.save(path)
     numbers = measure(game, solver.average_policy())
     log.add(dict(zip(_COLUMNS, (name, round(seconds, 3), solver.iteration,
                                 *(round(float(x), 6) for x in numbers)))))
   policy = solver.average_policy()
   if path:
-    solver.save(path)
     policy.save(os.path.join(_FOLDER.value, f"{name}.npz"))
   print(f"{name}: {solver.iteration:,} iterations in {seconds:.0f} s; "
         f"{measure(game, policy)[0]:.2%} of the states met against heuristic "
@@ -202,7 +211,7 @@ def print_pairing(game, players, left, right):
     rate, error = simulator.play_games(game, lineup, _GAMES.value, _SEED.value,
                                        _THREADS.value).rates[0]
     cells.append(f"{100 * rate:6.2f} ± {100 * error:.2f}")
-  is_papers = str(game) == str(pyspiel.load_game("dudo_single_round"))
+  is_papers = game.get_parameters() in ({}, _PAPERS_GAME)
   paper = _PAPER.get((left, right), ()) if is_papers else ()
   print(f"{left:>16} v {right:<16}" + "".join(f"{c:>16}" for c in cells) +
         "   " + " ".join(f"{rate:.2f}" for rate in paper), flush=True)
@@ -216,6 +225,9 @@ def main(argv):
     if _GAMES.value % game.num_players():
       raise ValueError(f"--games={_GAMES.value}: must be a multiple of "
                        f"{game.num_players()}")
+    single_round.abstract_game(game)
+    if _RESPONSE.value == 1:
+      raise ValueError("--response_deals=1: must be 0 or at least 2")
     if _FOLDER.value and not os.path.isdir(_FOLDER.value):
       raise ValueError(f"--folder={_FOLDER.value}: must exist")
     for name in _SOLVERS.value:

@@ -37,7 +37,7 @@ def read(path):
     raise app.UsageError(f"--log={path}: must have lines; it has none")
   for columns in solvers.values():
     ends = list(zip([0.0, *columns["seconds"]], [0.0, *columns["iterations"]]))
-    columns["speed"] = [(new[1] - old[1]) / (new[0] - old[0]) / 60
+    columns["speed"] = [(new[1] - old[1]) / max(new[0] - old[0], 1e-9) / 60
                         for old, new in zip(ends, ends[1:])]
   return solvers
 
@@ -95,7 +95,10 @@ def main(argv):
   solvers = read(_LOG.value)
   if not os.path.isdir(os.path.dirname(os.path.abspath(_PLOT.value))):
     raise app.UsageError(f"--plot={_PLOT.value}: its folder must exist")
-  draw(solvers, _PLOT.value)
+  try:
+    draw(solvers, _PLOT.value)
+  except ModuleNotFoundError as error:
+    raise app.UsageError(f"plots need the extra `plot`: {error}") from None
   print(f"wrote {_PLOT.value}")
 
 

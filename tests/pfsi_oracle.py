@@ -50,6 +50,7 @@ class Oracle:
 
   def __init__(self, game, set_key, node_key, tremble=0.0, gamma=0.0):
     self.game = game
+    self.even = game.utility_sum() / game.num_players()
     self.tremble = tremble
     self.gamma = gamma
     self.iteration = 0
@@ -143,7 +144,7 @@ class Oracle:
           mine = i == player
           child.against[i] += node.against[i] * (1 if mine else node.sigma[a])
           child.own[i] += node.own[i] * (node.sigma[a] if mine else 1)
-    even = [1 / self.players] * self.players
+    even = [self.even] * self.players
     regrets = []
     for node in reversed(nodes):
       if node.state.is_terminal():
@@ -174,7 +175,7 @@ class Oracle:
   def utility(self, state, player, threshold, probability=1.0):
     """Returns a player's utility below a state, pruned by probability."""
     if probability < threshold:
-      return 1 / self.players
+      return self.even
     if state.is_terminal():
       return state.returns()[player]
     return sum(

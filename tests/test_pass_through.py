@@ -48,16 +48,20 @@ def test_pruned_is_the_oracles(abstraction, threshold, learning):
     test_pfsi.assert_same_tables(solver, oracle, solver.graph.layout)
 
 
-def test_pruned_on_a_walked_game_is_the_oracles():
-  game = pyspiel.load_game("kuhn_poker(players=3)")
-  solver = pass_through.PrunedPassThroughSolver(game, 0.0, seed=1)
+@pytest.mark.parametrize("name, threshold", [
+    ("kuhn_poker(players=3)", 0.0), ("kuhn_poker(players=3)", 0.2173),
+    ("dudo(players=3,numdice=1,dice_sides=2)", 0.0831)])
+def test_pruned_on_a_walked_game_is_the_oracles(name, threshold):
+  game = pyspiel.load_game(name)
+  solver = pass_through.PrunedPassThroughSolver(game, np.float32(threshold),
+                                                seed=1)
   oracle = pfsi_oracle.Oracle(game, pfsi_oracle.walked_set,
                               pfsi_oracle.history_key)
   graph = solver.graph
   for iteration in range(1, 21):
     solver.run(1)
     oracle.pass_through(test_pfsi.walked_chooser(solver, iteration),
-                        player_of(solver, iteration), 0.0)
+                        player_of(solver, iteration), threshold)
   for s, key in enumerate(zip(graph.set_player.tolist(), graph.info_states)):
     if key in oracle.tables:
       np.testing.assert_allclose(
@@ -65,20 +69,45 @@ def test_pruned_on_a_walked_game_is_the_oracles():
           list(oracle.tables[key].regret.values()), atol=1e-9)
 
 
-def test_monte_carlo_comes_close_to_exact_regrets():
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("tremble", [0.0, 0.3])
+def test_monte_carlo_comes_close_to_exact_regrets(seed, tremble):
   game = test_pfsi.load(_GAME)
-  settings = {"dtype": "float64", "num_threads": 1}
-  exact = pass_through.PrunedPassThroughSolver(game, 0.0, **settings)
-  drawn = pass_through.MonteCarloPassThroughSolver(game, 200_000, **settings)
-  for solver in (exact, drawn):
-    solver.run(1)
-  visited = exact._tables.regret != 0.0
-  # The first state is the same for both, whatever is played then.
-  first = slice(*exact.graph.set_entry[:2])
-  columns = [table.reshape(exact.graph.num_columns, -1)[:, first]
-             for table in (exact._tables.regret, drawn._tables.regret)]
-  assert np.any(columns[0]) and np.any(visited)
-  np.testing.assert_allclose(columns[1], columns[0], atol=0.01)
+  solver = pass_through.MonteCarloPassThroughSolver(
+      game, 100_000, seed=seed, tremble=tremble, gamma=0.0, dtype="float64",
+      num_threads=1)
+  solver.run(1)
+  layout = solver.graph.layout
+  regret, visits = (table.reshape(layout.num_rolls, -1)
+                    for table in solver._tables)
+  oracle = test_pfsi.SingleRoundOracle(game, tremble=tremble)
+  state = oracle._dealt(test_pfsi.chooser(solver, 1))
+  claims = 0
+  while True:  # all strategies are uniform before, so utilities are known
+    player = state.current_player()
+    entry = layout.locate(state, player)
+    roll = game.roll_table.index(state.hand(player))
+    actions = state.legal_actions()
+    utility = np.array([oracle.utility(oracle._child(state, a), player, 0.0)
+                        for a in actions])
+    span = slice(entry, entry + len(actions))
+    assert np.all(visits[roll, span] > 0.0)
+    np.testing.assert_allclose(regret[roll, span], utility - utility.mean(),
+                               atol=0.01)
+    if state.phase() == "claim":  # go on to who decides first
+      claims += 1
+      following = [oracle._child(state, a) for a in actions]
+    else:  # and to the next claim, if all passed
+      for _ in range(game.num_players() - 1):
+        state = state.child(game.pass_action)
+      following = [state]
+    following = [s for s in following if not s.is_terminal() and np.all(
+        visits[game.roll_table.index(s.hand(s.current_player())),
+               layout.locate(s, s.current_player())] > 0.0)]
+    if not following:
+      break
+    state, = following
+  assert claims > 0
 
 
 @pytest.mark.parametrize("trials, chance", [(1, 0.3), (7, 0.5), (40, 0.9),

@@ -6,6 +6,7 @@ import pyspiel
 import pytest
 
 import dudo_spiel  # noqa: F401, registers the games
+from dudo_spiel.algorithms import deal_kernels
 from dudo_spiel.algorithms import decision_kernels
 from dudo_spiel.algorithms import fsi_solver
 from dudo_spiel.algorithms import memory
@@ -18,6 +19,8 @@ _GAMES = [
     "players=3,numdice=1,dice_sides=3,claim_window=2,max_amount=1",
     "players=4,numdice=1,dice_sides=2,claim_window=2,max_amount=1",
 ]
+_MANY = "players=5,numdice=1,dice_sides=2,claim_window=1,max_amount=1"
+
 # No probability that comes up equals a threshold, or rounding would decide.
 _PRUNING = {"reach_threshold": 0.0831, "flag_probability": 0.6,
             "action_threshold": 0.2137}
@@ -101,6 +104,38 @@ def test_fsi_is_the_oracles(parameters, abstraction, learning):
     assert_same_tables(solver, oracle, solver.graph.layout)
 
 
+@pytest.mark.parametrize("solver_of", [pfsi.FSISolver, pfsi.PFSISolver])
+def test_many_players_and_no_memory_are_the_oracles(solver_of):
+  game = load(_MANY, recall_length=0)
+  solver = solver_of(game, seed=3, dtype="float64", num_threads=1)
+  oracle = SingleRoundOracle(game, gamma=1.0)
+  for iteration in range(1, 4):
+    solver.run(1)
+    oracle.iterate(chooser(solver, iteration))
+    assert_same_tables(solver, oracle, solver.graph.layout)
+
+
+def test_float32_is_nearly_the_oracles():
+  game = load(_GAMES[1])
+  single = pfsi.FSISolver(game, seed=3, gamma=10.0)
+  double = pfsi.FSISolver(game, seed=3, gamma=10.0, dtype="float64")
+  for solver in (single, double):
+    solver.run(12)
+  scale = double._tables.cumulative.max()
+  assert scale > 0.0
+  np.testing.assert_allclose(single._tables.cumulative / scale,
+                             double._tables.cumulative / scale, atol=1e-4)
+  np.testing.assert_allclose(single._tables.regret, double._tables.regret,
+                             atol=1e-4)
+
+
+def test_tiny_regrets_make_strategies():
+  regret = np.array([1e-40, 0.0, 3e-40, -1.0], np.float32)
+  out = np.zeros(4, np.float32)
+  deal_kernels.match_regrets(regret, 0, out, 0, 4, np.float32(0), np.float32(1))
+  np.testing.assert_allclose(out, [0.25, 0.0, 0.75, 0.0], rtol=1e-4)
+
+
 @pytest.mark.parametrize("depth, tremble", [(0, 0.0), (1, 0.0), (3, 0.0),
                                             (1, 0.1)])
 @pytest.mark.parametrize("parameters, abstraction", [
@@ -129,12 +164,17 @@ def test_pfsi_is_the_oracles(parameters, abstraction, depth, tremble):
   assert not np.allclose(full._tables.regret, solver._tables.regret)
 
 
-@pytest.mark.parametrize("name", [
-    "kuhn_poker(players=3)", "dudo_ir(players=3,numdice=1,dice_sides=2)",
-    "kuhn_poker", "leduc_poker"])
-def test_fsi_on_walked_games_is_the_oracles(name):
+@pytest.mark.parametrize("name, pruning", [
+    ("kuhn_poker(players=3)", {}), ("kuhn_poker", {}), ("leduc_poker", {}),
+    ("dudo(players=3,numdice=1,dice_sides=2)", {}),
+    ("dudo_ir(players=3,numdice=1,dice_sides=2)", {}),
+    ("kuhn_poker(players=3)", {"reach_threshold": 0.3137, "depth": 1,
+                               "flag_probability": 1.0,
+                               "action_threshold": 0.2519})])
+def test_walked_games_are_the_oracles(name, pruning):
   game = pyspiel.load_game(name)
-  solver = pfsi.FSISolver(game, seed=1, tremble=0.1)
+  make = pfsi.PFSISolver if pruning else pfsi.FSISolver
+  solver = make(game, seed=1, tremble=0.1, **pruning)
   oracle = pfsi_oracle.Oracle(game, pfsi_oracle.walked_set,
                               pfsi_oracle.history_key, tremble=0.1, gamma=1.0)
   iterations = 3 if name == "leduc_poker" else 10
@@ -143,7 +183,8 @@ def test_fsi_on_walked_games_is_the_oracles(name):
                                                graph.info_states))}
   for iteration in range(1, iterations + 1):
     solver.run(1)
-    oracle.iterate(walked_chooser(solver, iteration))
+    oracle.iterate(walked_chooser(solver, iteration), lambda state: 0.0,
+                   **pruning)
   for key, table in oracle.tables.items():
     begin = graph.set_entry[number[key]]
     span = slice(begin, begin + len(table.actions))
@@ -203,18 +244,20 @@ def test_schedule_ends_as_fsi():
   thresholds = [schedule(i) for i in range(1, 103)]
   assert thresholds[0] == 1e-2 and thresholds[-1] == 0.0
   assert all(a > b for a, b in zip(thresholds[:100], thresholds[1:101]))
-  assert min(thresholds[:100]) > 1e-6
+  assert thresholds[99] == pytest.approx(1e-6)
   solver = pfsi.PFSISolver(load(_GAMES[0]), reach_threshold=schedule,
                            num_threads=1)
   solver.run(10)
   assert solver._settings([1, 200])[:, 0].tolist() == [1e-2, 0.0]
 
 
-@pytest.mark.parametrize("make", [pfsi.FSISolver, pfsi.PFSISolver])
-def test_threads_do_not_change_the_result(make):
+@pytest.mark.parametrize("make", [
+    pfsi.FSISolver, lambda game, **kwargs: pfsi.PFSISolver(game, **_PRUNING,
+                                                           **kwargs)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_threads_do_not_change_the_result(make, dtype):
   game = pyspiel.load_game("dudo_single_round(numdice=2,max_amount=4)")
-  one, two = (make(game, num_threads=n, seed=4, dtype="float64")
-              for n in (1, 2))
+  one, two = (make(game, num_threads=n, seed=4, dtype=dtype) for n in (1, 2))
   one.run(150)
   two.run(70)
   two.run(80)
@@ -224,7 +267,8 @@ def test_threads_do_not_change_the_result(make):
 
 @pytest.mark.parametrize("make", [
     lambda game: pfsi.FSISolver(game, num_threads=1, dtype="float64"),
-    lambda game: pfsi.PFSISolver(game, num_threads=1, dtype="float64",
+    lambda game: pfsi.PFSISolver(game, np.int64(4), num_threads=1,
+                                 dtype="float64",
                                  reach_threshold=pfsi.PruningSchedule(9))
 ])
 def test_goes_on_from_a_file(make, tmp_path):
@@ -245,8 +289,8 @@ def test_goes_on_from_a_file(make, tmp_path):
 def test_what_does_not_fit_is_refused(monkeypatch):
   monkeypatch.setattr(memory, "available_bytes", lambda: 600_000_000)
   game = pyspiel.load_game("dudo_single_round")
-  with pytest.raises(ValueError, match="abstraction=wait_type_recall: .*0.7 GB"
-                     " of memory, but 0.6 GB"):
+  with pytest.raises(ValueError, match="game=dudo_single_round.*: its training"
+                     " needs 0.7 GB of memory, but 0.6 GB"):
     pfsi.FSISolver(game, abstraction="wait_type_recall")
 
 
@@ -266,6 +310,8 @@ def test_what_does_not_fit_is_refused(monkeypatch):
     (lambda game: pfsi.FSISolver(game).run(), "iterations=None"),
     (lambda game: pfsi.FSISolver(pyspiel.load_game("kuhn_poker"),
                                  abstraction="no_recall"), "abstraction="),
+    (lambda game: pfsi.PFSISolver(pyspiel.load_game("matrix_pd")),
+     "reach_threshold=1e-20: must be 0"),
     (lambda game: pfsi.PruningSchedule(5, last=0.0), "last=0.0")])
 def test_wrong_arguments(call, message):
   with pytest.raises(ValueError, match=message):

@@ -1,9 +1,11 @@
 import helpers
+import numpy as np
 import pyspiel
 import pytest
 
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import single_round
+from dudo_spiel.algorithms import single_round_policy
 
 _GAMES = [
     "players=2,numdice=1,dice_sides=2,claim_window=3,max_amount=2",
@@ -77,3 +79,19 @@ def test_abstract_game():
 def test_wrong_arguments(call, message):
   with pytest.raises(ValueError, match=message):
     call(pyspiel.load_game("dudo_single_round"))
+
+
+@pytest.mark.parametrize("make", [
+    lambda game, table: (pyspiel.load_game("dudo_single_round"), table),
+    lambda game, table: (game, table[:, 1:]),
+    lambda game, table: (game, table.astype(np.int64)),
+    lambda game, table: (game, table - 1.0),
+    lambda game, table: (game, table / 0.0)])
+def test_tables_that_are_no_policies(make):
+  game = pyspiel.load_game("dudo_single_round_ir(players=2,numdice=1)")
+  layout = single_round.Layout(game)
+  table = np.zeros((layout.num_rolls, layout.num_entries))
+  with np.errstate(invalid="ignore"):
+    arguments = make(game, table)
+  with pytest.raises(ValueError, match="must be"):
+    single_round_policy.SingleRoundPolicy(*arguments)

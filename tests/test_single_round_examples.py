@@ -44,6 +44,8 @@ def test_tournament_plot_and_play(tmp_path):
     ("benchmark_pfsi.py", ["--game=dudo"], "game=dudo"),
     ("dudo_tournament.py", ["--solvers=FSI"], "--solvers=FSI"),
     ("dudo_tournament.py", ["--games=101"], "--games=101"),
+    ("dudo_tournament.py", ["--response_deals=1"], "--response_deals=1"),
+    ("dudo_tournament.py", ["--game=dudo"], "game=dudo"),
     ("dudo_tournament.py", ["--folder=/no/such"], "--folder=/no/such"),
     ("plot_tournament.py", ["--log=/no/such"], "--log=/no/such"),
     ("plot_tournament.py", [f"--log={__file__}"], "--log=")])

@@ -122,6 +122,37 @@ def test_wrong_arguments(change, message):
     response.best_response_rate(**arguments)
 
 
+def test_many_actions_and_tables_in_any_order():
+  game = pyspiel.load_game("dudo_single_round(players=2,numdice=20,"
+                           "dice_sides=2,claim_window=80,max_amount=39)")
+  policy = single_round_policy.bot_policy(game, "random")
+  found = response.best_response_rate(policy, np.uint8(0), "decisions",
+                                      num_deals=30)
+  other = single_round_policy.SingleRoundPolicy(
+      policy.game, np.asfortranarray(policy.table * 1e-60))
+  again = response.best_response_rate(other, 0, "decisions", num_deals=30)
+  assert again.rate == pytest.approx(found.rate, abs=1e-5)
+  assert 0.5 < found.rate <= 1.0
+
+
+def test_deals_that_measure_are_not_those_that_were_learned_from():
+  game = pyspiel.load_game("dudo_single_round(numdice=2)")
+  policy = single_round_policy.bot_policy(game, "random")
+  responder = response._Responder(game, [policy] * 4, 0)
+  learned = pfsi.FSISolver(game, abstraction="no_recall").rolls(range(64))
+  samples = [responder._sample(64, 0, number).rolls.T for number in range(2)]
+  for one, two in ((learned, samples[0]), (learned, samples[1]), samples):
+    assert np.mean(np.all(one == two, axis=1)) < 0.1
+
+
+@pytest.mark.slow
+def test_full_size():
+  game = pyspiel.load_game("dudo_single_round")
+  policy = single_round_policy.bot_policy(game, "heuristic")
+  found = response.best_response_rate(policy, 0, num_deals=64)
+  assert not found.is_exact and found.rate > 0.30 and found.error < 0.01
+
+
 def test_policies_must_have_the_same_rules():
   first, second = (single_round_policy.bot_policy(pyspiel.load_game(name),
                                                   "random")
