@@ -18,11 +18,17 @@ regrets, which gives the same strategies.
 Iterates are OpenSpiel's but for rounding. Where all regrets of a set are zero,
 rounding may decide the current strategy there, in OpenSpiel as here; average
 strategies of sets that are reached do not depend on it.
+
+With `epsilon` the game is perturbed: what is played is epsilon + (1 - |A|
+epsilon) times regret matching (Farina, Kroer & Sandholm 2017). Regrets compare
+each action with regret matching, not with what is played: that is worse by what
+is forced on it, which every action would regret forever.
 """
 
 import numpy as np
 
 from dudo_spiel.algorithms import arguments
+from dudo_spiel.algorithms import blocks
 from dudo_spiel.algorithms import solver
 
 
@@ -53,12 +59,13 @@ class RegretSolver(solver.Solver):
 
   def _rules(self, first, last):
     t = np.arange(first, last + 1, dtype=np.float64)
-    rules = np.empty((len(t), 4))
+    rules = np.zeros((len(t), len(blocks.Rule._fields)))
     rules[:, 0] = _discount(t, self._alpha)
     rules[:, 1] = _discount(t, self._beta)
     rules[:, 2] = self._prediction
     # Weights w(t) = t^gamma, as the factor w(t-1) / w(t) on what was summed.
     rules[:, 3] = ((t - 1) / t)**self._gamma
+    rules[:, 4] = self._epsilon
     return rules.astype(self._dtype)
 
 

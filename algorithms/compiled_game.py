@@ -11,6 +11,7 @@ import numba
 import numpy as np
 import pyspiel
 
+from dudo_spiel.algorithms import arguments
 from dudo_spiel.algorithms import blocks as blocks_lib
 from dudo_spiel.algorithms import deal_form
 from dudo_spiel.algorithms import game_tree
@@ -80,7 +81,7 @@ class CompiledGame:
     if form == "sequence":
       raise ValueError(f"form='sequence': {self.game} has imperfect recall; "
                        "leave the form out")
-    return "history", history_form.HistoryForm(self.tree)
+    return "history", history_form.HistoryForm(self.tree, parents)
 
   def entries_of_sets(self):
     """Returns (sets, actions, entries) of all entries, set by set.
@@ -95,10 +96,26 @@ class CompiledGame:
     entries = self.form.set_entry[sets] + actions * self.form.set_stride[sets]
     return sets, actions, entries
 
-  def new_tables(self, dtype):
-    """Returns `blocks.Tables` with a uniform strategy."""
-    tables = blocks_lib.Tables(
-        *(np.zeros(self.num_entries, dtype) for _ in range(3)))
+  def check_epsilon(self, epsilon):
+    """Returns the least probability of every action, or raises a ValueError."""
+    most = int(self.blocks.actions.max())
+    try:
+      return arguments.number("epsilon", epsilon, 0.0, 1.0 / most)
+    except ValueError:
+      raise ValueError(
+          f"epsilon={epsilon!r}: must be a number between 0 and {1.0 / most}, "
+          f"as there are information sets with {most} actions") from None
+
+  def new_tables(self, dtype, names=("regret", "cumulative")):
+    """Returns `blocks.Tables` with a uniform strategy.
+
+    Args:
+      dtype: the type of all tables.
+      names: which tables there are beside the strategy; they are zero.
+    """
+    tables = blocks_lib.Tables(*(
+        np.zeros(self.num_entries if name in ("strategy", *names) else 0, dtype)
+        for name in blocks_lib.Tables._fields))
     blocks_lib.set_uniform(self.blocks, tables.strategy)
     return tables
 
@@ -114,8 +131,28 @@ class CompiledGame:
       self._kernels.propagate(workspace.arrays, player, strategy,
                               workspace.reach)
 
+  def perturbed(self, strategy, epsilon):
+    """Returns a strategy in which every action is at least so likely.
+
+    Sets whose actions all are keep theirs; in the others the strategy is
+    epsilon + (1 - |A| epsilon) times what it was.
+    """
+    out = np.array(strategy)
+    blocks_lib.perturb(self.blocks, epsilon, out)
+    return out
+
+  def start_mixing(self, tables, workspace):
+    """Lets the cumulative tables begin with the strategy, times its reach."""
+    tables.response[:] = tables.strategy
+    for player in range(self.num_players):
+      self._kernels.evaluate(workspace.arrays, player, tables, workspace.reach,
+                             workspace.values, workspace.work, blocks_lib.MIX,
+                             _NO_RULE)
+    tables.strategy[:] = tables.response
+    tables.mean[:] = 0.0
+
   def run(self, tables, workspace, rules, alternating, iteration,
-          num_threads=1):
+          num_threads=1, mode=blocks_lib.LEARN):
     """Runs one iteration of a solver for each row of `rules`.
 
     The result does not depend on the number of threads. Only the deal form of
@@ -128,7 +165,7 @@ class CompiledGame:
     else:
       run, form = self._kernels.run, workspace.arrays
     run(form, self.num_players, tables, workspace.reach, workspace.values,
-        workspace.work, rules, alternating, iteration)
+        workspace.work, rules, alternating, mode, iteration)
 
   @property
   def can_use_threads(self):
@@ -136,30 +173,33 @@ class CompiledGame:
     return (self.form_name == "deal" and
             len(self.form.arrays.num_hands) > self.num_players)
 
-  def _evaluate(self, strategy, mode):
-    """Returns each player's value in the mode, and the strategies then."""
+  def _evaluate(self, strategy, mode, epsilon=0.0):
+    """Returns each player's value in the mode, and the responses then."""
     if self._workspace is None:
       self._workspace = self.form.workspace(np.float64)
     space = self._workspace
     strategy = np.array(strategy, dtype=np.float64)
-    tables = blocks_lib.Tables(strategy, strategy[:0], strategy[:0])
+    response = np.empty_like(strategy)
+    tables = blocks_lib.Tables(strategy, response=response)
+    rule = _NO_RULE._replace(epsilon=epsilon)
     self.propagate(strategy, space)
     values = [
         self._kernels.evaluate(space.arrays, player, tables, space.reach,
-                               space.values, space.work, mode, _NO_RULE)
+                               space.values, space.work, mode, rule)
         for player in range(self.num_players)
     ]
-    return np.array(values), strategy
+    return np.array(values), response
 
   def expected_values(self, strategy):
     """Returns [player] float64, what each gets if all play the strategy."""
     return self._evaluate(strategy, blocks_lib.EVALUATE)[0]
 
-  def best_responses(self, strategy):
+  def best_responses(self, strategy, epsilon=0.0):
     """Returns what each player gets with a best response, and the responses.
 
     Args:
       strategy: [entry], what the others play.
+      epsilon: the least probability of every action in a response.
 
     Returns:
       ([player] float64, [entry] float64): the values, and a strategy in which
@@ -172,7 +212,7 @@ class CompiledGame:
     if self.form_name == "history":
       raise ValueError("form='history': best responses need another form; "
                        "leave the form out")
-    return self._evaluate(strategy, blocks_lib.RESPOND)
+    return self._evaluate(strategy, blocks_lib.RESPOND, epsilon)
 
   def with_perfect_recall(self):
     """Returns the compiled game in which a best responder plays.

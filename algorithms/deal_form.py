@@ -229,7 +229,7 @@ class DealForm:
   def workspace(self, dtype):
     """Returns the `blocks.Workspace` for tables of this type."""
     rows = max(int(self.arrays.num_hands.sum()),
-               -(-int(self.blocks.width.max()) // _CHUNK))
+               -(-2 * int(self.blocks.width.max()) // _CHUNK))
     return blocks_lib.Workspace(
         blocks_lib.with_dtype(self.arrays, dtype),
         np.zeros(self.num_cells, dtype), np.zeros(self.num_cells, dtype),
@@ -324,7 +324,9 @@ def _terminal_values(deal, side, player, reach, values, work):
 @blocks_lib.jit
 def _evaluate_side(deal, side, player, tables, reach, values, work, mode, rule):
   """Does for one side of a player what `evaluate` does for the player."""
-  _terminal_values(deal, side, player, reach, values, work)
+  if mode != blocks_lib.MIX:
+    _terminal_values(deal, side, player, reach, values, work)
+  scratch = work.reshape(-1)
   hands = deal.num_hands[side]
   for c in range(len(deal.actor) - 2, -1, -1):
     width = deal.num_nodes[c] * hands
@@ -333,19 +335,27 @@ def _evaluate_side(deal, side, player, tables, reach, values, work, mode, rule):
     rows = deal.edge_row[side, deal.edge_begin[c]:deal.edge_begin[c + 1]]
     entry = deal.entry_begin[side, c]
     if deal.actor[c] != player:
+      if mode == blocks_lib.MIX:
+        continue
       out[:] = 0.0
       for a in range(len(rows)):
         value = values[rows[a]:rows[a] + width]
         for i in range(width):
           out[i] += value[i]
     elif mode == blocks_lib.RESPOND:
-      blocks_lib.respond_block(entry, width, rows, tables.strategy, values, out)
+      blocks_lib.respond_block(entry, width, rows, tables.response, values, out,
+                               rule, scratch)
+    elif mode == blocks_lib.DECIDE:
+      blocks_lib.decide_block(entry, width, rows, tables, values, out, rule,
+                              scratch)
+    elif mode == blocks_lib.MIX:
+      blocks_lib.mix_block(entry, width, len(rows), tables,
+                           reach[begin:begin + width], scratch)
     else:
       blocks_lib.play_block(entry, width, rows, tables.strategy, values, out)
       if mode == blocks_lib.LEARN:
         blocks_lib.learn_block(entry, width, rows, tables, values, out,
-                               reach[begin:begin + width], rule,
-                               work.reshape(-1))
+                               reach[begin:begin + width], rule, scratch)
   root = deal.cell_begin[side, 0]
   return values[root:root + hands].sum()
 
@@ -368,7 +378,7 @@ def evaluate(deal, player, tables, reach, values, work, mode, rule):
     reach: both players' reaches, from `propagate`.
     values: [cell] scratch, modified in place.
     work: [side, row, _CHUNK] scratch.
-    mode: `blocks.EVALUATE`, `RESPOND` or `LEARN`.
+    mode: what to do with the values, such as `blocks.LEARN`.
     rule: the `blocks.Rule` by which to learn.
 
   Returns:
@@ -382,8 +392,17 @@ def evaluate(deal, player, tables, reach, values, work, mode, rule):
 
 
 @blocks_lib.jit
+def renew(form, player, tables, reach, values, work, mode, rule):
+  """Updates what depends on the player's table that `evaluate` changed."""
+  if mode == blocks_lib.RESPOND:
+    propagate(form, player, tables.response, reach)
+    evaluate(form, player, tables, reach, values, work, blocks_lib.MIX, rule)
+  propagate(form, player, tables.strategy, reach)
+
+
+@blocks_lib.jit
 def run(form, num_players, tables, reach, values, work, rules, alternating,
-        iteration):
+        mode, iteration):
   """Runs one iteration for each row of `rules` (see `blocks.rule_of`).
 
   Reaches must be up to date before, and are so afterwards. `iteration` [1] is
@@ -392,31 +411,42 @@ def run(form, num_players, tables, reach, values, work, rules, alternating,
   for t in range(len(rules)):
     rule = blocks_lib.rule_of(rules[t])
     for player in range(num_players):
-      evaluate(form, player, tables, reach, values, work, blocks_lib.LEARN,
-               rule)
+      evaluate(form, player, tables, reach, values, work, mode, rule)
       if alternating:
-        propagate(form, player, tables.strategy, reach)
+        renew(form, player, tables, reach, values, work, mode, rule)
     if not alternating:
       for player in range(num_players):
-        propagate(form, player, tables.strategy, reach)
+        renew(form, player, tables, reach, values, work, mode, rule)
     iteration[0] += 1
 
 
 @blocks_lib.jit
 def _learn_side(form, side, player, tables, reach, values, work, row,
-                alternating):
+                alternating, mode):
   """Runs one iteration for one side; tuples come without their names."""
   deal = DealArrays(*form)
   named_tables = blocks_lib.Tables(*tables)
   _evaluate_side(deal, side, player, named_tables, reach, values, work,
-                 blocks_lib.LEARN, blocks_lib.rule_of(row))
+                 mode, blocks_lib.rule_of(row))
   if alternating:
-    _propagate_side(deal, side, player, named_tables.strategy, reach)
+    _renew_side(form, side, player, tables, reach, values, work, row, mode)
+
+
+@blocks_lib.jit
+def _renew_side(form, side, player, tables, reach, values, work, row, mode):
+  """Does for one side what `renew` does for the player."""
+  deal = DealArrays(*form)
+  named_tables = blocks_lib.Tables(*tables)
+  if mode == blocks_lib.RESPOND:
+    _propagate_side(deal, side, player, named_tables.response, reach)
+    _evaluate_side(deal, side, player, named_tables, reach, values, work,
+                   blocks_lib.MIX, blocks_lib.rule_of(row))
+  _propagate_side(deal, side, player, named_tables.strategy, reach)
 
 
 @blocks_lib.parallel_jit
 def run_parallel(form, num_players, tables, reach, values, work, rules,
-                 alternating, iteration):
+                 alternating, mode, iteration):
   """Does what `run` does, with threads for the sides; the result is equal.
 
   Numba does not pass named tuples to threads, so here `form` and `tables` are
@@ -428,8 +458,10 @@ def run_parallel(form, num_players, tables, reach, values, work, rules,
     for player in range(num_players):
       for side in numba.prange(side_begin[player], side_begin[player + 1]):
         _learn_side(form, side, player, tables, reach, values, work[side], row,
-                    alternating)
+                    alternating, mode)
     if not alternating:
       for player in range(num_players):
-        propagate(DealArrays(*form), player, tables[0], reach)
+        for side in numba.prange(side_begin[player], side_begin[player + 1]):
+          _renew_side(form, side, player, tables, reach, values, work[side],
+                      row, mode)
     iteration[0] += 1

@@ -2,8 +2,8 @@
 
 Histories of one information set may differ in what the player did before, so
 counterfactual values and reaches are summed over the histories of a set, as
-OpenSpiel's CFR does. A best response is not defined here: the responder has
-perfect recall, and so another form.
+OpenSpiel's CFR does. In a game of imperfect recall a best response is not
+defined here: the responder has perfect recall, and so another form.
 """
 
 from typing import NamedTuple
@@ -27,6 +27,8 @@ class HistoryArrays(NamedTuple):
     place: [node] int64, the node's set in order of blocks.
     payoff: [player, node], what the player gets there, times the probability
       of chance; zero but for terminals.
+    num_levels: [player] int64, how many own sets a history passes at most; 0
+      in a game of imperfect recall.
   """
   blocks: blocks_lib.Blocks
   set_begin: np.ndarray
@@ -36,6 +38,7 @@ class HistoryArrays(NamedTuple):
   stride: np.ndarray
   place: np.ndarray
   payoff: np.ndarray
+  num_levels: np.ndarray
 
 
 class HistoryForm:
@@ -50,7 +53,7 @@ class HistoryForm:
     arrays: the `HistoryArrays`.
   """
 
-  def __init__(self, tree):
+  def __init__(self, tree, parents):
     self.tree = tree
     actions = np.array([len(legal) for legal in tree.set_actions])
     order = np.lexsort((actions, tree.set_player))
@@ -66,7 +69,8 @@ class HistoryForm:
         tree.player.astype(np.int64), tree.child_begin.astype(np.int64),
         np.where(acts, self.set_entry[info_set], -1),
         self.set_stride[info_set], place[info_set],
-        np.ascontiguousarray(tree.returns.T * tree.chance_reach()))
+        np.ascontiguousarray(tree.returns.T * tree.chance_reach()),
+        sequence_form.num_levels(tree, parents))
 
   def workspace(self, dtype):
     """Returns the `blocks.Workspace` for tables of this type."""
@@ -76,7 +80,7 @@ class HistoryForm:
         blocks_lib.with_dtype(self.arrays, dtype),
         np.zeros((tree.num_players, tree.num_nodes), dtype),
         np.zeros(size, dtype),
-        np.zeros((2, max(int(self.blocks.width.max()), 1)), dtype))
+        np.zeros((3, max(int(self.blocks.width.max()), 1)), dtype))
 
 
 # Kernels.
@@ -97,25 +101,17 @@ def propagate(form, player, strategy, reach):
 
 
 @blocks_lib.jit
-def evaluate(form, player, tables, reach, values, work, mode, rule):
-  """Computes the player's counterfactual values, and learns from them.
+def _sweep(form, player, strategy, reach, values):
+  """Writes the values of nodes and entries, and the own reaches of sets.
 
   Args:
-    form: the `HistoryArrays`.
-    player: the player.
-    tables: the `blocks.Tables`, modified in place as the mode says.
-    reach: [player, node], all players' reaches, from `propagate`.
-    values: [node + entry + set] scratch, modified in place: counterfactual
-      values of nodes and of entries, and the own reaches.
-    work: [2, widest block] scratch.
-    mode: `blocks.EVALUATE` or `LEARN`.
-    rule: the `blocks.Rule` by which to learn.
-
-  Returns:
-    The player's expected value.
+    form: as for `evaluate`.
+    player: as for `evaluate`.
+    strategy: [entry], what the player plays.
+    reach: as for `evaluate`.
+    values: as for `evaluate`.
   """
-  blocks = form.blocks
-  num_nodes, num_entries = len(form.actor), len(tables.strategy)
+  num_nodes, num_entries = len(form.actor), len(strategy)
   node_value = values[:num_nodes]
   entry_value = values[num_nodes:num_nodes + num_entries]
   set_reach = values[num_nodes + num_entries:]
@@ -135,24 +131,83 @@ def evaluate(form, player, tables, reach, values, work, mode, rule):
       set_reach[form.place[node]] += reach[player, node]
       for child in range(begin, end):
         e = form.entry[node] + (child - begin) * form.stride[node]
-        total += tables.strategy[e] * node_value[child]
+        total += strategy[e] * node_value[child]
         entry_value[e] += node_value[child]
     node_value[node] = total
-  if mode == blocks_lib.LEARN:
-    for b in range(len(blocks.width)):
-      if blocks.player[b] == player:
-        width, begin = blocks.width[b], blocks.entry_begin[b]
-        rows = begin + width * np.arange(blocks.actions[b])
-        blocks_lib.play_block(begin, width, rows, tables.strategy, entry_value,
-                              work[0])
-        blocks_lib.learn_block(begin, width, rows, tables, entry_value, work[0],
-                               set_reach[form.set_begin[b]:], rule, work[1])
-  return node_value[0]
+
+
+@blocks_lib.jit
+def evaluate(form, player, tables, reach, values, work, mode, rule):
+  """Computes the player's counterfactual values, and learns from them.
+
+  Args:
+    form: the `HistoryArrays`.
+    player: the player.
+    tables: the `blocks.Tables`, modified in place as the mode says.
+    reach: [player, node], all players' reaches, from `propagate`.
+    values: [node + entry + set] scratch, modified in place: counterfactual
+      values of nodes and of entries, and the own reaches.
+    work: [3, widest block] scratch.
+    mode: what to do with the values, such as `blocks.LEARN`.
+    rule: the `blocks.Rule` by which to learn.
+
+  Returns:
+    The player's expected value.
+  """
+  if mode == blocks_lib.RESPOND:
+    # Each sweep settles the last sets that are not settled yet.
+    for _ in range(form.num_levels[player]):
+      _sweep(form, player, tables.response, reach, values)
+      _change_blocks(form, player, tables, values, work, mode, rule)
+    _sweep(form, player, tables.response, reach, values)
+  else:
+    _sweep(form, player, tables.strategy, reach, values)
+    if mode != blocks_lib.EVALUATE:
+      _change_blocks(form, player, tables, values, work, mode, rule)
+  return values[0]
+
+
+@blocks_lib.jit
+def _change_blocks(form, player, tables, values, work, mode, rule):
+  """Changes the player's tables by what a sweep has found."""
+  blocks = form.blocks
+  num_nodes, num_entries = len(form.actor), len(tables.strategy)
+  entry_value = values[num_nodes:num_nodes + num_entries]
+  set_reach = values[num_nodes + num_entries:]
+  out, scratch = work[0], work[1:].reshape(-1)
+  for b in range(len(blocks.width)):
+    if blocks.player[b] != player:
+      continue
+    width, begin = blocks.width[b], blocks.entry_begin[b]
+    rows = begin + width * np.arange(blocks.actions[b])
+    own_reach = set_reach[form.set_begin[b]:form.set_begin[b] + width]
+    if mode == blocks_lib.RESPOND:
+      blocks_lib.respond_block(begin, width, rows, tables.response, entry_value,
+                               out, rule, scratch)
+    elif mode == blocks_lib.DECIDE:
+      blocks_lib.decide_block(begin, width, rows, tables, entry_value, out,
+                              rule, scratch)
+    elif mode == blocks_lib.MIX:
+      blocks_lib.mix_block(begin, width, len(rows), tables, own_reach, scratch)
+    else:
+      blocks_lib.play_block(begin, width, rows, tables.strategy, entry_value,
+                            out)
+      blocks_lib.learn_block(begin, width, rows, tables, entry_value, out,
+                             own_reach, rule, scratch)
+
+
+@blocks_lib.jit
+def renew(form, player, tables, reach, values, work, mode, rule):
+  """Updates what depends on the player's table that `evaluate` changed."""
+  if mode == blocks_lib.RESPOND:
+    propagate(form, player, tables.response, reach)
+    evaluate(form, player, tables, reach, values, work, blocks_lib.MIX, rule)
+  propagate(form, player, tables.strategy, reach)
 
 
 @blocks_lib.jit
 def run(form, num_players, tables, reach, values, work, rules, alternating,
-        iteration):
+        mode, iteration):
   """Runs one iteration for each row of `rules` (see `blocks.rule_of`).
 
   Reaches must be up to date before, and are so afterwards. `iteration` [1] is
@@ -161,11 +216,10 @@ def run(form, num_players, tables, reach, values, work, rules, alternating,
   for t in range(len(rules)):
     rule = blocks_lib.rule_of(rules[t])
     for player in range(num_players):
-      evaluate(form, player, tables, reach, values, work, blocks_lib.LEARN,
-               rule)
+      evaluate(form, player, tables, reach, values, work, mode, rule)
       if alternating:
-        propagate(form, player, tables.strategy, reach)
+        renew(form, player, tables, reach, values, work, mode, rule)
     if not alternating:
       for player in range(num_players):
-        propagate(form, player, tables.strategy, reach)
+        renew(form, player, tables, reach, values, work, mode, rule)
     iteration[0] += 1

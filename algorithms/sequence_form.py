@@ -89,7 +89,7 @@ class SequenceForm:
     return blocks_lib.Workspace(
         blocks_lib.with_dtype(self.arrays, dtype),
         np.zeros(num_sequences, dtype), np.zeros(num_sequences, dtype),
-        np.zeros((3, max(int(self.blocks.width.max()), 1)), dtype))
+        np.zeros((4, max(int(self.blocks.width.max()), 1)), dtype))
 
 
 def lay_out_sets(order, keys, actions):
@@ -165,6 +165,19 @@ def _levels(tree, parents):
   return levels
 
 
+def num_levels(tree, parents):
+  """Returns [player] int64, how many own sets a history passes at most.
+
+  Args:
+    tree: the `game_tree.GameTree`.
+    parents: its `ParentSequences`; without recall there are no levels.
+  """
+  counts = np.zeros(tree.num_players, dtype=np.int64)
+  if parents.of_set is not None:
+    np.maximum.at(counts, tree.set_player, _levels(tree, parents) + 1)
+  return counts
+
+
 # Kernels.
 
 
@@ -219,8 +232,8 @@ def evaluate(form, player, tables, reach, values, work, mode, rule):
     tables: the `blocks.Tables`, modified in place as the mode says.
     reach: [sequence], all players' reaches, from `propagate`.
     values: [sequence] scratch, modified in place.
-    work: [3, widest block] scratch.
-    mode: `blocks.EVALUATE`, `RESPOND` or `LEARN`.
+    work: [4, widest block] scratch.
+    mode: what to do with the values, such as `blocks.LEARN`.
     rule: the `blocks.Rule` by which to learn.
 
   Returns:
@@ -228,7 +241,9 @@ def evaluate(form, player, tables, reach, values, work, mode, rule):
   """
   blocks = form.blocks
   num_entries = len(tables.strategy)
-  _leaf_values(form, player, num_entries, reach, values)
+  if mode != blocks_lib.MIX:
+    _leaf_values(form, player, num_entries, reach, values)
+  scratch = work[2:].reshape(-1)
   for b in range(len(blocks.width) - 1, -1, -1):
     if blocks.player[b] != player:
       continue
@@ -236,23 +251,40 @@ def evaluate(form, player, tables, reach, values, work, mode, rule):
     rows = begin + width * np.arange(blocks.actions[b])
     parent = form.parent[form.set_begin[b]:form.set_begin[b] + width]
     out, own_reach = work[0, :width], work[1, :width]
-    if mode == blocks_lib.RESPOND:
-      blocks_lib.respond_block(begin, width, rows, tables.strategy, values, out)
-    else:
-      blocks_lib.play_block(begin, width, rows, tables.strategy, values, out)
-    if mode == blocks_lib.LEARN:
+    if mode in (blocks_lib.LEARN, blocks_lib.MIX):
       for j in range(width):
         own_reach[j] = reach[parent[j]]
-      blocks_lib.learn_block(begin, width, rows, tables, values, out, own_reach,
-                             rule, work[2])
+    if mode == blocks_lib.MIX:
+      blocks_lib.mix_block(begin, width, len(rows), tables, own_reach, scratch)
+      continue
+    if mode == blocks_lib.RESPOND:
+      blocks_lib.respond_block(begin, width, rows, tables.response, values, out,
+                               rule, scratch)
+    elif mode == blocks_lib.DECIDE:
+      blocks_lib.decide_block(begin, width, rows, tables, values, out, rule,
+                              scratch)
+    else:
+      blocks_lib.play_block(begin, width, rows, tables.strategy, values, out)
+      if mode == blocks_lib.LEARN:
+        blocks_lib.learn_block(begin, width, rows, tables, values, out,
+                               own_reach, rule, scratch)
     for j in range(width):
       values[parent[j]] += out[j]
   return values[num_entries + player]
 
 
 @blocks_lib.jit
+def renew(form, player, tables, reach, values, work, mode, rule):
+  """Updates what depends on the player's table that `evaluate` changed."""
+  if mode == blocks_lib.RESPOND:
+    propagate(form, player, tables.response, reach)
+    evaluate(form, player, tables, reach, values, work, blocks_lib.MIX, rule)
+  propagate(form, player, tables.strategy, reach)
+
+
+@blocks_lib.jit
 def run(form, num_players, tables, reach, values, work, rules, alternating,
-        iteration):
+        mode, iteration):
   """Runs one iteration for each row of `rules` (see `blocks.rule_of`).
 
   Reaches must be up to date before, and are so afterwards. `iteration` [1] is
@@ -261,11 +293,10 @@ def run(form, num_players, tables, reach, values, work, rules, alternating,
   for t in range(len(rules)):
     rule = blocks_lib.rule_of(rules[t])
     for player in range(num_players):
-      evaluate(form, player, tables, reach, values, work, blocks_lib.LEARN,
-               rule)
+      evaluate(form, player, tables, reach, values, work, mode, rule)
       if alternating:
-        propagate(form, player, tables.strategy, reach)
+        renew(form, player, tables, reach, values, work, mode, rule)
     if not alternating:
       for player in range(num_players):
-        propagate(form, player, tables.strategy, reach)
+        renew(form, player, tables, reach, values, work, mode, rule)
     iteration[0] += 1

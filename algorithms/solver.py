@@ -10,6 +10,7 @@ import pyspiel
 import tqdm
 
 from dudo_spiel.algorithms import arguments
+from dudo_spiel.algorithms import blocks
 from dudo_spiel.algorithms import checkpoint
 from dudo_spiel.algorithms import compiled_game
 from dudo_spiel.algorithms import exploitability as exploitability_lib
@@ -18,7 +19,6 @@ from dudo_spiel.algorithms import policies
 _FILE_KIND = "solver"
 _CHUNK_SECONDS = 0.2  # how long to run before looking at clock and bar
 _MAX_RULES = 100_000  # iterations whose rules are made at once
-_CHECK_GROWTH = 1.25  # each check comes after this many times the iterations
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +28,8 @@ class Check:
   Attributes:
     iteration: after how many iterations.
     seconds: after how many seconds of running.
-    exploitability: of the average policy then.
+    exploitability: of the average policy then (in the perturbed game, for a
+      solver with `epsilon`).
     values: tuple, each player's expected value under it.
   """
   iteration: int
@@ -45,7 +46,8 @@ class SolveResult:
     reason: "target", "iterations", "seconds" or "interrupted".
     iterations: how many iterations the solver has run in all.
     seconds: how long this call took.
-    exploitability: of the average policy.
+    exploitability: of the average policy (in the perturbed game, for a solver
+      with `epsilon`).
     values: tuple, each player's expected value under it.
     history: tuple of `Check`, the last one included.
   """
@@ -61,6 +63,16 @@ class SolveResult:
     """Player 0's expected value."""
     return self.values[0]
 
+  @property
+  def best(self):
+    """The `Check` with the smallest exploitability, the first of equals."""
+    return min(self.history, key=lambda check: check.exploitability)
+
+  @property
+  def best_exploitability(self):
+    """The smallest exploitability that was measured."""
+    return self.best.exploitability
+
 
 class Solver:
   """Iterates on the tables of a compiled game.
@@ -74,27 +86,35 @@ class Solver:
     initial: the strategy before the first iteration: "uniform", "random", or
       any OpenSpiel policy.
     seed: for a random initial strategy.
+    epsilon: above 0, the perturbed game is solved, in which every action has at
+      least this probability; an initial strategy is mixed with that.
     dtype: "float64", or "float32" for half the memory.
     num_threads: how many threads to use; results do not depend on it. It helps
       only in large games (see `compiled_game.CompiledGame.can_use_threads`).
     form: the form of the compiled game (see `compiled_game`); None chooses.
   """
 
+  _MODE = blocks.LEARN  # what iterations do with the values of a block
+  _TABLES = ("regret", "cumulative")  # what they keep beside the strategy
+  _CHECK_GROWTH = 1.25  # each check comes after so many times the iterations
+
   def __init__(self, game, *, alternating=True, initial="uniform", seed=0,
-               dtype="float64", num_threads=1, form=None):
+               epsilon=0.0, dtype="float64", num_threads=1, form=None):
     num_threads = arguments.integer("num_threads", num_threads, 1)
     seed = arguments.integer("seed", seed, 0)
     if dtype not in ("float64", "float32"):
       raise ValueError(f"dtype={dtype!r}: must be 'float64' or 'float32'")
     self.compiled = compiled_game.compile_game(game, form)
     self._evaluator = exploitability_lib.Evaluator(self.compiled)
+    self._epsilon = self.compiled.check_epsilon(epsilon)
     self._alternating = arguments.boolean("alternating", alternating)
     self._dtype = np.dtype(dtype)
     self._num_threads = num_threads
     self._count = np.zeros(1, dtype=np.int64)  # counted by the kernels
-    self._tables = self.compiled.new_tables(self._dtype)
+    self._tables = self.compiled.new_tables(self._dtype, self._TABLES)
     self._space = self.compiled.form.workspace(self._dtype)
-    self._tables.strategy[:] = self._initial_strategy(initial, seed)
+    self._tables.strategy[:] = self.compiled.perturbed(
+        self._initial_strategy(initial, seed), self._epsilon)
     self.compiled.propagate(self._tables.strategy, self._space)
 
   def _initial_strategy(self, initial, seed):
@@ -115,8 +135,11 @@ class Solver:
 
   def _parameters(self):
     """Returns a dict of the numbers that define the solver, for its files."""
-    return {"alternating": self._alternating, "dtype": self._dtype.name,
-            "form": self.compiled.form_name}
+    parameters = {"alternating": self._alternating, "dtype": self._dtype.name,
+                  "form": self.compiled.form_name}
+    if self._epsilon > 0.0:
+      parameters["epsilon"] = self._epsilon
+    return parameters
 
   @property
   def game(self):
@@ -146,7 +169,7 @@ class Solver:
       rules = self._rules(self.iteration + 1,
                           min(end, self.iteration + _MAX_RULES))
       self.compiled.run(self._tables, self._space, rules, self._alternating,
-                        self._count, self._num_threads)
+                        self._count, self._num_threads, self._MODE)
       if self.iteration >= end:
         return
 
@@ -165,24 +188,44 @@ class Solver:
     """Returns the average policy, an OpenSpiel policy (a copy)."""
     return policies.table_policy(self.compiled, self._average())
 
+  def best_policy(self):
+    """Returns the best policy that is known, an OpenSpiel policy (a copy).
+
+    It is the average policy, but for solvers whose policies get worse now and
+    then (see `fictitious_play`).
+    """
+    return self.average_policy()
+
   def expected_values(self):
     """Returns [player] float64, each player's value of the average policy."""
     return self._evaluator.expected_values(self._average())
 
-  def nash_conv(self):
-    """Returns the NashConv of the average policy."""
-    return self._evaluator.nash_conv(self._average())
+  def nash_conv(self, perturbed=False):
+    """Returns the NashConv of the average policy.
 
-  def exploitability(self):
-    """Returns the exploitability of the average policy."""
-    return self._evaluator.exploitability(self._average())
+    Args:
+      perturbed: whether responses too play every action with probability
+        `epsilon` or more (or all responses are possible).
+    """
+    return self._evaluator.nash_conv(
+        self._average(),
+        self._epsilon if arguments.boolean("perturbed", perturbed) else 0.0)
+
+  def exploitability(self, perturbed=False):
+    """Returns the exploitability of the average policy.
+
+    Args:
+      perturbed: as for `nash_conv`.
+    """
+    return self.nash_conv(perturbed) / self.compiled.num_players
 
   def solve(self, target_exploitability=None, max_iterations=None,
             max_seconds=None):
     """Runs until the average policy is good enough, or a limit is reached.
 
     Exploitability is measured after iteration counts that grow geometrically,
-    and at the end.
+    and at the end. With `epsilon` it is that of the perturbed game, since the
+    plain one does not go to zero there.
 
     Args:
       target_exploitability: stop when the exploitability is at most this.
@@ -237,12 +280,18 @@ class Solver:
         bar.set_postfix(exploitability=f"{history[-1].exploitability:.3g}",
                         value=f"{history[-1].values[0]:.6f}")
         next_check = max(self.iteration + 1,
-                         int(self.iteration * _CHECK_GROWTH))
+                         int(self.iteration * self._CHECK_GROWTH))
 
   def _check(self, seconds):
-    values, nash_conv = self._evaluator.measure(self._average())
-    return Check(self.iteration, seconds,
-                 nash_conv / self.compiled.num_players, tuple(values.tolist()))
+    strategy = self._average()
+    values, nash_conv = self._evaluator.measure(strategy, self._epsilon)
+    check = Check(self.iteration, seconds,
+                  nash_conv / self.compiled.num_players, tuple(values.tolist()))
+    self._checked(check, strategy)
+    return check
+
+  def _checked(self, check, strategy):
+    """Is told each `Check` of `solve` and the strategy that was measured."""
 
   def _identity(self):
     """Returns what a file's solver and this one must have in common."""
@@ -252,16 +301,31 @@ class Solver:
 
   def save(self, path):
     """Writes all that is needed to go on exactly from here to one file."""
-    checkpoint.save(path, _FILE_KIND,
-                    {**self._identity(), "iteration": self.iteration},
-                    self._tables._asdict())
+    header, arrays = self._extras()
+    checkpoint.save(path, _FILE_KIND, {**self._identity(), **header,
+                                       "iteration": self.iteration},
+                    {**self._saved_tables(), **arrays})
+
+  def _extras(self):
+    """Returns (header, arrays), dicts of what else is saved."""
+    return {}, {}
+
+  def _load_extras(self, path, header, arrays):
+    """Takes what `_extras` has saved; raises a ValueError before any change."""
+
+  def _saved_tables(self):
+    """Returns {name: array} of the tables that the solver has."""
+    return {name: table for name, table in self._tables._asdict().items()
+            if len(table)}
 
   def load(self, path):
     """Goes on from a file that a solver of the same kind and game saved."""
     header, arrays = checkpoint.load(path, _FILE_KIND)
     checkpoint.check_header(path, header, self._identity())
-    checkpoint.copy_tables(path, arrays, self._tables._asdict())
-    self._count[0] = arguments.integer("iteration", header["iteration"], 0)
+    iteration = arguments.integer("iteration", header["iteration"], 0)
+    self._load_extras(path, header, arrays)
+    checkpoint.copy_tables(path, arrays, self._saved_tables())
+    self._count[0] = iteration
     self.compiled.propagate(self._tables.strategy, self._space)
 
 

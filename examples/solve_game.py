@@ -15,10 +15,14 @@ import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms import fictitious_play
 
+_SOLVERS = {**cfr.SOLVERS, **fictitious_play.SOLVERS}
 _GAME = flags.DEFINE_string("game", "dudo(numdice=1)",
                             "The game, with its parameters.")
-_SOLVER = flags.DEFINE_enum("solver", "dcfr", list(cfr.SOLVERS), "The solver.")
+_SOLVER = flags.DEFINE_enum("solver", "dcfr", list(_SOLVERS), "The solver.")
+_EPSILON = flags.DEFINE_float("epsilon", 0.0, "Least probability of every "
+                              "action: above 0, the perturbed game is solved.")
 _TARGET = flags.DEFINE_float("target", 5e-7, "Exploitability to reach.",
                              lower_bound=0.0)
 _ITERATIONS = flags.DEFINE_integer("iterations", None, "Most iterations.",
@@ -66,7 +70,7 @@ def main(argv):
     raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
   try:
     check_paths(_CHECKPOINT.value, _POLICY.value, _PLOT.value)
-    solver = cfr.SOLVERS[_SOLVER.value](load(_GAME.value))
+    solver = _SOLVERS[_SOLVER.value](load(_GAME.value), epsilon=_EPSILON.value)
     if _CHECKPOINT.value and os.path.exists(_CHECKPOINT.value):
       solver.load(_CHECKPOINT.value)
     begin = solver.iteration
@@ -82,14 +86,20 @@ def main(argv):
         f"{solver.compiled.tree.num_info_sets:,} information sets)")
   print(f"value           {result.value:.9f}"
         + (f" (close to {fraction})" if is_close else ""))
-  print(f"exploitability  {result.exploitability:.3g}")
+  print(f"exploitability  {result.exploitability:.3g}" + (
+      f" with every action at least {_EPSILON.value}, "
+      f"{solver.exploitability():.3g} without" if _EPSILON.value else ""))
+  if (_SOLVER.value in fictitious_play.SOLVERS and
+      result.best is not result.history[-1]):
+    print(f"best            {result.best_exploitability:.3g} after "
+          f"{result.best.iteration:,} iterations")
   print(f"iterations      {result.iterations:,} of {_SOLVER.value}, "
         f"{rate:,.0f} a second")
   print(f"time            {result.seconds:.2f} s, stopped by {result.reason}")
   if _CHECKPOINT.value:
     solver.save(_CHECKPOINT.value)
   if _POLICY.value:
-    solver.average_policy().save(_POLICY.value)
+    solver.best_policy().save(_POLICY.value)
   if _PLOT.value:
     plot(_PLOT.value, result.history, f"{_GAME.value}: {_SOLVER.value}")
 

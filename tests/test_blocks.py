@@ -50,7 +50,8 @@ def test_respond_block(block):
   tables, values, rows = block
   values[rows[0]] = values[rows[2]] = 9.0  # the first of equals is the best
   out = np.empty(_WIDTH)
-  blocks.respond_block(_BEGIN, _WIDTH, rows, tables.strategy, values, out)
+  blocks.respond_block(_BEGIN, _WIDTH, rows, tables.strategy, values, out,
+                       blocks.Rule(1.0, 1.0, 0.0, 1.0), np.empty(2 * _WIDTH))
   matrix = _rows(values, rows)
   np.testing.assert_array_equal(out, matrix.max(axis=0))
   np.testing.assert_array_equal(_matrix(tables.strategy),

@@ -1,0 +1,148 @@
+"""Fictitious play on behaviour strategies: BDFP and XFP.
+
+Schulze, "An extensive-form fictitious play algorithm with local best decision
+updates". The initial strategy is b_1; iteration n makes b_(n+1):
+
+  BDFP (best-decision fictitious play, equations 3, 4 and 23): at every
+    information set I the action d(I) with the highest counterfactual utility
+    under the current b_n of all players, the own later play included, is mixed
+    in: b_(n+1) = b_n + (d(b_n) - b_n) / (n + 1).
+  XFP (extensive-form fictitious play, equations 21 and 22; Heinrich, Lanctot &
+    Silver 2015): a full best response B to b_n of the others is mixed in,
+    weighted by the reaches P of the set, so that plans of the whole game mix:
+    b_(n+1) = b_n + P(I; B) (B - b_n) / (n P(I; b_n) + P(I; B)).
+
+b_n is an average already, so `average_policy` returns it; with `average=True`
+it returns the plain mean of b_2, ..., b_(n+1), the running average of section
+5.1, whose exploitability fluctuates less. Of equally good actions the first is
+best; where the others never come, all actions are equally good.
+
+In a perturbed game (`epsilon`) decisions and responses are epsilon + (1 - |A|
+epsilon) [a is best]: the paper's equation 35 does not sum to one.
+
+Both converge in two-player zero-sum games of perfect recall. With more players,
+and BDFP also with imperfect recall, they run, but nothing is promised.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from dudo_spiel.algorithms import arguments
+from dudo_spiel.algorithms import blocks
+from dudo_spiel.algorithms import checkpoint
+from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms import solver
+
+_BEST = "best"  # the name of the best strategy in files
+
+
+class FictitiousPlaySolver(solver.Solver):
+  """What BDFP and XFP have in common.
+
+  `solve` keeps the best strategy that it measures, as iterates fluctuate: see
+  `best_policy`.
+
+  Args:
+    game: a `pyspiel.Game`.
+    alternating: whether players are updated one after the other (or all at
+      once, as in the paper).
+    average: whether the result is the mean of all iterates.
+    **kwargs: as for `solver.Solver`.
+  """
+
+  _CHECK_GROWTH = 1.02  # measured often, to find good iterates
+
+  def __init__(self, game, *, alternating=False, average=False, **kwargs):
+    self._has_mean = arguments.boolean("average", average)
+    if self._has_mean:
+      self._TABLES = (*self._TABLES, "mean")
+    super().__init__(game, alternating=alternating, **kwargs)
+    self._best = None  # (Check, [entry] float64), the best that was measured
+
+  def _parameters(self):
+    return {**super()._parameters(), "average": self._has_mean}
+
+  def _rules(self, first, last):
+    rules = np.zeros((last - first + 1, len(blocks.Rule._fields)))
+    rules[:, 4] = self._epsilon
+    rules[:, 5] = 1.0 / (np.arange(first, last + 1) + 1.0)
+    return rules.astype(self._dtype)
+
+  def _average(self):
+    if self._has_mean and self.iteration > 0:
+      return self.compiled.normalized(self._tables.mean.astype(np.float64))
+    return self.compiled.normalized(self._tables.strategy.astype(np.float64))
+
+  def _checked(self, check, strategy):
+    if (self._best is None or
+        check.exploitability < self._best[0].exploitability):
+      self._best = check, strategy
+
+  def best_policy(self):
+    """Returns the best policy that any `solve` has measured.
+
+    It is what `average_policy` was then; `save` keeps it. Where `solve` has not
+    run yet, this is `average_policy`.
+    """
+    if self._best is None:
+      return self.average_policy()
+    return policies.table_policy(self.compiled, self._best[1])
+
+  @property
+  def best_check(self):
+    """The `solver.Check` of the best policy; None before `solve`."""
+    return None if self._best is None else self._best[0]
+
+  def _extras(self):
+    if self._best is None:
+      return {_BEST: None}, {}
+    check, strategy = self._best
+    return {_BEST: dataclasses.asdict(check)}, {_BEST: strategy}
+
+  def _load_extras(self, path, header, arrays):
+    best = None
+    if header.get(_BEST) is not None:
+      strategy = np.empty(self.compiled.num_entries)
+      checkpoint.copy_tables(path, arrays, {_BEST: strategy})
+      fields = header[_BEST]
+      best = solver.Check(**{**fields, "values": tuple(fields["values"])}), (
+          strategy)
+    self._best = best
+
+
+class BDFPSolver(FictitiousPlaySolver):
+  """Best-decision fictitious play.
+
+  Args:
+    game: a `pyspiel.Game`.
+    **kwargs: as for `FictitiousPlaySolver`.
+  """
+
+  _MODE = blocks.DECIDE
+  _TABLES = ()
+
+
+class XFPSolver(FictitiousPlaySolver):
+  """Extensive-form fictitious play.
+
+  Args:
+    game: a `pyspiel.Game` of perfect recall.
+    **kwargs: as for `FictitiousPlaySolver`.
+  """
+
+  _MODE = blocks.RESPOND
+  _TABLES = ("cumulative", "response")
+
+  def __init__(self, game, **kwargs):
+    super().__init__(game, **kwargs)
+    if not self.compiled.has_perfect_recall:
+      raise ValueError(f"game={game}: has imperfect recall, so a best response "
+                       "is not defined on it; use BDFPSolver")
+    self.compiled.start_mixing(self._tables, self._space)
+
+
+SOLVERS = {
+    "bdfp": BDFPSolver,
+    "xfp": XFPSolver,
+}
