@@ -1,0 +1,149 @@
+"""How many iterations solvers need: a table for each game, in Markdown.
+
+A number is the first count of iterations after which the exploitability was
+found to be at most the target. It is measured after 1, 2, ..., 100 iterations
+and then after counts that are about 1% apart. "> n" says that it was not
+reached when a limit ended the run after n iterations. BDFP's is that of its
+iterates, "BDFP averaged" that of their running average.
+
+With --epsilon solvers play the perturbed game, in which every action has at
+least this probability, and are measured in it. With --least each half of the
+table ends with the least exploitability that was measured.
+"""
+
+import functools
+import time
+
+from absl import app
+from absl import flags
+import figures
+import pyspiel
+import tqdm
+
+import dudo_spiel  # noqa: F401, registers the games
+from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms import fictitious_play
+
+_NAMES = {
+    "Kuhn": "kuhn_poker",
+    "Leduc": "leduc_poker",
+    "Leduc(10,2)": None,  # made by figures.leduc
+    "Neumann(10,2)": "neumann_poker(num_ranks=10)",
+    "Neumann(100,2)": "neumann_poker(num_ranks=100)",
+    "Liar's Dice": "liars_dice",
+    "Dudo 1v1": "dudo(numdice=1)",
+}
+_SOLVERS = {
+    "BDFP": fictitious_play.BDFPSolver,
+    "BDFP averaged": functools.partial(fictitious_play.BDFPSolver,
+                                       average=True),
+    "XFP": fictitious_play.XFPSolver,
+    "CFR": cfr.CFRSolver,
+    "CFR+": cfr.CFRPlusSolver,
+    "DCFR": cfr.DiscountedCFRSolver,
+    "PCFR+": cfr.PredictiveCFRPlusSolver,
+}
+_GROWTH = 1.01
+
+_GAME = flags.DEFINE_multi_string(
+    "game", list(_NAMES), "A game, by one of the names of the table or "
+    "OpenSpiel's with parameters; may be given again.")
+_SOLVER = flags.DEFINE_list("solvers", list(_SOLVERS), "The solvers.")
+_TARGETS = flags.DEFINE_list("targets", ["1e-2", "1e-3", "1e-4"],
+                             "Exploitabilities to reach.")
+_ITERATIONS = flags.DEFINE_integer("iterations", 100_000, "Most iterations of "
+                                   "a run.", lower_bound=1)
+_SECONDS = flags.DEFINE_float("seconds", 15.0, "Most seconds of a run.",
+                              lower_bound=0.0)
+_EPSILON = flags.DEFINE_float("epsilon", 0.0, "Least probability of an action.",
+                              lower_bound=0.0, upper_bound=0.5)
+_INITIAL = flags.DEFINE_enum("initial", "uniform", ["uniform", "random"],
+                             "The first strategies.")
+_SEED = flags.DEFINE_integer("seed", 0, "Seed of random first strategies.",
+                             lower_bound=0)
+_LEAST = flags.DEFINE_bool("least", False, "Show the least exploitability.")
+
+
+def load(name):
+  """Returns a game, and by how much its stakes are too high."""
+  if name == "Leduc(10,2)":
+    return figures.leduc(10), figures.LEDUC_SCALE
+  return pyspiel.load_game(_NAMES.get(name, name)), 1.0
+
+
+def first_counts(solver, scale, targets, bar):
+  """Runs a solver until it has reached all targets, or a limit.
+
+  Args:
+    solver: the solver, new.
+    scale: what to divide exploitabilities by.
+    targets: list of float, the largest first.
+    bar: a `tqdm` bar to show them on.
+
+  Returns:
+    [target] int or None, the first counts; and the least exploitability.
+  """
+  found, least = [], float("inf")
+  begin = time.perf_counter()
+  for count in figures.counts(_ITERATIONS.value, _GROWTH):
+    solver.run(count - solver.iteration)
+    reached = solver.exploitability(perturbed=True) / scale
+    least = min(least, reached)
+    bar.set_postfix(iterations=count, exploitability=f"{reached:.1e}")
+    while len(found) < len(targets) and reached <= targets[len(found)]:
+      found.append(count)
+    if (len(found) == len(targets) or
+        time.perf_counter() - begin > _SECONDS.value):
+      break
+  return found + [None] * (len(targets) - len(found)), least
+
+
+def cells(name, game, scale, targets, alternating, bar):
+  """Returns the table's cells for one run."""
+  solver = _SOLVERS[name](game, alternating=alternating, epsilon=_EPSILON.value,
+                          initial=_INITIAL.value, seed=_SEED.value)
+  found, least = first_counts(solver, scale, targets, bar)
+  texts = [f"{count:,}" if count else f"> {solver.iteration:,}"
+           for count in found]
+  return texts + ([f"{least:.1e}"] if _LEAST.value else [])
+
+
+def compare(name, solvers, targets):
+  """Prints the table of one game."""
+  game, scale = load(name)
+  columns = [f"{target:g}" for target in targets]
+  columns += ["least"] if _LEAST.value else []
+  print(f"\n| {name} | " + " | ".join(
+      f"{update} {columns[0]} | " + " | ".join(columns[1:])
+      for update in ("simultaneous:", "alternating:")).replace("|  |", "|")
+        + " |")
+  print("|---" * (1 + 2 * len(columns)) + "|")
+  with tqdm.tqdm(total=2 * len(solvers), desc=name, disable=None) as bar:
+    for solver in solvers:
+      row = [solver]
+      for alternating in (False, True):
+        row += cells(solver, game, scale, targets, alternating, bar)
+        bar.update()
+      with bar.external_write_mode():
+        print("| " + " | ".join(row) + " |", flush=True)
+
+
+def main(argv):
+  if len(argv) > 1:
+    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
+  try:
+    targets = sorted((float(t) for t in _TARGETS.value), reverse=True)
+    if not targets or not all(target > 0 for target in targets):
+      raise ValueError(f"--targets={','.join(_TARGETS.value)}: must be numbers "
+                       "above 0")
+    for name in _SOLVER.value:
+      if name not in _SOLVERS:
+        raise ValueError(f"--solvers={name}: must be of {', '.join(_SOLVERS)}")
+    for name in _GAME.value:
+      compare(name, _SOLVER.value, targets)
+  except (ValueError, pyspiel.SpielError) as error:
+    raise app.UsageError(str(error)) from None
+
+
+if __name__ == "__main__":
+  app.run(main)

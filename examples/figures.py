@@ -1,0 +1,201 @@
+"""What the examples about fictitious play share: runs, axes, colours, files."""
+
+import io
+import logging
+import os
+from typing import NamedTuple
+
+from absl import app
+import numpy as np
+import pyspiel
+import tqdm
+
+from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms import exploitability
+from dudo_spiel.algorithms import fictitious_play
+from dudo_spiel.algorithms import policies
+
+SOLVERS = {  # as in the paper: players are updated at once
+    "BDFP": fictitious_play.BDFPSolver,
+    "XFP": fictitious_play.XFPSolver,
+    "CFR": cfr.CFRSolver,
+}
+COLORS = {"BDFP": "tab:purple", "BDFP averaged": "tab:pink", "XFP": "tab:green",
+          "CFR": "tab:blue", "CFR unaveraged": "tab:cyan"}
+LEDUC_SCALE = 2.0  # how much higher the stakes of `leduc` are than the paper's
+_REFERENCE_SECONDS = 60.0
+
+
+class Curve(NamedTuple):
+  """How a solver went on.
+
+  Attributes:
+    iterations: list of int, when it was measured.
+    values: list of float, player 0's values then.
+    exploitabilities: list of float, the exploitabilities in the game solved.
+  """
+  iterations: list[int]
+  values: list[float]
+  exploitabilities: list[float]
+
+
+def leduc(ranks):
+  """Returns Schulze's Leduc poker: two suits, bets of 1, then 2, ante 1/2.
+
+  OpenSpiel's `universal_poker` has whole chips, so that all stakes are doubled.
+
+  Args:
+    ranks: how many ranks.
+  """
+  return pyspiel.load_game("universal_poker", {
+      "betting": "limit", "numPlayers": 2, "numRounds": 2, "blind": "1 1",
+      "raiseSize": "2 4", "maxRaises": "2 2", "firstPlayer": "1 1",
+      "numSuits": 2, "numRanks": ranks, "numHoleCards": 1,
+      "numBoardCards": "0 1", "stack": "100 100"})
+
+
+def counts(iterations, growth=1.03):
+  """Returns iteration counts up to the last, growing by a factor.
+
+  Args:
+    iterations: the last.
+    growth: the factor; counts grow by one at least.
+  """
+  result = [1]
+  while result[-1] < iterations:
+    result.append(min(iterations, max(result[-1] + 1,
+                                      int(result[-1] * growth))))
+  return result
+
+
+def measure(solver):
+  """Returns player 0's value of the average policy, and its exploitability.
+
+  The latter is that of the perturbed game, where the solver has an `epsilon`.
+
+  Args:
+    solver: any solver.
+  """
+  return (float(solver.expected_values()[0]),
+          solver.exploitability(perturbed=True))
+
+
+def measure_current(solver):
+  """Returns the same of the current policy, in the plain game."""
+  evaluator = exploitability.Evaluator(solver.compiled)
+  strategy = policies.strategy_of(solver.compiled, solver.current_policy())
+  values, nash_conv = evaluator.measure(strategy)
+  return float(values[0]), nash_conv / solver.compiled.num_players
+
+
+def follow(name, solver, iterations, scale=1.0, current=False):
+  """Runs a solver; returns curves of its average and its current policies.
+
+  Args:
+    name: what to call it on the progress bar.
+    solver: the solver, new.
+    iterations: how many.
+    scale: what to divide values and exploitabilities by.
+    current: whether to measure current policies too; their curve is empty
+      otherwise.
+  """
+  measures = [measure, measure_current][:1 + current]
+  curves = Curve([], [], []), Curve([], [], [])
+  with tqdm.tqdm(total=iterations, desc=name, unit="it", disable=None) as bar:
+    for count in counts(iterations):
+      bar.update(count - solver.iteration)
+      solver.run(count - solver.iteration)
+      for curve, measured in zip(curves, measures):
+        value, gain = measured(solver)
+        curve.iterations.append(count)
+        curve.values.append(value / scale)
+        curve.exploitabilities.append(gain / scale)
+  return curves
+
+
+def reference(game, epsilon=0.0, target=1e-8):
+  """Returns the value of a game and how far from it that may be.
+
+  By predictive discounted CFR+, the fastest solver here. The true value differs
+  by no more than what both players together could gain.
+
+  Args:
+    game: the game.
+    epsilon: the least probability of actions.
+    target: the exploitability to reach.
+  """
+  solver = cfr.PDCFRPlusSolver(game, epsilon=epsilon)
+  result = solver.solve(target, max_seconds=_REFERENCE_SECONDS)
+  return result.value, 2 * result.exploitability
+
+
+def by_rank(policy, betting, action):
+  """Returns how likely an action of Neumann poker is: [rank].
+
+  Args:
+    policy: a policy of the game.
+    betting: the actions before, letters as in the state's string.
+    action: which action.
+  """
+  game, result = policy.game, []
+  for rank in range(game.num_ranks):
+    state = game.new_initial_state()
+    for step in [rank, rank, *(1 if act == "k" else 2 for act in betting)]:
+      state.apply_action(step)
+    result.append(policy.action_probabilities(state)[action])
+  return np.array(result)
+
+
+def check_plot(path):
+  """Raises a UsageError where no picture can be written to the path."""
+  if path is None:
+    return
+  folder = os.path.dirname(os.path.abspath(path))
+  if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+    raise app.UsageError(f"--plot={path}: its folder must exist and be "
+                         "writable")
+  if os.path.isdir(path):
+    raise app.UsageError(f"--plot={path}: must be a file, not a folder")
+  try:
+    import matplotlib  # noqa: F401, the extra `plot`
+  except ModuleNotFoundError as error:
+    raise app.UsageError(f"plots need the extra `plot`: {error}") from None
+
+
+def subplots(*shape, **options):
+  """Returns a matplotlib figure and its axes, as `pyplot.subplots` does."""
+  import matplotlib  # the extra `plot`
+  logging.getLogger("matplotlib").setLevel(logging.WARNING)
+  matplotlib.use("Agg")
+  from matplotlib import pyplot
+  return pyplot.subplots(*shape, layout="constrained", **options)
+
+
+def draw_curves(axis, curves, what, **labels):
+  """Draws values or exploitabilities by iteration, one line a solver.
+
+  Args:
+    axis: where to.
+    curves: {name: `Curve`}.
+    what: "values" or "exploitabilities".
+    **labels: for `axis.set`.
+  """
+  for name, curve in curves.items():
+    axis.plot(curve.iterations, getattr(curve, what), color=COLORS[name],
+              label=name, linewidth=1.2)
+  axis.set(xscale="log", xlabel="iterations", **labels)
+  if what == "exploitabilities":
+    axis.set(yscale="log")
+  axis.grid(alpha=0.3)
+
+
+def save(figure, path):
+  """Writes a picture beside its place, and renames it when it is whole."""
+  from PIL import Image  # matplotlib needs it too
+  with io.BytesIO() as whole:
+    figure.savefig(whole, format="png", dpi=100)
+    image = Image.open(whole).convert("RGB")
+  # Few colours make small files.
+  image.quantize(64).save(path + ".new", format="png", optimize=True)
+  os.replace(path + ".new", path)
+  print(f"wrote {path}")
