@@ -7,20 +7,24 @@ class OracleCFR:
   """CFR by recursion over states, with the options of `cfr.RegretSolver`.
 
   Follows Zinkevich et al. (2007), Brown & Sandholm (2019) for the discounts,
-  and Farina et al. (2021) and Xu et al. (2024) for predictions. Tables are
-  dicts by (player, information state).
+  and Farina et al. (2021) and Xu et al. (2024) for predictions; with epsilon,
+  Farina et al. (2017) for perturbed games. Tables are dicts by (player,
+  information state).
   """
 
-  def __init__(self, game, alpha, beta, gamma, prediction, alternating):
+  def __init__(self, game, alpha, beta, gamma, prediction, alternating,
+               epsilon=0.0):
     self._game = game
     self._powers = alpha, beta
     self._gamma = gamma
     self._prediction = prediction
     self._alternating = alternating
+    self._epsilon = epsilon
     self._t = 0
     self._regret = collections.defaultdict(dict)
     self._sum = collections.defaultdict(dict)
-    self._strategy = {}
+    self._matched = {}  # by regret matching
+    self._strategy = {}  # what is played: perturbed
     self._fill(game.new_initial_state())
 
   def _fill(self, state):
@@ -28,6 +32,7 @@ class OracleCFR:
       legal = state.legal_actions()
       key = state.current_player(), state.information_state_string()
       self._strategy[key] = {a: 1.0 / len(legal) for a in legal}
+      self._matched[key] = dict(self._strategy[key])
       self._regret[key] = dict.fromkeys(legal, 0.0)
       self._sum[key] = dict.fromkeys(legal, 0.0)
     for action in state.legal_actions():
@@ -61,8 +66,11 @@ class OracleCFR:
       scores = {a: max(0.0, r + self._prediction * regrets[a])
                 for a, r in self._regret[key].items()}
       norm = sum(scores.values())
-      following[key] = {a: x / norm if norm > 0 else 1.0 / len(scores)
-                        for a, x in scores.items()}
+      self._matched[key] = {a: x / norm if norm > 0 else 1.0 / len(scores)
+                            for a, x in scores.items()}
+      rest = 1.0 - len(scores) * self._epsilon
+      following[key] = {a: self._epsilon + rest * p
+                        for a, p in self._matched[key].items()}
     return following
 
   def _discount(self, power):
@@ -87,8 +95,9 @@ class OracleCFR:
     value = sum(p * utilities[a] for a, p in self._strategy[key].items())
     if state.current_player() == player:
       reach[key] += own
+      matched = sum(p * utilities[a] for a, p in self._matched[key].items())
       for action, utility in utilities.items():
-        new[key][action] += others * (utility - value)
+        new[key][action] += others * (utility - matched)
     return value
 
   def regrets(self):
