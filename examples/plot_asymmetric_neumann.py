@@ -6,6 +6,8 @@ first player bets below x1 = 1/9 and above x2 = 7/9, the second calls above y1 =
 has many other optimal strategies, among which solvers drift; in the perturbed
 game, where every action has at least probability epsilon, this one is left.
 
+Nobody decides twice, so that BDFP and XFP are the same here.
+
 Thresholds are measured as shares of hands: x1 by how often weak hands bet, x2
 by how often strong hands check, y1 by how often hands fold, without epsilon.
 """
@@ -32,7 +34,6 @@ _PLOT = flags.DEFINE_string("plot", None, "PNG file for the picture.")
 _ANTE, _BET = 0.5, 1.0
 _THRESHOLDS = {"x1": 1 / 9, "x2": 7 / 9, "y1": 5 / 9}
 _CALL, _RAISE = 1, 2
-_WIDTHS = {"BDFP": 4.0, "XFP": 2.2, "CFR": 0.8}  # of lines, to see all
 
 
 def strategy(policy):
@@ -85,13 +86,13 @@ def plot(path, results):
   """Draws strategies above what they gain; one column a player."""
   figure, axes = figures.subplots(2, 2, figsize=(11, 7), sharex=True)
   hands = (np.arange(_RANKS.value) + 0.5) / _RANKS.value
-  for epsilon, strategies in results.items():
-    for name, (bet, call) in strategies.items():
-      style = {"color": figures.COLORS[name], "linewidth": _WIDTHS[name],
-               "linestyle": "-" if epsilon else "--",
-               "label": f"{name}, ε = {epsilon:g}"}
+  for color, (epsilon, strategies) in zip(("tab:purple", "tab:green"),
+                                          results.items()):
+    for name, style in [("BDFP", "-"), ("CFR", ":")]:
+      bet, call = strategies[name]
+      label = f"{name.replace('BDFP', 'BDFP and XFP')}, ε = {epsilon:g}"
       for axis, y in zip(axes.flat, [bet, call, *gains(bet, call)]):
-        axis.plot(hands, y, **style)
+        axis.plot(hands, y, style, color=color, linewidth=1.8, label=label)
   for column, names in enumerate([("x1", "x2"), ("y1",)]):
     for axis, name in [(a, n) for a in axes[:, column] for n in names]:
       axis.axvline(_THRESHOLDS[name], color="black", linewidth=0.8)

@@ -1,0 +1,160 @@
+"""Runs the examples about fictitious play, with small flags."""
+
+import os
+import subprocess
+import sys
+
+import helpers
+from open_spiel.python.algorithms import cfr
+from open_spiel.python.algorithms import exploitability
+import pyspiel
+import pytest
+
+_SMALL_NEUMANN = ["--ranks=10", "--iterations=1000"]
+
+
+def _rows(text, *names):
+  """Returns {first word: [the other words]} of the lines that begin so."""
+  lines = (line.split() for line in text.splitlines())
+  return {words[0]: words[1:] for words in lines if words and words[0] in names}
+
+
+def _is_picture(path):
+  return path.read_bytes().startswith(b"\x89PNG") and (
+      10_000 < path.stat().st_size < 150_000)
+
+
+def test_plot_asymmetric_neumann(tmp_path):
+  picture = tmp_path / "picture.png"
+  result = helpers.run_example("plot_asymmetric_neumann.py", *_SMALL_NEUMANN,
+                               f"--plot={picture}")
+  assert result.stderr == ""
+  assert _is_picture(picture)
+  assert list(tmp_path.iterdir()) == [picture]
+  _, plain, perturbed = result.stdout.split("epsilon = ")
+  # The exact values, by linear programming.
+  assert float(plain.split()[4]) == pytest.approx(11 / 200, abs=2e-8)
+  assert float(perturbed.split()[4]) == pytest.approx(0.053617625, abs=2e-8)
+  for part, value in [(plain, 11 / 200), (perturbed, 0.053617625)]:
+    rows = _rows(part, "BDFP", "XFP", "CFR", "exact,")
+    assert rows["BDFP"] == rows["XFP"]  # nobody decides twice
+    assert rows["exact,"][-3:] == ["0.1111", "0.7778", "0.5556"]
+    for name in ("BDFP", "CFR"):
+      reached, gain, *thresholds = map(float, rows[name])
+      assert abs(reached - value) <= 2 * gain < 0.004
+      assert thresholds == pytest.approx([1 / 9, 7 / 9, 5 / 9], abs=0.1)
+
+
+def test_plot_neumann(tmp_path):
+  picture = tmp_path / "picture.png"
+  result = helpers.run_example("plot_neumann.py", *_SMALL_NEUMANN,
+                               f"--plot={picture}", "--alternating")
+  assert result.stderr == ""
+  assert _is_picture(picture)
+  _, plain, perturbed = result.stdout.split("epsilon = ")
+  for part, value in [(plain, -18 / 475), (perturbed, -0.0376091094)]:
+    assert float(part.split()[4]) == pytest.approx(value, abs=1e-6)
+    rows = _rows(part, "BDFP", "XFP", "CFR")
+    assert len({row[0] for row in rows.values()}) == 3
+    for row in rows.values():
+      assert abs(float(row[0]) - value) <= 2 * float(row[1]) < 0.02
+
+
+def test_plot_leduc(tmp_path):
+  picture = tmp_path / "picture.png"
+  result = helpers.run_example("plot_leduc.py", "--ranks=3",
+                               "--iterations=2000", f"--plot={picture}")
+  assert result.stderr == ""
+  assert _is_picture(picture)
+  rows = {line[:16].strip(): line[16:].split()
+          for line in result.stdout.splitlines()[2:-1]}
+  # Half of Leduc poker's value, as stakes are half of those there.
+  assert float(rows["exact"][0]) == pytest.approx(-0.0856064 / 2, abs=1e-7)
+  for name in ("BDFP", "BDFP averaged", "XFP", "CFR"):
+    value, gain, least, _ = rows[name]
+    assert abs(float(value) + 0.0428032) <= 2 * float(gain) < 0.06
+    assert float(least) <= float(gain) * 1.01
+  assert float(rows["CFR unaveraged"][2]) > 0.05  # it does not converge
+
+
+def test_compare_solvers():
+  flags = ["--game=Kuhn", "--game=neumann_poker(num_ranks=4,num_bets=1)",
+           "--targets=1e-3,1e-2", "--iterations=400", "--least"]
+  result = helpers.run_example("compare_solvers.py", *flags)
+  assert result.stderr == ""
+  kuhn, neumann = result.stdout.strip().split("\n\n")
+  lines = [[cell.strip() for cell in line.split("|")[1:-1]]
+           for line in kuhn.splitlines()]
+  assert lines[0] == ["Kuhn", "simultaneous: 0.01", "0.001", "least",
+                      "alternating: 0.01", "0.001", "least"]
+  rows = {line[0]: line[1:] for line in lines[2:]}
+  assert list(rows) == ["BDFP", "BDFP averaged", "XFP", "CFR", "CFR+", "DCFR",
+                        "PCFR+"]
+  assert rows["CFR"][:2] == ["> 400", "> 400"]
+  first, second, least = rows["PCFR+"][3:]
+  assert 1 < int(first) < int(second) < 400
+  assert float(least) <= 1e-3
+  assert neumann.startswith("| neumann_poker(num_ranks=4,num_bets=1) |")
+
+
+def test_compare_solvers_counts_as_openspiel_measures():
+  # The first count for CFR on Kuhn poker, by OpenSpiel alone.
+  game = pyspiel.load_game("kuhn_poker")
+  solver, count = cfr.CFRSolver(game), 0
+  while count == 0 or exploitability.exploitability(
+      game, solver.average_policy()) > 0.02:
+    solver.evaluate_and_update_policy()
+    count += 1
+  output = helpers.run_example(
+      "compare_solvers.py", "--game=Kuhn", "--solvers=CFR",
+      "--targets=0.02").stdout
+  assert count < 100  # where every iteration is measured
+  assert output.splitlines()[-1].split("|")[3].strip() == str(count)
+
+
+def test_compare_solvers_in_perturbed_games():
+  row = [helpers.run_example(
+      "compare_solvers.py", "--game=neumann_poker(num_ranks=20)",
+      "--solvers=BDFP", "--targets=1e-3", "--iterations=20000",
+      f"--epsilon={epsilon}").stdout.splitlines()[-1] for epsilon in (0, 0.05)]
+  plain, perturbed = (int(line.split("|")[2].replace(",", "")) for line in row)
+  assert perturbed < plain
+
+
+@pytest.mark.parametrize("name, flags, message", [
+    ("asymmetric_neumann", ["--plot=nowhere/x.png"], "its folder must exist"),
+    ("neumann", ["--plot=nowhere/x.png"], "its folder must exist"),
+    ("leduc", ["--plot=nowhere/x.png"], "--plot=nowhere/x.png: its folder"),
+    ("leduc", ["--plot=."], "must be a file"), ("leduc", ["extra"], "'extra'"),
+    ("asymmetric_neumann", ["extra"], "'extra'"),
+    ("neumann", ["--ranks=1"], "--ranks=1"), ("neumann", ["extra"], "'extra'"),
+    ("leduc", ["--ranks=14"], "--ranks=14"),
+    ("asymmetric_neumann", ["--epsilon=0.5"], "--epsilon=0.5"),
+    ("neumann", ["--iterations=0"], "--iterations=0")])
+def test_plots_with_wrong_flags(name, flags, message):
+  helpers.assert_refused(f"plot_{name}.py", flags, message)
+
+
+@pytest.mark.parametrize("flags, message", [
+    (["--game=nonsense"], "Unknown game"), (["extra"], "'extra'"),
+    (["--solvers=magic"], "--solvers=magic: must be of BDFP"),
+    (["--targets=0"], "--targets=0: must be numbers above 0"),
+    (["--targets=few"], "'few'"), (["--iterations=0"], "--iterations=0"),
+    (["--game=kuhn_poker", "--epsilon=0.6"], "--epsilon=0.6"),
+    (["--game=leduc_poker", "--epsilon=0.4"], "epsilon=0.4"),
+    (["--game=dudo_ir(numdice=1,dice_sides=3,recall_length=1)",
+      "--solvers=XFP"], "imperfect recall")])
+def test_compare_solvers_with_wrong_flags(flags, message):
+  helpers.assert_refused("compare_solvers.py", flags, message)
+
+
+def test_plots_without_matplotlib(tmp_path):
+  (tmp_path / "matplotlib.py").write_text(
+      "raise ModuleNotFoundError(\"No module named 'matplotlib'\")\n")
+  result = subprocess.run(
+      [sys.executable, helpers.EXAMPLES / "plot_leduc.py", "--plot=x.png"],
+      capture_output=True, text=True, check=False,
+      env={**os.environ, "PYTHONPATH": str(tmp_path)})
+  assert result.returncode == 1
+  assert "plots need the extra `plot`" in result.stdout + result.stderr
+  assert "Traceback" not in result.stderr
