@@ -23,6 +23,7 @@ import numpy as np
 from dudo_spiel.algorithms import blocks as blocks_lib
 from dudo_spiel.algorithms import game_tree
 from dudo_spiel.algorithms import public_tree
+from dudo_spiel.algorithms import step_payoffs
 
 _MAX_EMPTINESS = 4  # payoff table entries a terminal history, at most
 _SMALL_TABLES = 100_000  # entries that are worth no thought
@@ -30,6 +31,11 @@ _CHUNK = 128  # terminals handled at once
 _CUTS = 2  # sides of a player, where there is enough to do
 _MIN_CELLS_TO_CUT = 100_000
 _MIN_RUN = 16  # equal terminals that are worth a run of their own
+
+# Kinds of runs of terminals.
+_OTHER = 0
+_EQUAL = 1
+_STEPS = 2
 
 
 class DealArrays(NamedTuple):
@@ -56,8 +62,17 @@ class DealArrays(NamedTuple):
       probability of chance.
     payoff_1: the same for player 1, whose hand is then the own one.
     run_begin: [run + 1] int64, the first terminal of each run.
-    run_is_equal: [run] bool, whether all terminals of the run have the same
-      payoffs.
+    run_kind: [run] int64: whether all terminals of the run have the same
+      payoffs (_EQUAL), or all have steps (_STEPS), or neither (_OTHER).
+    step_table: [terminal] int64, the number of its step table.
+    step_order_0: player 0's `step_payoffs.Steps`, and so on.
+    step_which_0: likewise.
+    step_position_0: likewise.
+    step_coefficient_0: likewise.
+    step_order_1: the same for player 1.
+    step_which_1: likewise.
+    step_position_1: likewise.
+    step_coefficient_1: likewise.
   """
   actor: np.ndarray
   num_nodes: np.ndarray
@@ -71,7 +86,16 @@ class DealArrays(NamedTuple):
   payoff_0: np.ndarray
   payoff_1: np.ndarray
   run_begin: np.ndarray
-  run_is_equal: np.ndarray
+  run_kind: np.ndarray
+  step_table: np.ndarray
+  step_order_0: np.ndarray
+  step_which_0: np.ndarray
+  step_position_0: np.ndarray
+  step_coefficient_0: np.ndarray
+  step_order_1: np.ndarray
+  step_which_1: np.ndarray
+  step_position_1: np.ndarray
+  step_coefficient_1: np.ndarray
 
 
 def compile_deal_form(tree):
@@ -219,12 +243,15 @@ class DealForm:
                 weight * tree.returns[ends, player])
       payoffs.append(payoff if player == 0 else np.ascontiguousarray(
           payoff.transpose(1, 0, 2)))
-    run_begin, run_is_equal = _find_runs(
-        np.concatenate([payoff.reshape(-1, count) for payoff in payoffs]))
+    step_table, steps = step_payoffs.find_steps(payoffs)
+    run_begin, run_kind = _find_runs(
+        np.concatenate([payoff.reshape(-1, count) for payoff in payoffs]),
+        step_table >= 0)
     self.arrays = DealArrays(
         self._actor, self._num_nodes, self._side_begin, self._hand_begin,
         self._num_hands, self._cell_begin, self._entry_begin, self._edge_begin,
-        self._edge_row, *payoffs, run_begin, run_is_equal)
+        self._edge_row, *payoffs, run_begin, run_kind, step_table, *steps[0],
+        *steps[1])
 
   def workspace(self, dtype):
     """Returns the `blocks.Workspace` for tables of this type."""
@@ -236,15 +263,18 @@ class DealForm:
         np.zeros((len(self._num_hands), rows, _CHUNK), dtype))
 
 
-def _find_runs(columns):
-  """Cuts [value, terminal] into runs of equal columns and runs of others."""
+def _find_runs(columns, is_step):
+  """Cuts [value, terminal] into runs of steps, of equal columns, of others."""
   changes = np.any(columns[:, 1:] != columns[:, :-1], axis=0)
+  changes &= ~(is_step[1:] & is_step[:-1])
+  changes |= is_step[1:] != is_step[:-1]
   begins = np.concatenate([[0], np.flatnonzero(changes) + 1])
   ends = np.append(begins[1:], columns.shape[1])
-  is_long = ends - begins >= _MIN_RUN
+  kind = np.where(is_step[begins], _STEPS,
+                  np.where(ends - begins >= _MIN_RUN, _EQUAL, _OTHER))
   # Neighbouring short runs are handled as one.
-  keep = is_long | np.concatenate([[True], is_long[:-1]])
-  return np.append(begins[keep], columns.shape[1]), is_long[keep]
+  keep = (kind != _OTHER) | np.concatenate([[True], kind[:-1] != _OTHER])
+  return np.append(begins[keep], columns.shape[1]), kind[keep]
 
 
 # Kernels.
@@ -282,6 +312,31 @@ def _transpose(source, rows, columns, target):
 
 
 @blocks_lib.jit
+def _step_values(deal, side, player, first, last, reach, values, work):
+  """Writes the values of terminals first..last-1, whose payoffs are steps."""
+  c = len(deal.actor) - 1
+  if player == 0:
+    order, which = deal.step_order_0, deal.step_which_0
+    position, coefficient = deal.step_position_0, deal.step_coefficient_0
+  else:
+    order, which = deal.step_order_1, deal.step_which_1
+    position, coefficient = deal.step_position_1, deal.step_coefficient_1
+  others = order.shape[1]
+  hands, first_hand = deal.num_hands[side], deal.hand_begin[side]
+  other_reach, sums = work[:others], work[others:2 * others + 1]
+  for z in range(first, last):
+    for q in range(deal.side_begin[1 - player], deal.side_begin[2 - player]):
+      source = deal.cell_begin[q, c] + z * deal.num_hands[q]
+      for g in range(deal.num_hands[q]):
+        other_reach[deal.hand_begin[q] + g] = reach[source + g]
+    own = deal.cell_begin[side, c] + z * hands
+    table = deal.step_table[z]
+    step_payoffs.step_values(order[which[table]], position[table],
+                             coefficient[table], other_reach, first_hand, sums,
+                             values[own:own + hands])
+
+
+@blocks_lib.jit
 def _terminal_values(deal, side, player, reach, values, work):
   """Writes the values of terminal nodes: payoffs times the other's reach.
 
@@ -295,6 +350,10 @@ def _terminal_values(deal, side, player, reach, values, work):
   runs = deal.run_begin
   reaches, sums = work[:others], work[others:others + hands]
   for r in range(len(runs) - 1):
+    if deal.run_kind[r] == _STEPS:
+      _step_values(deal, side, player, runs[r], runs[r + 1], reach, values,
+                   work.reshape(-1))
+      continue
     for begin in range(runs[r], runs[r + 1], _CHUNK):
       size = min(_CHUNK, runs[r + 1] - begin)
       for q in range(deal.side_begin[1 - player], deal.side_begin[2 - player]):
@@ -306,7 +365,7 @@ def _terminal_values(deal, side, player, reach, values, work):
         out[:] = 0.0
         for g in range(others):
           other_reach = reaches[g, :size]
-          if deal.run_is_equal[r]:
+          if deal.run_kind[r] == _EQUAL:
             coefficient = payoff[first_hand + h, g, begin]
             if coefficient != 0.0:
               for i in range(size):
