@@ -113,7 +113,22 @@ def follow(name, solver, iterations, scale=1.0, current=False):
   return curves
 
 
-def reference(game, epsilon=0.0, target=1e-8):
+def last_part(curve):
+  """Returns iterations and exploitabilities of the last tenfold: arrays."""
+  iterations = np.array(curve.iterations)
+  part = iterations >= iterations[-1] / 10
+  return iterations[part], np.array(curve.exploitabilities)[part]
+
+
+def rate(curve):
+  """Returns p, where exploitability falls like n^-p in the last tenfold."""
+  iterations, gains = last_part(curve)
+  if len(iterations) < 2:
+    return np.nan
+  return -np.polyfit(np.log(iterations), np.log(gains), 1)[0]
+
+
+def reference(game, epsilon=0.0, target=1e-7):
   """Returns the value of a game and how far from it that may be.
 
   By predictive discounted CFR+, the fastest solver here. The true value differs

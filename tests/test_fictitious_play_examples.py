@@ -33,8 +33,8 @@ def test_plot_asymmetric_neumann(tmp_path):
   assert list(tmp_path.iterdir()) == [picture]
   _, plain, perturbed = result.stdout.split("epsilon = ")
   # The exact values, by linear programming.
-  assert float(plain.split()[4]) == pytest.approx(11 / 200, abs=2e-8)
-  assert float(perturbed.split()[4]) == pytest.approx(0.053617625, abs=2e-8)
+  assert float(plain.split()[4]) == pytest.approx(11 / 200, abs=3e-7)
+  assert float(perturbed.split()[4]) == pytest.approx(0.053617625, abs=3e-7)
   for part, value in [(plain, 11 / 200), (perturbed, 0.053617625)]:
     rows = _rows(part, "BDFP", "XFP", "CFR", "exact,")
     assert rows["BDFP"] == rows["XFP"]  # nobody decides twice
@@ -67,11 +67,11 @@ def test_plot_leduc(tmp_path):
   assert result.stderr == ""
   assert _is_picture(picture)
   rows = {line[:16].strip(): line[16:].split()
-          for line in result.stdout.splitlines()[2:-1]}
+          for line in result.stdout.splitlines()[2:-3]}
   # Half of Leduc poker's value, as stakes are half of those there.
   assert float(rows["exact"][0]) == pytest.approx(-0.0856064 / 2, abs=1e-7)
   for name in ("BDFP", "BDFP averaged", "XFP", "CFR"):
-    value, gain, least, _ = rows[name]
+    value, gain, least, *_ = rows[name]
     assert abs(float(value) + 0.0428032) <= 2 * float(gain) < 0.06
     assert float(least) <= float(gain) * 1.01
   assert float(rows["CFR unaveraged"][2]) > 0.05  # it does not converge
