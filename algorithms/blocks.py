@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numba
 from numba import extending
+from numba import types
 from numba.core import cgutils
 import numpy as np
 
@@ -39,7 +40,7 @@ parallel_jit = numba.njit(cache=True, fastmath={"contract"},
 
 @extending.intrinsic
 def bare(typing_context, array):
-  """Returns the array without its count of references.
+  """Returns the array, or tuple of arrays, without its count of references.
 
   Compiled code counts the references of arrays wherever it passes them on, and
   threads wait for each other to do so. For what is called in a hot loop that
@@ -47,12 +48,20 @@ def bare(typing_context, array):
   """
   del typing_context
 
-  def generate(context, builder, signature, arguments):
-    view = context.make_array(signature.args[0])(context, builder,
-                                                 arguments[0])
+  def strip(context, builder, kind, value):
+    if isinstance(kind, types.BaseTuple):
+      for i, part in enumerate(kind.types):
+        stripped = strip(context, builder, part,
+                         builder.extract_value(value, i))
+        value = builder.insert_value(value, stripped, i)
+      return value
+    view = context.make_array(kind)(context, builder, value)
     view.meminfo = cgutils.get_null_value(view.meminfo.type)
     view.parent = cgutils.get_null_value(view.parent.type)
     return view._getvalue()
+
+  def generate(context, builder, signature, arguments):
+    return strip(context, builder, signature.args[0], arguments[0])
 
   return array(array), generate
 
@@ -62,7 +71,6 @@ EVALUATE = 0  # play the strategy
 RESPOND = 1  # play the best action, and make it the response
 LEARN = 2  # play the strategy, then change it by regrets
 DECIDE = 3  # play the strategy, then move it towards the best action
-MIX = 4  # add the response to the strategy; values are not needed
 
 
 def thread_count(num_threads):

@@ -145,9 +145,8 @@ class CompiledGame:
     """Lets the cumulative tables begin with the strategy, times its reach."""
     tables.response[:] = tables.strategy
     for player in range(self.num_players):
-      self._kernels.evaluate(workspace.arrays, player, tables, workspace.reach,
-                             workspace.values, workspace.work, blocks_lib.MIX,
-                             _NO_RULE)
+      self._kernels.mix(workspace.arrays, player, tables, workspace.reach,
+                        workspace.values, workspace.work)
     tables.strategy[:] = tables.response
     tables.mean[:] = 0.0
 

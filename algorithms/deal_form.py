@@ -61,18 +61,12 @@ class DealArrays(NamedTuple):
     payoff_0: [own hand, other hand, terminal], what player 0 gets, times the
       probability of chance.
     payoff_1: the same for player 1, whose hand is then the own one.
-    run_begin: [run + 1] int64, the first terminal of each run.
-    run_kind: [run] int64: whether all terminals of the run have the same
-      payoffs (_EQUAL), or all have steps (_STEPS), or neither (_OTHER).
-    step_table: [terminal] int64, the number of its step table.
-    step_order_0: player 0's `step_payoffs.Steps`, and so on.
-    step_which_0: likewise.
-    step_position_0: likewise.
-    step_coefficient_0: likewise.
-    step_order_1: the same for player 1.
-    step_which_1: likewise.
-    step_position_1: likewise.
-    step_coefficient_1: likewise.
+    runs: [run + 1, 3] int64: the first terminal of each run; whether all its
+      terminals have the same payoffs (_EQUAL), or all have steps (_STEPS), or
+      neither (_OTHER); the first step table of the run. The last row is the
+      end.
+    step_index: see `step_payoffs.Steps`.
+    step_coefficient: likewise.
   """
   actor: np.ndarray
   num_nodes: np.ndarray
@@ -85,17 +79,9 @@ class DealArrays(NamedTuple):
   edge_row: np.ndarray
   payoff_0: np.ndarray
   payoff_1: np.ndarray
-  run_begin: np.ndarray
-  run_kind: np.ndarray
-  step_table: np.ndarray
-  step_order_0: np.ndarray
-  step_which_0: np.ndarray
-  step_position_0: np.ndarray
-  step_coefficient_0: np.ndarray
-  step_order_1: np.ndarray
-  step_which_1: np.ndarray
-  step_position_1: np.ndarray
-  step_coefficient_1: np.ndarray
+  runs: np.ndarray
+  step_index: np.ndarray
+  step_coefficient: np.ndarray
 
 
 def compile_deal_form(tree):
@@ -243,15 +229,14 @@ class DealForm:
                 weight * tree.returns[ends, player])
       payoffs.append(payoff if player == 0 else np.ascontiguousarray(
           payoff.transpose(1, 0, 2)))
-    step_table, steps = step_payoffs.find_steps(payoffs)
-    run_begin, run_kind = _find_runs(
+    is_step, steps = step_payoffs.find_steps(payoffs)
+    runs = _find_runs(
         np.concatenate([payoff.reshape(-1, count) for payoff in payoffs]),
-        step_table >= 0)
+        is_step)
     self.arrays = DealArrays(
         self._actor, self._num_nodes, self._side_begin, self._hand_begin,
         self._num_hands, self._cell_begin, self._entry_begin, self._edge_begin,
-        self._edge_row, *payoffs, run_begin, run_kind, step_table, *steps[0],
-        *steps[1])
+        self._edge_row, *payoffs, runs, *steps)
 
   def workspace(self, dtype):
     """Returns the `blocks.Workspace` for tables of this type."""
@@ -274,7 +259,9 @@ def _find_runs(columns, is_step):
                   np.where(ends - begins >= _MIN_RUN, _EQUAL, _OTHER))
   # Neighbouring short runs are handled as one.
   keep = (kind != _OTHER) | np.concatenate([[True], kind[:-1] != _OTHER])
-  return np.append(begins[keep], columns.shape[1]), kind[keep]
+  tables = np.cumsum(is_step) - is_step
+  return np.append(np.stack([begins, kind, tables[begins]], axis=1)[keep],
+                   [[columns.shape[1], _OTHER, 0]], axis=0)
 
 
 # Kernels.
@@ -312,28 +299,26 @@ def _transpose(source, rows, columns, target):
 
 
 @blocks_lib.jit
-def _step_values(deal, side, player, first, last, reach, values, work):
-  """Writes the values of terminals first..last-1, whose payoffs are steps."""
+def _step_values(deal, side, player, run, reach, values, work):
+  """Writes the values of the terminals of a run whose payoffs are steps."""
   c = len(deal.actor) - 1
-  if player == 0:
-    order, which = deal.step_order_0, deal.step_which_0
-    position, coefficient = deal.step_position_0, deal.step_coefficient_0
-  else:
-    order, which = deal.step_order_1, deal.step_which_1
-    position, coefficient = deal.step_position_1, deal.step_coefficient_1
-  others = order.shape[1]
+  begin, table = deal.runs[run, 0], deal.runs[run, 2]
+  others = deal.payoff_0.shape[1 - player]
   hands, first_hand = deal.num_hands[side], deal.hand_begin[side]
   other_reach, sums = work[:others], work[others:2 * others + 1]
-  for z in range(first, last):
+  for i in range(deal.runs[run + 1, 0] - begin):
     for q in range(deal.side_begin[1 - player], deal.side_begin[2 - player]):
-      source = deal.cell_begin[q, c] + z * deal.num_hands[q]
-      for g in range(deal.num_hands[q]):
-        other_reach[deal.hand_begin[q] + g] = reach[source + g]
-    own = deal.cell_begin[side, c] + z * hands
-    table = deal.step_table[z]
-    step_payoffs.step_values(order[which[table]], position[table],
-                             coefficient[table], other_reach, first_hand, sums,
-                             values[own:own + hands])
+      size = deal.num_hands[q]
+      first = deal.cell_begin[q, c] + (begin + i) * size
+      source = reach[first:first + size]
+      target = other_reach[deal.hand_begin[q]:deal.hand_begin[q] + size]
+      for g in range(size):
+        target[g] = source[g]
+    own = deal.cell_begin[side, c] + (begin + i) * hands
+    step_payoffs.step_values(
+        deal.step_index[player, table + i],
+        deal.step_coefficient[player, table + i], other_reach, first_hand, sums,
+        values[own:own + hands])
 
 
 @blocks_lib.jit
@@ -347,12 +332,12 @@ def _terminal_values(deal, side, player, reach, values, work):
   others = payoff.shape[1]
   hands, first_hand = deal.num_hands[side], deal.hand_begin[side]
   own = deal.cell_begin[side, c]
-  runs = deal.run_begin
+  runs = deal.runs[:, 0]
   reaches, sums = work[:others], work[others:others + hands]
   for r in range(len(runs) - 1):
-    if deal.run_kind[r] == _STEPS:
-      _step_values(deal, side, player, runs[r], runs[r + 1], reach, values,
-                   work.reshape(-1))
+    kind = deal.runs[r, 1]
+    if kind == _STEPS:
+      _step_values(deal, side, player, r, reach, values, work.reshape(-1))
       continue
     for begin in range(runs[r], runs[r + 1], _CHUNK):
       size = min(_CHUNK, runs[r + 1] - begin)
@@ -365,7 +350,7 @@ def _terminal_values(deal, side, player, reach, values, work):
         out[:] = 0.0
         for g in range(others):
           other_reach = reaches[g, :size]
-          if deal.run_kind[r] == _EQUAL:
+          if kind == _EQUAL:
             coefficient = payoff[first_hand + h, g, begin]
             if coefficient != 0.0:
               for i in range(size):
@@ -383,8 +368,7 @@ def _terminal_values(deal, side, player, reach, values, work):
 @blocks_lib.jit
 def _evaluate_side(deal, side, player, tables, reach, values, work, mode, rule):
   """Does for one side of a player what `evaluate` does for the player."""
-  if mode != blocks_lib.MIX:
-    _terminal_values(deal, side, player, reach, values, work)
+  _terminal_values(deal, side, player, reach, values, work)
   scratch = work.reshape(-1)
   hands = deal.num_hands[side]
   for c in range(len(deal.actor) - 2, -1, -1):
@@ -394,8 +378,6 @@ def _evaluate_side(deal, side, player, tables, reach, values, work, mode, rule):
     rows = deal.edge_row[side, deal.edge_begin[c]:deal.edge_begin[c + 1]]
     entry = deal.entry_begin[side, c]
     if deal.actor[c] != player:
-      if mode == blocks_lib.MIX:
-        continue
       out[:] = 0.0
       for a in range(len(rows)):
         value = values[rows[a]:rows[a] + width]
@@ -407,9 +389,6 @@ def _evaluate_side(deal, side, player, tables, reach, values, work, mode, rule):
     elif mode == blocks_lib.DECIDE:
       blocks_lib.decide_block(entry, width, rows, tables, values, out, rule,
                               scratch)
-    elif mode == blocks_lib.MIX:
-      blocks_lib.mix_block(entry, width, len(rows), tables,
-                           reach[begin:begin + width], scratch)
     else:
       blocks_lib.play_block(entry, width, rows, tables.strategy, values, out)
       if mode == blocks_lib.LEARN:
@@ -417,6 +396,25 @@ def _evaluate_side(deal, side, player, tables, reach, values, work, mode, rule):
                                reach[begin:begin + width], rule, scratch)
   root = deal.cell_begin[side, 0]
   return values[root:root + hands].sum()
+
+
+@blocks_lib.jit
+def _mix_side(deal, side, player, tables, reach, work):
+  """Does for one side of a player what `mix` does for the player."""
+  for c in range(len(deal.actor) - 1):
+    if deal.actor[c] == player:
+      width = deal.num_nodes[c] * deal.num_hands[side]
+      begin = deal.cell_begin[side, c]
+      blocks_lib.mix_block(deal.entry_begin[side, c], width,
+                           deal.edge_begin[c + 1] - deal.edge_begin[c], tables,
+                           reach[begin:begin + width], work.reshape(-1))
+
+
+@blocks_lib.jit
+def mix(deal, player, tables, reach, values, work):
+  """Adds the player's response, whose reach this is, to the strategy."""
+  for side in range(deal.side_begin[player], deal.side_begin[player + 1]):
+    _mix_side(deal, side, player, tables, reach, work[side])
 
 
 @blocks_lib.jit
@@ -451,11 +449,11 @@ def evaluate(deal, player, tables, reach, values, work, mode, rule):
 
 
 @blocks_lib.jit
-def renew(form, player, tables, reach, values, work, mode, rule):
+def renew(form, player, tables, reach, values, work, mode):
   """Updates what depends on the player's table that `evaluate` changed."""
   if mode == blocks_lib.RESPOND:
     propagate(form, player, tables.response, reach)
-    evaluate(form, player, tables, reach, values, work, blocks_lib.MIX, rule)
+    mix(form, player, tables, reach, values, work)
   propagate(form, player, tables.strategy, reach)
 
 
@@ -467,15 +465,18 @@ def run(form, num_players, tables, reach, values, work, rules, alternating,
   Reaches must be up to date before, and are so afterwards. `iteration` [1] is
   counted up here, so that it is right whenever Python gets to see it.
   """
+  form, tables = blocks_lib.bare(form), blocks_lib.bare(tables)
+  reach, values = blocks_lib.bare(reach), blocks_lib.bare(values)
+  work = blocks_lib.bare(work)
   for t in range(len(rules)):
     rule = blocks_lib.rule_of(rules[t])
     for player in range(num_players):
       evaluate(form, player, tables, reach, values, work, mode, rule)
       if alternating:
-        renew(form, player, tables, reach, values, work, mode, rule)
+        renew(form, player, tables, reach, values, work, mode)
     if not alternating:
       for player in range(num_players):
-        renew(form, player, tables, reach, values, work, mode, rule)
+        renew(form, player, tables, reach, values, work, mode)
     iteration[0] += 1
 
 
@@ -483,23 +484,23 @@ def run(form, num_players, tables, reach, values, work, rules, alternating,
 def _learn_side(form, side, player, tables, reach, values, work, row,
                 alternating, mode):
   """Runs one iteration for one side; tuples come without their names."""
-  deal = DealArrays(*form)
-  named_tables = blocks_lib.Tables(*tables)
-  _evaluate_side(deal, side, player, named_tables, reach, values, work,
-                 mode, blocks_lib.rule_of(row))
+  deal = blocks_lib.bare(DealArrays(*form))
+  named_tables = blocks_lib.bare(blocks_lib.Tables(*tables))
+  _evaluate_side(deal, side, player, named_tables, blocks_lib.bare(reach),
+                 blocks_lib.bare(values), blocks_lib.bare(work), mode,
+                 blocks_lib.rule_of(row))
   if alternating:
-    _renew_side(form, side, player, tables, reach, values, work, row, mode)
+    _renew_side(form, side, player, tables, reach, work, mode)
 
 
 @blocks_lib.jit
-def _renew_side(form, side, player, tables, reach, values, work, row, mode):
+def _renew_side(form, side, player, tables, reach, work, mode):
   """Does for one side what `renew` does for the player."""
-  deal = DealArrays(*form)
-  named_tables = blocks_lib.Tables(*tables)
+  deal = blocks_lib.bare(DealArrays(*form))
+  named_tables = blocks_lib.bare(blocks_lib.Tables(*tables))
   if mode == blocks_lib.RESPOND:
     _propagate_side(deal, side, player, named_tables.response, reach)
-    _evaluate_side(deal, side, player, named_tables, reach, values, work,
-                   blocks_lib.MIX, blocks_lib.rule_of(row))
+    _mix_side(deal, side, player, named_tables, reach, work)
   _propagate_side(deal, side, player, named_tables.strategy, reach)
 
 
@@ -521,6 +522,5 @@ def run_parallel(form, num_players, tables, reach, values, work, rules,
     if not alternating:
       for player in range(num_players):
         for side in numba.prange(side_begin[player], side_begin[player + 1]):
-          _renew_side(form, side, player, tables, reach, values, work[side],
-                      row, mode)
+          _renew_side(form, side, player, tables, reach, work[side], mode)
     iteration[0] += 1

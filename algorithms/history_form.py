@@ -187,8 +187,6 @@ def _change_blocks(form, player, tables, values, work, mode, rule):
     elif mode == blocks_lib.DECIDE:
       blocks_lib.decide_block(begin, width, rows, tables, entry_value, out,
                               rule, scratch)
-    elif mode == blocks_lib.MIX:
-      blocks_lib.mix_block(begin, width, len(rows), tables, own_reach, scratch)
     else:
       blocks_lib.play_block(begin, width, rows, tables.strategy, entry_value,
                             out)
@@ -197,11 +195,27 @@ def _change_blocks(form, player, tables, values, work, mode, rule):
 
 
 @blocks_lib.jit
-def renew(form, player, tables, reach, values, work, mode, rule):
+def mix(form, player, tables, reach, values, work):
+  """Adds the player's response, whose reach this is, to the strategy."""
+  blocks = form.blocks
+  set_reach = values[len(form.actor) + len(tables.strategy):]
+  set_reach[:] = 0.0
+  for node in range(len(form.actor)):
+    if form.actor[node] == player:
+      set_reach[form.place[node]] += reach[player, node]
+  for b in range(len(blocks.width)):
+    if blocks.player[b] == player:
+      blocks_lib.mix_block(blocks.entry_begin[b], blocks.width[b],
+                           blocks.actions[b], tables,
+                           set_reach[form.set_begin[b]:], work[0])
+
+
+@blocks_lib.jit
+def renew(form, player, tables, reach, values, work, mode):
   """Updates what depends on the player's table that `evaluate` changed."""
   if mode == blocks_lib.RESPOND:
     propagate(form, player, tables.response, reach)
-    evaluate(form, player, tables, reach, values, work, blocks_lib.MIX, rule)
+    mix(form, player, tables, reach, values, work)
   propagate(form, player, tables.strategy, reach)
 
 
@@ -213,13 +227,16 @@ def run(form, num_players, tables, reach, values, work, rules, alternating,
   Reaches must be up to date before, and are so afterwards. `iteration` [1] is
   counted up here, so that it is right whenever Python gets to see it.
   """
+  form, tables = blocks_lib.bare(form), blocks_lib.bare(tables)
+  reach, values = blocks_lib.bare(reach), blocks_lib.bare(values)
+  work = blocks_lib.bare(work)
   for t in range(len(rules)):
     rule = blocks_lib.rule_of(rules[t])
     for player in range(num_players):
       evaluate(form, player, tables, reach, values, work, mode, rule)
       if alternating:
-        renew(form, player, tables, reach, values, work, mode, rule)
+        renew(form, player, tables, reach, values, work, mode)
     if not alternating:
       for player in range(num_players):
-        renew(form, player, tables, reach, values, work, mode, rule)
+        renew(form, player, tables, reach, values, work, mode)
     iteration[0] += 1

@@ -241,8 +241,7 @@ def evaluate(form, player, tables, reach, values, work, mode, rule):
   """
   blocks = form.blocks
   num_entries = len(tables.strategy)
-  if mode != blocks_lib.MIX:
-    _leaf_values(form, player, num_entries, reach, values)
+  _leaf_values(form, player, num_entries, reach, values)
   scratch = work[2:].reshape(-1)
   for b in range(len(blocks.width) - 1, -1, -1):
     if blocks.player[b] != player:
@@ -251,12 +250,6 @@ def evaluate(form, player, tables, reach, values, work, mode, rule):
     rows = begin + width * np.arange(blocks.actions[b])
     parent = form.parent[form.set_begin[b]:form.set_begin[b] + width]
     out, own_reach = work[0, :width], work[1, :width]
-    if mode in (blocks_lib.LEARN, blocks_lib.MIX):
-      for j in range(width):
-        own_reach[j] = reach[parent[j]]
-    if mode == blocks_lib.MIX:
-      blocks_lib.mix_block(begin, width, len(rows), tables, own_reach, scratch)
-      continue
     if mode == blocks_lib.RESPOND:
       blocks_lib.respond_block(begin, width, rows, tables.response, values, out,
                                rule, scratch)
@@ -266,6 +259,8 @@ def evaluate(form, player, tables, reach, values, work, mode, rule):
     else:
       blocks_lib.play_block(begin, width, rows, tables.strategy, values, out)
       if mode == blocks_lib.LEARN:
+        for j in range(width):
+          own_reach[j] = reach[parent[j]]
         blocks_lib.learn_block(begin, width, rows, tables, values, out,
                                own_reach, rule, scratch)
     for j in range(width):
@@ -274,11 +269,25 @@ def evaluate(form, player, tables, reach, values, work, mode, rule):
 
 
 @blocks_lib.jit
-def renew(form, player, tables, reach, values, work, mode, rule):
+def mix(form, player, tables, reach, values, work):
+  """Adds the player's response, whose reach this is, to the strategy."""
+  blocks = form.blocks
+  for b in range(len(blocks.width)):
+    if blocks.player[b] == player:
+      width, own_reach = blocks.width[b], work[1]
+      parent = form.parent[form.set_begin[b]:form.set_begin[b] + width]
+      for j in range(width):
+        own_reach[j] = reach[parent[j]]
+      blocks_lib.mix_block(blocks.entry_begin[b], width, blocks.actions[b],
+                           tables, own_reach, work[2])
+
+
+@blocks_lib.jit
+def renew(form, player, tables, reach, values, work, mode):
   """Updates what depends on the player's table that `evaluate` changed."""
   if mode == blocks_lib.RESPOND:
     propagate(form, player, tables.response, reach)
-    evaluate(form, player, tables, reach, values, work, blocks_lib.MIX, rule)
+    mix(form, player, tables, reach, values, work)
   propagate(form, player, tables.strategy, reach)
 
 
@@ -290,13 +299,16 @@ def run(form, num_players, tables, reach, values, work, rules, alternating,
   Reaches must be up to date before, and are so afterwards. `iteration` [1] is
   counted up here, so that it is right whenever Python gets to see it.
   """
+  form, tables = blocks_lib.bare(form), blocks_lib.bare(tables)
+  reach, values = blocks_lib.bare(reach), blocks_lib.bare(values)
+  work = blocks_lib.bare(work)
   for t in range(len(rules)):
     rule = blocks_lib.rule_of(rules[t])
     for player in range(num_players):
       evaluate(form, player, tables, reach, values, work, mode, rule)
       if alternating:
-        renew(form, player, tables, reach, values, work, mode, rule)
+        renew(form, player, tables, reach, values, work, mode)
     if not alternating:
       for player in range(num_players):
-        renew(form, player, tables, reach, values, work, mode, rule)
+        renew(form, player, tables, reach, values, work, mode)
     iteration[0] += 1

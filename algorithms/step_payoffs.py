@@ -22,20 +22,17 @@ _MAX_PIECES = 3  # of a row
 
 
 class Steps(NamedTuple):
-  """Step tables of one player.
+  """Step tables of both players; rows are padded to the longest.
 
   With S[k] the sum of the other's reaches of the first k hands in order, hand h
   earns c[0, h] S[all] + c[1, h] S[p[0, h]] + c[2, h] S[p[1, h]].
 
   Attributes:
-    order: [different order, other hand] int64, hands by strength.
-    which: [table] int64, the order of each table.
-    position: [table, 2, own hand] int64, p.
-    coefficient: [table, 3, own hand], c.
+    index: [player, table, 3, hand] int64: the other's hands by strength, then
+      both rows of p.
+    coefficient: [player, table, 3, hand], c.
   """
-  order: np.ndarray
-  which: np.ndarray
-  position: np.ndarray
+  index: np.ndarray
   coefficient: np.ndarray
 
 
@@ -46,20 +43,25 @@ def find_steps(payoffs):
     payoffs: for each player [own hand, other hand, terminal].
 
   Returns:
-    (table, steps): [terminal] int64, the number of its step table or -1, and
-    the `Steps` of each player.
+    (is_step, steps): [terminal] bool, and the `Steps`, with a table for each of
+    these terminals, in their order.
   """
-  count = payoffs[0].shape[2]
-  found = [[], []]
-  table = np.full(count, -1)
-  for z in np.flatnonzero(_candidates(payoffs)):
+  is_step = _candidates(payoffs)
+  found = []
+  for z in np.flatnonzero(is_step):
     tables = [_find_table(payoff[:, :, z]) for payoff in payoffs]
-    if all(tables):
-      table[z] = len(found[0])
-      for player in range(2):
-        found[player].append(tables[player])
-  return table, tuple(_pack(tables, payoff.shape)
-                      for tables, payoff in zip(found, payoffs))
+    is_step[z] = all(tables)
+    if is_step[z]:
+      found.append(tables)
+  shape = (2, len(found), _MAX_PIECES, max(payoffs[0].shape[:2]))
+  steps = Steps(np.zeros(shape, dtype=np.int64), np.zeros(shape))
+  for number, tables in enumerate(found):
+    for player, (order, position, coefficient) in enumerate(tables):
+      hands = coefficient.shape[1]
+      steps.index[player, number, 0, :len(order)] = order
+      steps.index[player, number, 1:, :hands] = position
+      steps.coefficient[player, number, :, :hands] = coefficient
+  return is_step, steps
 
 
 def _candidates(payoffs):
@@ -95,41 +97,26 @@ def _find_table(payoff):
   return order, position, coefficient
 
 
-def _pack(tables, shape):
-  """Returns the `Steps` of all tables; equal orders are kept once."""
-  orders = {}
-  which = [orders.setdefault(tuple(order.tolist()), len(orders))
-           for order, _, _ in tables]
-  return Steps(
-      np.array(list(orders), dtype=np.int64).reshape(-1, shape[1]),
-      np.array(which, dtype=np.int64),
-      np.array([position for _, position, _ in tables],
-               dtype=np.int64).reshape(-1, _MAX_PIECES - 1, shape[0]),
-      np.array([coefficient for _, _, coefficient in tables]).reshape(
-          -1, _MAX_PIECES, shape[0]))
-
-
 @blocks_lib.jit
-def step_values(order, position, coefficient, reach, first, sums, out):
+def step_values(index, coefficient, reach, first, sums, out):
   """Writes what hands earn at a terminal whose payoffs are steps.
 
   Args:
-    order: [other hand] int64.
-    position: [2, own hand] int64.
-    coefficient: [3, own hand].
+    index: [3, hand] int64, of `Steps`.
+    coefficient: [3, hand], of `Steps`.
     reach: [other hand], the other's reaches.
     first: the first own hand.
     sums: [other hand + 1] scratch.
     out: [hand], what hands first, first + 1, ... earn; modified in place.
   """
+  order, begin, end = index[0], index[1, first:], index[2, first:]
+  last, below = coefficient[0, first:], coefficient[1, first:]
+  above = coefficient[2, first:]
   total = reach.dtype.type(0.0)
-  for k in range(len(order)):
+  for k in range(len(reach)):
     sums[k] = total
     total += reach[order[k]]
-  sums[len(order)] = total
-  last, below, above = coefficient[0], coefficient[1], coefficient[2]
-  begin, end = position[0], position[1]
-  for i in range(len(out)):
-    h = first + i
-    out[i] = (last[h] * total + below[h] * sums[begin[h]] +
+  sums[len(reach)] = total
+  for h in range(len(out)):
+    out[h] = (last[h] * total + below[h] * sums[begin[h]] +
               above[h] * sums[end[h]])
