@@ -8,8 +8,8 @@ p says that it fell like n^-p between a tenth of the iterations and the end.
 
 With hands in [0, 1] the value is -44/1083 and there are thresholds, drawn as
 lines. Two of player 1's are free, x5 >= 811/1083 and x8 >= 345/361: they are
-fitted to BDFP's strategy. Player 2 answers a bet by fold < raise < call < raise
-(the text of the paper has a slip there).
+fitted to BDFP's strategy and drawn in the perturbed game. Player 2 answers a
+bet by fold < raise < call < raise (the text of the paper has a slip there).
 """
 
 from absl import app
@@ -101,7 +101,7 @@ def solve(game, epsilon):
   return curves, found, value
 
 
-def draw_strategies(axis, title, policies):
+def draw_strategies(axis, title, policies, fit):
   """Draws one panel: BDFP's policy as lines, the others' dashed, thresholds."""
   hands = (np.arange(_RANKS.value) + 0.5) / _RANKS.value
   for i, (name, sequence) in enumerate(_PANELS[title].items()):
@@ -115,9 +115,10 @@ def draw_strategies(axis, title, policies):
            "player 2 after a bet": _AFTER_BET}.get(title)
   if lines is None:
     lines = list(_X.values())
-    for right, width in zip(free_thresholds(policies["BDFP"]),
-                            (_X5_WIDTH, _X8_WIDTH)):
-      lines += [right - width, right]
+    if fit:
+      for right, width in zip(free_thresholds(policies["BDFP"]),
+                              (_X5_WIDTH, _X8_WIDTH)):
+        lines += [right - width, right]
   for x in lines:
     axis.axvline(x, color="black", linewidth=0.6)
   axis.set(title=title, xlabel="hand", ylabel="probability", xlim=(0, 1))
@@ -127,13 +128,13 @@ def draw_strategies(axis, title, policies):
 
 def plot(path, results):
   """Draws both games, one a column."""
-  figure, axes = figures.subplots(5, len(results), figsize=(13, 17),
-                                  squeeze=False)
+  figure, axes = figures.subplots(5, len(results), figsize=(12, 16),
+                                  squeeze=False, sharey="row")
   for column, (epsilon, (curves, policies, value)) in zip(axes.T,
                                                           results.items()):
     for axis, title in zip(column, _PANELS):
       shown = policies if epsilon else {"BDFP": policies["BDFP"]}
-      draw_strategies(axis, title, shown)
+      draw_strategies(axis, title, shown, fit=epsilon > 0)
     figures.draw_curves(column[3], curves, "values", ylabel="value")
     column[3].axhline(value, color="black", linewidth=0.9,
                       label=f"exact: {value:.6f}")
@@ -143,6 +144,8 @@ def plot(path, results):
     for axis in column[3:]:
       axis.legend(fontsize="small")
     column[0].set_title(f"ε = {epsilon:g}\nplayer 1")
+  for axis in axes[:, 1:].flat:
+    axis.set(ylabel="")
   figure.suptitle(f"Neumann({_RANKS.value}, 2), {_ITERATIONS.value:,} "
                   "iterations; dashed: XFP and CFR")
   figures.save(figure, path)
