@@ -419,6 +419,12 @@ def rule_of(row):
   return Rule(row[0], row[1], row[2], row[3], row[4], row[5])
 
 
+def entry_rows(blocks):
+  """Returns [block, most actions] int64, where each action's entries begin."""
+  actions = np.arange(blocks.actions.max())
+  return blocks.entry_begin[:, None] + actions * blocks.width[:, None]
+
+
 class Workspace(NamedTuple):
   """What the passes over a form need beside a solver's tables.
 

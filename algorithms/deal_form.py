@@ -332,15 +332,14 @@ def _terminal_values(deal, side, player, reach, values, work):
   others = payoff.shape[1]
   hands, first_hand = deal.num_hands[side], deal.hand_begin[side]
   own = deal.cell_begin[side, c]
-  runs = deal.runs[:, 0]
   reaches, sums = work[:others], work[others:others + hands]
-  for r in range(len(runs) - 1):
-    kind = deal.runs[r, 1]
+  for r in range(len(deal.runs) - 1):
+    kind, end = deal.runs[r, 1], deal.runs[r + 1, 0]
     if kind == _STEPS:
       _step_values(deal, side, player, r, reach, values, work.reshape(-1))
       continue
-    for begin in range(runs[r], runs[r + 1], _CHUNK):
-      size = min(_CHUNK, runs[r + 1] - begin)
+    for begin in range(deal.runs[r, 0], end, _CHUNK):
+      size = min(_CHUNK, end - begin)
       for q in range(deal.side_begin[1 - player], deal.side_begin[2 - player]):
         source = deal.cell_begin[q, c] + begin * deal.num_hands[q]
         _transpose(reach[source:], size, deal.num_hands[q],

@@ -19,6 +19,7 @@ class HistoryArrays(NamedTuple):
 
   Attributes:
     blocks: the `blocks.Blocks`.
+    rows: [block, most actions] int64, where each action's entries begin.
     set_begin: [block] int64, where the block's sets begin in order of blocks.
     actor: [node] int64, a player, CHANCE or TERMINAL.
     child_begin: [node + 1] int64.
@@ -31,6 +32,7 @@ class HistoryArrays(NamedTuple):
       in a game of imperfect recall.
   """
   blocks: blocks_lib.Blocks
+  rows: np.ndarray
   set_begin: np.ndarray
   actor: np.ndarray
   child_begin: np.ndarray
@@ -65,7 +67,8 @@ class HistoryForm:
     acts = tree.info_set >= 0
     info_set = np.where(acts, tree.info_set, 0)
     self.arrays = HistoryArrays(
-        self.blocks, np.cumsum(self.blocks.width) - self.blocks.width,
+        self.blocks, blocks_lib.entry_rows(self.blocks),
+        np.cumsum(self.blocks.width) - self.blocks.width,
         tree.player.astype(np.int64), tree.child_begin.astype(np.int64),
         np.where(acts, self.set_entry[info_set], -1),
         self.set_stride[info_set], place[info_set],
@@ -179,7 +182,7 @@ def _change_blocks(form, player, tables, values, work, mode, rule):
     if blocks.player[b] != player:
       continue
     width, begin = blocks.width[b], blocks.entry_begin[b]
-    rows = begin + width * np.arange(blocks.actions[b])
+    rows = form.rows[b, :blocks.actions[b]]
     own_reach = set_reach[form.set_begin[b]:form.set_begin[b] + width]
     if mode == blocks_lib.RESPOND:
       blocks_lib.respond_block(begin, width, rows, tables.response, entry_value,

@@ -22,6 +22,7 @@ class SequenceArrays(NamedTuple):
 
   Attributes:
     blocks: the `blocks.Blocks`, each player's parents before their children.
+    rows: [block, most actions] int64, where each action's entries begin.
     set_begin: [block] int64, where the block's sets begin in `parent`.
     parent: [set in order of blocks] int64, the sequence that leads to the set.
     leaf_sequence: [player, leaf] int64, each player's sequence to the leaf.
@@ -29,6 +30,7 @@ class SequenceArrays(NamedTuple):
       of chance.
   """
   blocks: blocks_lib.Blocks
+  rows: np.ndarray
   set_begin: np.ndarray
   parent: np.ndarray
   leaf_sequence: np.ndarray
@@ -58,8 +60,9 @@ class SequenceForm:
     self.num_entries = int(actions.sum())
     parent = self._sequences(players, *parents.of_set)
     set_begin = np.cumsum(self.blocks.width) - self.blocks.width
-    self.arrays = SequenceArrays(self.blocks, set_begin, parent[order],
-                                 *self._merge_leaves(parents))
+    self.arrays = SequenceArrays(
+        self.blocks, blocks_lib.entry_rows(self.blocks), set_begin,
+        parent[order], *self._merge_leaves(parents))
 
   def _sequences(self, player, info_set, action):
     """Returns the sequences that end with an action in a set, or are empty."""
@@ -247,7 +250,7 @@ def evaluate(form, player, tables, reach, values, work, mode, rule):
     if blocks.player[b] != player:
       continue
     width, begin = blocks.width[b], blocks.entry_begin[b]
-    rows = begin + width * np.arange(blocks.actions[b])
+    rows = form.rows[b, :blocks.actions[b]]
     parent = form.parent[form.set_begin[b]:form.set_begin[b] + width]
     out, own_reach = work[0, :width], work[1, :width]
     if mode == blocks_lib.RESPOND:
