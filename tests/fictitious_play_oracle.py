@@ -120,9 +120,10 @@ class OracleFictitiousPlay:
 
   def _others(self, path, player):
     """Equation 8: P^-i of the end of a path."""
-    return math.prod(
-        step.chance if step.key is None else self.strategy[step.key][step.action]
-        for step in path if step.key is None or step.key[0] != player)
+    steps = [step for step in path
+             if step.key is None or step.key[0] != player]
+    return math.prod(step.chance if step.key is None else
+                     self.strategy[step.key][step.action] for step in steps)
 
   def _reach(self, key, strategy):
     """Equations 15 and 16: P^i(I)."""

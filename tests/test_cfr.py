@@ -142,6 +142,23 @@ def test_iterates_are_the_oracles(game, name, alternating):
     _assert_equal(ours.average_policy(), slow.average())
 
 
+@pytest.mark.parametrize("alternating", [True, False])
+@pytest.mark.parametrize("name", cfr.SOLVERS)
+@pytest.mark.parametrize("game", ["kuhn_poker", "neumann_poker(num_ranks=3)",
+                                  "kuhn_poker(players=3)",
+                                  "liar_die_ir(sides=3)"])
+def test_iterates_in_perturbed_games_are_the_oracles(game, name, alternating):
+  slow = oracle.OracleCFR(_load(game), *_NUMBERS[name], alternating, 0.05)
+  ours = cfr.SOLVERS[name](_load(game), alternating=alternating, epsilon=0.05)
+  for _ in range(7):
+    slow.iterate()
+    ours.run(1)
+    _settle_ties(ours, lambda *key: slow.regrets()[key],
+                 lambda *key: slow.current()[key])
+    _assert_equal(ours.current_policy(), slow.current())
+    _assert_equal(ours.average_policy(), slow.average())
+
+
 @pytest.mark.parametrize("options, numbers", [
     ({"beta": 0.5}, (1.5, 0.5, 2, 0)), ({"beta": -_INF}, (1.5, -_INF, 2, 0)),
     ({"alpha": 3, "gamma": 4}, (3, 0, 4, 0))])
