@@ -2,6 +2,7 @@ import functools
 import itertools
 
 import fictitious_play_oracle
+import helpers
 import numpy as np
 from open_spiel.python import policy as policy_lib
 from open_spiel.python.algorithms import fictitious_play as open_spiel
@@ -393,6 +394,46 @@ def test_threads_do_not_matter(name, alternating):
     solver.run(20)
   assert one.average_policy().distance(two.average_policy()) == 0.0
   assert one.average_policy().distance(plain.average_policy()) < 1e-12
+
+
+def test_benchmark():
+  output = helpers.run_example(
+      "benchmark_fictitious_play.py", "--game=kuhn_poker",
+      "--game=liars_dice(dice_sides=2)", "--rounds=1", "--seconds=0.01",
+      "--peer_nodes=100").stdout
+  lines = [line.split() for line in output.splitlines()]
+  assert lines[0] == ["kuhn_poker", "(deal", "form)"]
+  peer, cfr_line = lines[9], lines[7]
+  assert peer[:2] == ["OpenSpiel", "XFP"] and peer[3] == "1.00"
+  assert cfr_line[0] == "CFR" and cfr_line[3] == "1.00"
+  assert lines[2][0] == "BDFP" and float(lines[2][2].replace(",", "")) > 0.0
+  # The other game is too large for OpenSpiel's solver.
+  assert lines[10][0] == "liars_dice(dice_sides=2)" and len(lines) == 19
+  assert all(line[-2] == "-" for line in lines[12:])
+
+
+@pytest.mark.parametrize("flags, message", [
+    (["--game=nonsense"], "Unknown game"), (["extra"], "'extra'"),
+    (["--rounds=0"], "--rounds=0"),
+    (["--game=liar_die_ir(sides=3)"], "imperfect recall")])
+def test_benchmark_with_wrong_flags(flags, message):
+  helpers.assert_refused("benchmark_fictitious_play.py", flags, message)
+
+
+def test_solve_game(tmp_path):
+  output = helpers.run_example(
+      "solve_game.py", "--game=neumann_poker(num_ranks=10,asymmetric=True)",
+      "--solver=bdfp", "--target=2e-4").stdout
+  value = [line for line in output.splitlines() if "value" in line][0]
+  assert float(value.split()[1]) == pytest.approx(11 / 200, abs=4e-4)
+  assert "stopped by target" in output
+  perturbed = helpers.run_example(
+      "solve_game.py", "--game=kuhn_poker", "--solver=xfp", "--epsilon=0.1",
+      "--iterations=2000", f"--checkpoint={tmp_path / 'solver'}").stdout
+  line = [line for line in perturbed.splitlines() if "exploitab" in line][0]
+  assert float(line.split()[1]) < 0.5 * float(line.split()[-2])
+  helpers.assert_refused("solve_game.py", [
+      "--game=kuhn_poker", "--solver=xfp", "--epsilon=0.6"], "epsilon=0.6")
 
 
 @pytest.mark.parametrize("arguments, message", [
