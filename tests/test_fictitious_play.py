@@ -98,6 +98,21 @@ def test_iterates_of_other_games_are_the_oracles(name, game, iterations,
   _compare_with_the_oracle(game, name, iterations, 0.01, alternating)
 
 
+@pytest.mark.parametrize("kwargs", [{}, {"epsilon": 0.01, "average": True}])
+@pytest.mark.parametrize("name", _SOLVERS)
+def test_forms_agree_on_leduc_poker(name, kwargs):
+  game = _load("leduc_poker")
+  deal = _SOLVERS[name](game, initial="random", seed=2, **kwargs)
+  start = deal.current_policy()
+  others = [_SOLVERS[name](game, initial=start, form=form, **kwargs)
+            for form in _FORMS[1:]]
+  for _ in range(5):
+    deal.run(1)
+    for other in others:
+      other.run(1)
+      assert other.average_policy().distance(deal.average_policy()) < 1e-12
+
+
 @pytest.mark.parametrize("game, iterations", [("kuhn_poker", 10),
                                               ("leduc_poker", 6)])
 def test_xfp_is_open_spiels(game, iterations):
@@ -192,6 +207,14 @@ def test_perturbed_games_are_solved(name, form):
   assert solver.exploitability(perturbed=True) == result.exploitability
   assert exploitability.exploitability(game, policy, 0.02) == pytest.approx(
       result.exploitability, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["cfr+", "dcfr", "pcfr+"])
+def test_cfr_converges_in_perturbed_games(name):
+  """With regrets against what is played it would stop at 4e-3."""
+  solver = cfr.SOLVERS[name](_load("leduc_poker"), epsilon=0.1)
+  result = solver.solve(target_exploitability=1e-4, max_iterations=5000)
+  assert result.reason == "target"
 
 
 def test_perturbed_nash_conv_of_the_uniform_policy():
