@@ -63,7 +63,7 @@ def thresholds(bet, call, epsilon):
 def solve(game, epsilon):
   """Prints a table; returns {name: (bet, call)}."""
   value, error = figures.reference(game, epsilon)
-  print(f"\nepsilon = {epsilon:g}: the value is {value:.8f} ± {error:.0e}"
+  print(f"\nepsilon = {epsilon:g}: the value is {value:.8f} ± {error:.1e}"
         + ("" if epsilon else f" (with hands in [0, 1]: 1/18 = {1 / 18:.8f})"))
   print(f"{'':6}{'value':>12}{'exploitability':>16}"
         + "".join(f"{name:>9}" for name in _THRESHOLDS))

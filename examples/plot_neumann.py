@@ -83,7 +83,7 @@ def free_thresholds(policy):
 def solve(game, epsilon):
   """Prints a table; returns {name: curve}, {name: policy} and the value."""
   value, error = figures.reference(game, epsilon)
-  print(f"\nepsilon = {epsilon:g}: the value is {value:.8f} ± {error:.0e}"
+  print(f"\nepsilon = {epsilon:g}: the value is {value:.8f} ± {error:.1e}"
         + ("" if epsilon else f" (hands in [0, 1]: -44/1083 = {_LIMIT:.8f})"))
   print(f"{'':6}{'value':>12}{'exploitability':>16}{'rate':>7}{'x5':>8}"
         f"{'x8':>8}")
