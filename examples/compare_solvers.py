@@ -1,7 +1,7 @@
 """How many iterations solvers need: a table for each game, in Markdown.
 
 A number is the first count of iterations after which the exploitability was
-found to be at most the target. It is measured after 1, 2, ..., 100 iterations
+found to be at most the target. It is measured after 1, 2, ..., 200 iterations
 and then after counts that are about 1% apart. "> n" says that it was not
 reached when a limit ended the run after n iterations. BDFP's is that of its
 iterates, "BDFP averaged" that of their running average.
