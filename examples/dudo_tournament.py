@@ -46,7 +46,7 @@ _TREMBLE = flags.DEFINE_float(
     "tremble", 0.0, "With this probability players act at random while they "
     "learn.", lower_bound=0.0, upper_bound=0.9)
 _GAMMA = flags.DEFINE_float("gamma", 2.0, "Iteration t weighs t^gamma in "
-                            "averages.", lower_bound=0.0, upper_bound=10.0)
+                            "averages.", lower_bound=0.0, upper_bound=5.0)
 _RESPONSE = flags.DEFINE_integer(
     "response_deals", 0, "Also measure each policy by a responder, on this "
     "many deals; 0: do not.", lower_bound=0)

@@ -11,7 +11,7 @@ def test_benchmark():
                                "--seconds=0", "--threads=1").stdout
   lines = output.splitlines()
   assert [line.split()[0] for line in lines[2:]] == [
-      "FSI", "PFSI-4", "PFSI-1", "PPT", "MCPT", "simulator"]
+      "FSI", "PFSI-4", "PFSI-1", "PPT", "MCPT", "simulator:"]
 
 
 def test_tournament_plot_and_play(tmp_path):
