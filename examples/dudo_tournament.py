@@ -228,10 +228,14 @@ def main(argv):
     single_round.abstract_game(game)
     if _RESPONSE.value == 1:
       raise ValueError("--response_deals=1: must be 0 or at least 2")
-    if _FOLDER.value and not os.path.isdir(_FOLDER.value):
-      raise ValueError(f"--folder={_FOLDER.value}: must exist")
     for name in _SOLVERS.value:
       check_solver(name)
+    if _FOLDER.value:
+      try:
+        os.makedirs(_FOLDER.value, exist_ok=True)
+      except OSError as error:
+        raise ValueError(f"--folder={_FOLDER.value}: must be a folder that can "
+                         f"be written to ({error.strerror})") from error
     log = Log()
     players = {name: train(name, game, log) for name in _SOLVERS.value}
   except (ValueError, pyspiel.SpielError) as error:
