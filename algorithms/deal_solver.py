@@ -75,7 +75,7 @@ class DealSolver:
       raise ValueError(f"game={game!r}: must be a pyspiel.Game, such as "
                        "pyspiel.load_game returns")
     self._tremble = arguments.number("tremble", tremble, 0.0, 0.9)
-    self._gamma = arguments.number("gamma", gamma, 0.0, 10.0)
+    self._gamma = arguments.number("gamma", gamma, 0.0, 5.0)
     self._seed = arguments.integer("seed", seed, 0, 2**64 - 1)
     self._threads = blocks.thread_count(num_threads)
     if dtype not in (None, "float64", "float32"):

@@ -80,7 +80,7 @@ def best_response_rate(policies, seat, method="auto", num_deals=256, seed=0,
   Args:
     policies: a `single_round_policy.SingleRoundPolicy` for all other seats, or
       a list with one for each seat; that of the responder is not used and may
-      be None.
+      be None. `single_round_policy.bot_policy` makes one of a bot.
     seat: the responder's seat; seat 0 claims first.
     method: "exact", "decisions", or "auto" for the first where the game has
       few histories.

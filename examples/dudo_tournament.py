@@ -5,6 +5,10 @@ against two and one against three, in all turns of the seats. A rate is the mean
 return of the left one's players, in per cent; even play is 25. Beside it stands
 the paper's (Gendre & Kaneko 2019), which trained for 18 to 60 hours.
 
+Players learn from others who err in one of ten moves, and PFSI prunes what such
+errors alone lead to. The paper's own settings are --tremble=0
+--reach_threshold=1e-20 --action_threshold=1e-4.
+
 With --folder the solvers, their policies and the log of the training are saved
 there. The same command goes on where it was stopped, with more --seconds it
 trains on, `examples/play_dudo.py` plays the policies, and
@@ -37,16 +41,16 @@ _SOLVERS = flags.DEFINE_list(
                 "PFSI-dynamic+WT"], "Which solvers.")
 _DYNAMIC = flags.DEFINE_integer("dynamic", 5000, "Iterations until dynamic "
                                 "pruning ends as FSI.", lower_bound=1)
-_REACH = flags.DEFINE_float("reach_threshold", 1e-20, "PFSI: what is reached "
+_REACH = flags.DEFINE_float("reach_threshold", 1e-4, "PFSI: what is reached "
                             "less may be pruned.", lower_bound=0.0)
 _ACTION = flags.DEFINE_float(
-    "action_threshold", 1e-4, "PFSI: pruned states look at actions that are "
+    "action_threshold", 0.06, "PFSI: pruned states look at actions that are "
     "likelier.", lower_bound=0.0, upper_bound=1.0)
 _TREMBLE = flags.DEFINE_float(
-    "tremble", 0.0, "With this probability players act at random while they "
+    "tremble", 0.1, "With this probability players act at random while they "
     "learn.", lower_bound=0.0, upper_bound=0.9)
 _GAMMA = flags.DEFINE_float("gamma", 2.0, "Iteration t weighs t^gamma in "
-                            "averages.", lower_bound=0.0, upper_bound=10.0)
+                            "averages.", lower_bound=0.0, upper_bound=5.0)
 _RESPONSE = flags.DEFINE_integer(
     "response_deals", 0, "Also measure each policy by a responder, on this "
     "many deals; 0: do not.", lower_bound=0)
@@ -228,10 +232,14 @@ def main(argv):
     single_round.abstract_game(game)
     if _RESPONSE.value == 1:
       raise ValueError("--response_deals=1: must be 0 or at least 2")
-    if _FOLDER.value and not os.path.isdir(_FOLDER.value):
-      raise ValueError(f"--folder={_FOLDER.value}: must exist")
     for name in _SOLVERS.value:
       check_solver(name)
+    if _FOLDER.value:
+      try:
+        os.makedirs(_FOLDER.value, exist_ok=True)
+      except OSError as error:
+        raise ValueError(f"--folder={_FOLDER.value}: must be a folder that can "
+                         f"be written to ({error.strerror})") from error
     log = Log()
     players = {name: train(name, game, log) for name in _SOLVERS.value}
   except (ValueError, pyspiel.SpielError) as error:

@@ -82,8 +82,7 @@ class Oracle:
   def _child(self, state, action):
     return self._advance(state.child(action))
 
-  def _dealt(self, choose):
-    state = self.game.new_initial_state()
+  def _dealt(self, state, choose):
     while state.is_chance_node():
       state = state.child(choose(state))
     return state
@@ -172,33 +171,35 @@ class Oracle:
       for a, gain in gains.items():
         table.regret[a] += gain
 
-  def utility(self, state, player, threshold, probability=1.0):
+  def utility(self, state, player, choose, threshold, probability=1.0):
     """Returns a player's utility below a state, pruned by probability."""
+    state = self._dealt(state, choose)
     if probability < threshold:
       return self.even
     if state.is_terminal():
       return state.returns()[player]
     return sum(
-        share * self.utility(self._child(state, a), player, threshold,
+        share * self.utility(self._child(state, a), player, choose, threshold,
                              probability * share)
         for a, share in self.trembling(self.table(state).strategy()).items()
         if share > 0)
 
   def pass_through(self, choose, play, threshold):
     """One iteration of PPT; `play(state, sigma)` gives the action to play."""
-    state = self._dealt(choose)
+    state = self._dealt(self.game.new_initial_state(), choose)
     weight = self._next_weight()
     while not state.is_terminal():
       player = state.current_player()
       table = self.table(state)
       sigma = table.strategy()
-      value = {a: self.utility(self._child(state, a), player, threshold)
-               for a in sigma}
+      value = {a: self.utility(self._child(state, a), player, choose,
+                               threshold) for a in sigma}
       mean = sum(sigma[a] * value[a] for a in sigma)
       for a in sigma:
         table.regret[a] += value[a] - mean
         table.cumulative[a] += weight * sigma[a]
-      state = self._child(state, play(state, self.trembling(sigma)))
+      state = self._dealt(
+          self._child(state, play(state, self.trembling(sigma))), choose)
 
 
 def history_key(state):

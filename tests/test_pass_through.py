@@ -81,15 +81,17 @@ def test_monte_carlo_comes_close_to_exact_regrets(seed, tremble):
   regret, visits = (table.reshape(layout.num_rolls, -1)
                     for table in solver._tables)
   oracle = test_pfsi.SingleRoundOracle(game, tremble=tremble)
-  state = oracle._dealt(test_pfsi.chooser(solver, 1))
+  choose = test_pfsi.chooser(solver, 1)
+  state = oracle._dealt(game.new_initial_state(), choose)
   claims = 0
   while True:  # all strategies are uniform before, so utilities are known
     player = state.current_player()
     entry = layout.locate(state, player)
     roll = game.roll_table.index(state.hand(player))
     actions = state.legal_actions()
-    utility = np.array([oracle.utility(oracle._child(state, a), player, 0.0)
-                        for a in actions])
+    utility = np.array([
+        oracle.utility(oracle._child(state, a), player, choose, 0.0)
+        for a in actions])
     span = slice(entry, entry + len(actions))
     assert np.all(visits[roll, span] > 0.0)
     np.testing.assert_allclose(regret[roll, span], utility - utility.mean(),

@@ -11,30 +11,31 @@ def test_benchmark():
                                "--seconds=0", "--threads=1").stdout
   lines = output.splitlines()
   assert [line.split()[0] for line in lines[2:]] == [
-      "FSI", "PFSI-4", "PFSI-1", "PPT", "MCPT", "simulator"]
+      "FSI", "PFSI-4", "PFSI-1", "PPT", "MCPT", "simulator:"]
 
 
 def test_tournament_plot_and_play(tmp_path):
   command = ["dudo_tournament.py", _SMALL, "--games=600", "--points=2",
-             "--solvers=PPT+WT,FSI+WT", "--threads=1", f"--folder={tmp_path}"]
+             "--solvers=PPT+WT,FSI+WT", "--threads=1",
+             f"--folder={tmp_path}/run"]
   output = helpers.run_example(*command, "--seconds=0.1").stdout
   assert "2v1" in output and "1v2" in output
   assert output.count("±") == 2 * (2 + 2 + 1)
-  log = (tmp_path / "log.csv").read_text().splitlines()
+  log = (tmp_path / "run/log.csv").read_text().splitlines()
   assert len(log) >= 3 and log[1].startswith("PPT+WT,")
   # The same command goes on where this one stopped; with a responder, too.
   output = helpers.run_example(*command, "--seconds=0.2",
                                "--response_deals=10").stdout
-  longer = (tmp_path / "log.csv").read_text().splitlines()
+  longer = (tmp_path / "run/log.csv").read_text().splitlines()
   assert longer[:len(log)] == log and len(longer) > len(log)
   assert "A responder" in output and output.count("mean") == 2
   plot = tmp_path / "plot.png"
   output = helpers.run_example("plot_tournament.py",
-                               f"--log={tmp_path / 'log.csv'}",
+                               f"--log={tmp_path}/run/log.csv",
                                f"--plot={plot}").stdout
   assert "wrote" in output and plot.read_bytes().startswith(b"\x89PNG")
   played = helpers.run_example(
-      "play_dudo.py", _SMALL, f"--opponents={tmp_path / 'FSI+WT.npz'}",
+      "play_dudo.py", _SMALL, f"--opponents={tmp_path}/run/FSI+WT.npz",
       "--seed=1", stdin="1x1\n")
   assert "1x1" in played.stdout and "Traceback" not in played.stderr
 
@@ -46,7 +47,7 @@ def test_tournament_plot_and_play(tmp_path):
     ("dudo_tournament.py", ["--games=101"], "--games=101"),
     ("dudo_tournament.py", ["--response_deals=1"], "--response_deals=1"),
     ("dudo_tournament.py", ["--game=dudo"], "game=dudo"),
-    ("dudo_tournament.py", ["--folder=/no/such"], "--folder=/no/such"),
+    ("dudo_tournament.py", [f"--folder={__file__}"], f"--folder={__file__}"),
     ("plot_tournament.py", ["--log=/no/such"], "--log=/no/such"),
     ("plot_tournament.py", [f"--log={__file__}"], "--log=")])
 def test_wrong_flags(name, flags, message):
