@@ -1,4 +1,4 @@
-"""What the examples about fictitious play share: runs, axes, colours, files."""
+"""What the examples that draw share: runs of solvers, axes, colours, files."""
 
 import io
 import logging
@@ -202,6 +202,21 @@ def draw_curves(axis, curves, what, **labels):
   if what == "exploitabilities":
     axis.set(yscale="log")
   axis.grid(alpha=0.3)
+
+
+def set_logarithmic(axes, name):
+  """Makes a scale logarithmic, with plain numbers at 1, 2 and 5.
+
+  Args:
+    axes: matplotlib's.
+    name: "x" or "y".
+  """
+  from matplotlib import ticker
+  axes.set(**{f"{name}scale": "log"})
+  side = getattr(axes, f"{name}axis")
+  side.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+  side.set_major_formatter(ticker.StrMethodFormatter("{x:,g}"))
+  side.set_minor_formatter(ticker.NullFormatter())
 
 
 def save(figure, path):

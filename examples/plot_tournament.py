@@ -6,10 +6,10 @@ of the other kind, with even play as a dotted line.
 """
 
 import csv
-import os
 
 from absl import app
 from absl import flags
+import figures
 
 _LOG = flags.DEFINE_string("log", None, "The log: log.csv of a tournament.",
                            required=True)
@@ -65,41 +65,33 @@ def panels(solvers):
 
 def draw(solvers, path):
   """Writes the sheet."""
-  import matplotlib  # the extra `plot`
-  matplotlib.use("Agg")
-  from matplotlib import pyplot
   labels = {"seconds": "minutes of training", "iterations": "iterations",
             "speed": "iterations a second", "untrained": "per cent",
             "heuristic": "win rate, per cent"}
   colors = {name: f"C{i}" for i, name in enumerate(solvers)}
-  figure, axes = pyplot.subplots(3, 2, figsize=(11, 12), layout="constrained")
+  figure, axes = figures.subplots(3, 2, figsize=(11, 12))
   for axis, (title, x, y, some, logarithmic) in zip(axes.flat,
                                                     panels(solvers)):
     for name, columns in some.items():
       axis.plot(columns[x], columns[y], ".-", color=colors[name], label=name)
-    axis.set(title=title, xlabel=labels[x], ylabel=labels[y],
-             xscale="log" if logarithmic[0] else "linear",
-             yscale="log" if logarithmic[1] else "linear")
+    axis.set(title=title, xlabel=labels[x], ylabel=labels[y])
+    for name, is_logarithmic in zip("xy", logarithmic):
+      if is_logarithmic:
+        figures.set_logarithmic(axis, name)
     if y == "heuristic":
       axis.axhline(_EVEN.value, color="gray", linestyle=":")
     axis.grid(alpha=0.3)
     if some:
       axis.legend(fontsize="small")
-  figure.savefig(path + ".new", format="png", dpi=100)
-  os.replace(path + ".new", path)
+  figures.save(figure, path)
 
 
 def main(argv):
   if len(argv) > 1:
     raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
   solvers = read(_LOG.value)
-  if not os.path.isdir(os.path.dirname(os.path.abspath(_PLOT.value))):
-    raise app.UsageError(f"--plot={_PLOT.value}: its folder must exist")
-  try:
-    draw(solvers, _PLOT.value)
-  except ModuleNotFoundError as error:
-    raise app.UsageError(f"plots need the extra `plot`: {error}") from None
-  print(f"wrote {_PLOT.value}")
+  figures.check_plot(_PLOT.value)
+  draw(solvers, _PLOT.value)
 
 
 if __name__ == "__main__":
