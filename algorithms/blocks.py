@@ -37,7 +37,6 @@ parallel_jit = numba.njit(cache=True, fastmath={"contract"},
                           error_model="numpy", parallel=True)
 
 
-
 @extending.intrinsic
 def bare(typing_context, array):
   """Returns the array, or tuple of arrays, without its count of references.
@@ -60,8 +59,8 @@ def bare(typing_context, array):
     view.parent = cgutils.get_null_value(view.parent.type)
     return view._getvalue()
 
-  def generate(context, builder, signature, arguments):
-    return strip(context, builder, signature.args[0], arguments[0])
+  def generate(context, builder, signature, values):
+    return strip(context, builder, signature.args[0], values[0])
 
   return array(array), generate
 

@@ -14,8 +14,9 @@ updates". The initial strategy is b_1; iteration n makes b_(n+1):
 
 b_n is an average already, so `average_policy` returns it; with `average=True`
 it returns the plain mean of b_2, ..., b_(n+1), the running average of section
-5.1, whose exploitability fluctuates less. Of equally good actions the first is
-best; where the others never come, all actions are equally good.
+5.1, whose exploitability fluctuates less. Of actions with equal values the
+first is best. Values that would be equal without rounding may differ by it, and
+then it decides: the forms of a game may choose differently, as OpenSpiel may.
 
 In a perturbed game (`epsilon`) decisions and responses are epsilon + (1 - |A|
 epsilon) [a is best]: the paper's equation 35 does not sum to one.
@@ -25,6 +26,7 @@ and BDFP also with imperfect recall, they run, but nothing is promised.
 """
 
 import dataclasses
+import os
 
 import numpy as np
 
@@ -41,14 +43,16 @@ class FictitiousPlaySolver(solver.Solver):
   """What BDFP and XFP have in common.
 
   `solve` keeps the best strategy that it measures, as iterates fluctuate: see
-  `best_policy`.
+  `best_policy`. It has reached a target when that strategy has, in this call or
+  in an earlier one; `SolveResult` tells of this call and its last iterate.
 
   Args:
     game: a `pyspiel.Game`.
     alternating: whether players are updated one after the other (or all at
       once, as in the paper).
     average: whether the result is the mean of all iterates.
-    **kwargs: as for `solver.Solver`.
+    **kwargs: `epsilon`, `initial`, `seed`, `dtype`, `num_threads` and `form`,
+      as for `solver.Solver`.
   """
 
   _CHECK_GROWTH = 1.02  # measured often, to find good iterates
@@ -63,11 +67,10 @@ class FictitiousPlaySolver(solver.Solver):
   def _parameters(self):
     return {**super()._parameters(), "average": self._has_mean}
 
-  def _rules(self, first, last):
-    rules = np.zeros((last - first + 1, len(blocks.Rule._fields)))
-    rules[:, 4] = self._epsilon
-    rules[:, 5] = 1.0 / (np.arange(first, last + 1) + 1.0)
-    return rules.astype(self._dtype)
+  def _rule(self, first, last):
+    return blocks.Rule(positive=0.0, negative=0.0, prediction=0.0, decay=0.0,
+                       epsilon=self._epsilon,
+                       step=1.0 / (np.arange(first, last + 1) + 1.0))
 
   def _average(self):
     if self._has_mean and self.iteration > 0:
@@ -78,6 +81,9 @@ class FictitiousPlaySolver(solver.Solver):
     if (self._best is None or
         check.exploitability < self._best[0].exploitability):
       self._best = check, strategy
+
+  def _reached(self, check):
+    return self._best[0].exploitability
 
   def best_policy(self):
     """Returns the best policy that any `solve` has measured.
@@ -100,15 +106,21 @@ class FictitiousPlaySolver(solver.Solver):
     check, strategy = self._best
     return {_BEST: dataclasses.asdict(check)}, {_BEST: strategy}
 
-  def _load_extras(self, path, header, arrays):
-    best = None
-    if header.get(_BEST) is not None:
-      strategy = np.empty(self.compiled.num_entries)
-      checkpoint.copy_tables(path, arrays, {_BEST: strategy})
+  def _read_extras(self, path, header, arrays):
+    if header.get(_BEST) is None:
+      return None
+    strategy = np.empty(self.compiled.num_entries)
+    checkpoint.copy_tables(path, arrays, {_BEST: strategy})
+    try:
       fields = header[_BEST]
-      best = solver.Check(**{**fields, "values": tuple(fields["values"])}), (
-          strategy)
-    self._best = best
+      check = solver.Check(**{**fields, "values": tuple(fields["values"])})
+    except (KeyError, TypeError) as error:
+      raise ValueError(f"path={os.fspath(path)!r}: its {_BEST!r} must be a "
+                       f"check as `save` writes it ({error!r})") from error
+    return check, strategy
+
+  def _take_extras(self, extras):
+    self._best = extras
 
 
 class BDFPSolver(FictitiousPlaySolver):

@@ -77,7 +77,7 @@ class SolveResult:
 class Solver:
   """Iterates on the tables of a compiled game.
 
-  A subclass implements `_rules`, the numbers by which its iterations differ.
+  A subclass implements `_rule`, the numbers by which its iterations differ.
 
   Args:
     game: a `pyspiel.Game`.
@@ -129,8 +129,13 @@ class Solver:
     raise ValueError(f"initial={initial!r}: must be 'uniform', 'random' or an "
                      "OpenSpiel policy")
 
-  def _rules(self, first, last):
-    """Returns the rules (see `blocks.rule_of`) of iterations first..last."""
+  def _rule(self, first, last):
+    """Returns the `blocks.Rule` of iterations first..last: numbers or arrays.
+
+    Args:
+      first: the first iteration.
+      last: the last iteration; if it is before the first, there are none.
+    """
     raise NotImplementedError
 
   def _parameters(self):
@@ -166,8 +171,11 @@ class Solver:
     """Runs iterations, all inside compiled code."""
     end = self.iteration + arguments.integer("iterations", iterations, 0)
     while True:
-      rules = self._rules(self.iteration + 1,
-                          min(end, self.iteration + _MAX_RULES))
+      first = self.iteration + 1
+      last = min(end, self.iteration + _MAX_RULES)
+      columns = np.broadcast_arrays(np.empty(last - first + 1),
+                                    *self._rule(first, last))
+      rules = np.stack(columns[1:], axis=1).astype(self._dtype)
       self.compiled.run(self._tables, self._space, rules, self._alternating,
                         self._count, self._num_threads, self._MODE)
       if self.iteration >= end:
@@ -263,7 +271,7 @@ class Solver:
     """Runs and checks; returns the reason to stop."""
     next_check = self.iteration + 1
     while True:
-      if target is not None and history[-1].exploitability <= target:
+      if target is not None and self._reached(history[-1]) <= target:
         return "target"
       if self.iteration >= end:
         return "iterations"
@@ -293,6 +301,10 @@ class Solver:
   def _checked(self, check, strategy):
     """Is told each `Check` of `solve` and the strategy that was measured."""
 
+  def _reached(self, check):
+    """Returns which exploitability counts, given the newest `Check`."""
+    return check.exploitability
+
   def _identity(self):
     """Returns what a file's solver and this one must have in common."""
     return {"solver": type(self).__name__, "game": str(self.game),
@@ -310,8 +322,11 @@ class Solver:
     """Returns (header, arrays), dicts of what else is saved."""
     return {}, {}
 
-  def _load_extras(self, path, header, arrays):
-    """Takes what `_extras` has saved; raises a ValueError before any change."""
+  def _read_extras(self, path, header, arrays):
+    """Returns what `_extras` has saved, for `_take_extras`, or raises."""
+
+  def _take_extras(self, extras):
+    """Takes what `_read_extras` has returned."""
 
   def _saved_tables(self):
     """Returns {name: array} of the tables that the solver has."""
@@ -323,8 +338,9 @@ class Solver:
     header, arrays = checkpoint.load(path, _FILE_KIND)
     checkpoint.check_header(path, header, self._identity())
     iteration = arguments.integer("iteration", header["iteration"], 0)
-    self._load_extras(path, header, arrays)
+    extras = self._read_extras(path, header, arrays)
     checkpoint.copy_tables(path, arrays, self._saved_tables())
+    self._take_extras(extras)
     self._count[0] = iteration
     self.compiled.propagate(self._tables.strategy, self._space)
 

@@ -1,7 +1,7 @@
 """How fast fictitious play is, beside OpenSpiel's XFP and our own CFR.
 
 All run in turns in the same process, on one thread, so that a noisy machine
-disturbs them alike; ratios are medians over the rounds. Seconds are those of
+disturbs them alike; ratios of rates are medians over the rounds. Seconds are of
 the processor, so that other processes do not count; compilation is not timed.
 OpenSpiel's solver is left out of games in which it would take too long
 (--peer_nodes).

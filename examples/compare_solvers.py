@@ -65,6 +65,18 @@ _SEED = flags.DEFINE_integer("seed", 0, "Seed of random first strategies.",
 _LEAST = flags.DEFINE_bool("least", False, "Show the least exploitability.")
 
 
+def read_targets():
+  """Returns the targets, the largest first."""
+  text = ",".join(_TARGETS.value)
+  try:
+    targets = sorted((float(t) for t in _TARGETS.value), reverse=True)
+  except ValueError:
+    targets = []
+  if not targets or not all(target > 0 for target in targets):
+    raise ValueError(f"--targets={text}: must be numbers above 0")
+  return targets
+
+
 def load(name):
   """Returns a game, and by how much its stakes are too high."""
   if name == "Leduc(10,2)":
@@ -135,13 +147,12 @@ def main(argv):
   if len(argv) > 1:
     raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
   try:
-    targets = sorted((float(t) for t in _TARGETS.value), reverse=True)
-    if not targets or not all(target > 0 for target in targets):
-      raise ValueError(f"--targets={','.join(_TARGETS.value)}: must be numbers "
-                       "above 0")
-    for name in _SOLVER.value:
+    targets = read_targets()
+    for name in _SOLVER.value or [""]:
       if name not in _SOLVERS:
         raise ValueError(f"--solvers={name}: must be of {', '.join(_SOLVERS)}")
+    for name in _GAME.value:
+      load(name)  # raises now and not in the middle
     for name in _GAME.value:
       compare(name, _SOLVER.value, targets)
   except (ValueError, pyspiel.SpielError) as error:

@@ -147,7 +147,7 @@ def plot(path, results):
   for axis in axes[:, 1:].flat:
     axis.set(ylabel="")
   figure.suptitle(f"Neumann({_RANKS.value}, 2), {_ITERATIONS.value:,} "
-                  "iterations; dashed: XFP and CFR")
+                  "iterations; dashed: XFP and CFR (ε > 0)")
   figures.save(figure, path)
 
 

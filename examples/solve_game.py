@@ -23,6 +23,11 @@ _GAME = flags.DEFINE_string("game", "dudo(numdice=1)",
 _SOLVER = flags.DEFINE_enum("solver", "dcfr", list(_SOLVERS), "The solver.")
 _EPSILON = flags.DEFINE_float("epsilon", 0.0, "Least probability of every "
                               "action: above 0, the perturbed game is solved.")
+_ALTERNATING = flags.DEFINE_bool(
+    "alternating", None, "Whether players are updated one after the other; "
+    "default: as the solver's paper has it.")
+_AVERAGE = flags.DEFINE_bool("average", None, "BDFP and XFP: whether the "
+                             "result is the mean of all iterates.")
 _TARGET = flags.DEFINE_float("target", 5e-7, "Exploitability to reach.",
                              lower_bound=0.0)
 _ITERATIONS = flags.DEFINE_integer("iterations", None, "Most iterations.",
@@ -41,6 +46,16 @@ def load(name):
   if game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
     return pyspiel.convert_to_turn_based(game)
   return game
+
+
+def make_solver(game):
+  """Returns the solver of the flags."""
+  options = {"alternating": _ALTERNATING.value, "average": _AVERAGE.value}
+  options = {name: on for name, on in options.items() if on is not None}
+  if "average" in options and _SOLVER.value not in fictitious_play.SOLVERS:
+    raise ValueError(f"--average: must be left out with --solver="
+                     f"{_SOLVER.value}, which always averages")
+  return _SOLVERS[_SOLVER.value](game, epsilon=_EPSILON.value, **options)
 
 
 def check_paths(*paths):
@@ -70,7 +85,7 @@ def main(argv):
     raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
   try:
     check_paths(_CHECKPOINT.value, _POLICY.value, _PLOT.value)
-    solver = _SOLVERS[_SOLVER.value](load(_GAME.value), epsilon=_EPSILON.value)
+    solver = make_solver(load(_GAME.value))
     if _CHECKPOINT.value and os.path.exists(_CHECKPOINT.value):
       solver.load(_CHECKPOINT.value)
     begin = solver.iteration
@@ -90,9 +105,9 @@ def main(argv):
       f" with every action at least {_EPSILON.value}, "
       f"{solver.exploitability():.3g} without" if _EPSILON.value else ""))
   if (_SOLVER.value in fictitious_play.SOLVERS and
-      result.best is not result.history[-1]):
-    print(f"best            {result.best_exploitability:.3g} after "
-          f"{result.best.iteration:,} iterations")
+      solver.best_check.iteration != solver.iteration):
+    print(f"best            {solver.best_check.exploitability:.3g} after "
+          f"{solver.best_check.iteration:,} iterations: the policy saved")
   print(f"iterations      {result.iterations:,} of {_SOLVER.value}, "
         f"{rate:,.0f} a second")
   print(f"time            {result.seconds:.2f} s, stopped by {result.reason}")

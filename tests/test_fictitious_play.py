@@ -11,6 +11,7 @@ import pytest
 
 import dudo_spiel  # noqa: F401
 from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms import checkpoint
 from dudo_spiel.algorithms import compiled_game
 from dudo_spiel.algorithms import deal_form
 from dudo_spiel.algorithms import exploitability
@@ -328,6 +329,28 @@ def test_a_solver_without_a_best_policy_forgets_its_own(tmp_path):
   assert solved.best_check is None and solved.iteration == 0
 
 
+@pytest.mark.parametrize("spoil, message", [
+    (lambda header, arrays: header["best"].pop("values"), "its 'best' must be"),
+    (lambda header, arrays: arrays.pop("best"), "its best is"),
+    (lambda header, arrays: arrays.pop("strategy"), "its strategy is")])
+def test_a_bad_file_changes_nothing(spoil, message, tmp_path):
+  path = tmp_path / "solver.npz"
+  saved, solver = (fictitious_play.BDFPSolver(_load("kuhn_poker"))
+                   for _ in range(2))
+  saved.solve(max_iterations=9)
+  saved.save(path)
+  header, arrays = checkpoint.load(path, "solver")
+  arrays = dict(arrays)
+  spoil(header, arrays)
+  checkpoint.save(path, "solver", header, arrays)
+  solver.solve(max_iterations=4)
+  before = solver.best_check, solver.current_policy()
+  with pytest.raises(ValueError, match=message):
+    solver.load(path)
+  assert solver.best_check == before[0] and solver.iteration == 4
+  assert solver.current_policy().distance(before[1]) == 0.0
+
+
 def test_the_best_iterate_is_kept():
   solver = fictitious_play.BDFPSolver(_load("leduc_poker"), alternating=True)
   result = solver.solve(max_iterations=3000)
@@ -341,11 +364,14 @@ def test_the_best_iterate_is_kept():
           min(measured), abs=1e-12)
   solver.run(37)
   assert solver.best_check == result.best
-  # A target between the best and the last is soon met again or was the last.
-  again = solver.solve(target_exploitability=min(measured),
-                       max_iterations=20_000)
-  assert again.reason == "target"
-  assert again.exploitability == again.best_exploitability <= min(measured)
+  # What the best has reached is reached.
+  iteration = solver.iteration
+  again = solver.solve(target_exploitability=min(measured))
+  assert again.reason == "target" and solver.iteration == iteration
+  again = solver.solve(target_exploitability=0.9 * min(measured))
+  assert again.reason == "target" and solver.iteration > iteration
+  assert again.exploitability == again.best_exploitability
+  assert solver.best_check == again.best
 
 
 def test_before_solve_the_best_policy_is_the_average():
@@ -353,6 +379,22 @@ def test_before_solve_the_best_policy_is_the_average():
     solver = kind(_load("kuhn_poker"))
     solver.run(3)
     assert solver.best_policy().distance(solver.average_policy()) == 0.0
+
+
+def test_leduc_poker_with_ten_ranks():
+  """Stakes are twice those of Schulze, as universal_poker has whole chips."""
+  game = pyspiel.load_game("universal_poker", {
+      "betting": "limit", "numPlayers": 2, "numRounds": 2, "blind": "1 1",
+      "raiseSize": "2 4", "maxRaises": "2 2", "firstPlayer": "1 1",
+      "numSuits": 2, "numRanks": 10, "numHoleCards": 1,
+      "numBoardCards": "0 1", "stack": "100 100"})
+  exact = cfr.PDCFRPlusSolver(game).solve(target_exploitability=2e-5)
+  assert exact.value / 2 == pytest.approx(-0.0492877, abs=2e-5)
+  for solver in (fictitious_play.BDFPSolver(game, alternating=True),
+                 fictitious_play.XFPSolver(game, alternating=True)):
+    result = solver.solve(target_exploitability=0.02)
+    assert result.reason == "target"
+    assert abs(result.value - exact.value) < 2 * 0.02
 
 
 def test_averages_fluctuate_less():
