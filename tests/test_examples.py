@@ -93,6 +93,7 @@ def test_solve_game_makes_games_turn_based():
     (["--game=dark_chess"], "no information states"), (["extra"], "'extra'"),
     (["--iterations=-1"], "--iterations=-1"), (["--target=x"], "--target=x"),
     (["--game=kuhn_poker", "--seconds=nan"], "max_seconds=nan"),
+    (["--solver=cfr", "--average"], "--average: must be left out"),
     (["--game=kuhn_poker", "--plot=nowhere/x.png"], "path='nowhere/x.png'"),
     (["--game=kuhn_poker", "--checkpoint=README.md"], "must be a whole file")])
 def test_solve_game_with_wrong_flags(flags, message):

@@ -10,6 +10,9 @@ from open_spiel.python.algorithms import exploitability
 import pyspiel
 import pytest
 
+from dudo_spiel.algorithms import exploitability as ours
+from dudo_spiel.algorithms import policies
+
 _SMALL_NEUMANN = ["--ranks=10", "--iterations=1000"]
 
 
@@ -77,6 +80,28 @@ def test_plot_leduc(tmp_path):
   assert float(rows["CFR unaveraged"][2]) > 0.05  # it does not converge
 
 
+def test_solve_game_saves_the_best_policy(tmp_path):
+  saved, policy = tmp_path / "solver.npz", tmp_path / "policy.npz"
+  flags = ["--game=leduc_poker", "--solver=bdfp", "--alternating", "--target=0",
+           f"--checkpoint={saved}", f"--policy={policy}"]
+  first = helpers.run_example("solve_game.py", *flags, "--iterations=300")
+  second = helpers.run_example("solve_game.py", *flags, "--iterations=1")
+  rows = [_rows(run.stdout, "exploitability", "best")
+          for run in (first, second)]
+  # The second run reports what it saves, be it the first run's.
+  best = float(rows[1].get("best", rows[1]["exploitability"])[0])
+  assert best <= float(rows[0].get("best", rows[0]["exploitability"])[0])
+  game = pyspiel.load_game("leduc_poker")
+  assert ours.exploitability(game, policies.load_policy(policy)) == (
+      pytest.approx(best, rel=5e-3))
+  alternating = float(rows[0]["exploitability"][0])
+  flags[2] = "--noalternating"
+  output = helpers.run_example("solve_game.py", *flags[:4], "--average",
+                               "--iterations=300").stdout
+  assert float(_rows(output, "exploitability")["exploitability"][0]) > (
+      2 * alternating)
+
+
 def test_compare_solvers():
   flags = ["--game=Kuhn", "--game=neumann_poker(num_ranks=4,num_bets=1)",
            "--targets=1e-3,1e-2", "--iterations=400", "--least"]
@@ -136,7 +161,8 @@ def test_plots_with_wrong_flags(name, flags, message):
     (["--game=nonsense"], "Unknown game"),
     (["--solvers=magic"], "--solvers=magic: must be of BDFP"),
     (["--targets=0"], "--targets=0: must be numbers above 0"),
-    (["--targets=few"], "'few'"),
+    (["--targets=few"], "--targets=few: must be numbers above 0"),
+    (["--solvers="], "--solvers=: must be of BDFP"),
     (["--game=leduc_poker", "--epsilon=0.4"], "epsilon=0.4"),
     (["--game=dudo_ir(numdice=1,dice_sides=3,recall_length=1)",
       "--solvers=XFP"], "imperfect recall")])
