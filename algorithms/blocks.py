@@ -65,6 +65,34 @@ def bare(typing_context, array):
   return array(array), generate
 
 
+@extending.intrinsic
+def pointer(typing_context, array):
+  """Returns where the numbers of a contiguous array stand.
+
+  A pointer is indexed as the flat array is, from 0 on, and nothing is checked.
+  It has no length and counts no references: what many small functions take in a
+  hot loop is best a pointer. The caller must keep the array.
+  """
+  del typing_context
+
+  def generate(context, builder, signature, values):
+    return context.make_array(signature.args[0])(context, builder,
+                                                 values[0]).data
+
+  return types.CPointer(array.dtype)(array), generate
+
+
+@extending.intrinsic
+def like(typing_context, number, other):
+  """Returns a number in the type of another."""
+  del typing_context
+
+  def generate(context, builder, signature, values):
+    return context.cast(builder, values[0], *signature.args)
+
+  return other(number, other), generate
+
+
 # What to do with the values of a block.
 EVALUATE = 0  # play the strategy
 RESPOND = 1  # play the best action, and make it the response

@@ -11,8 +11,9 @@ import numpy as np
 from dudo_spiel.algorithms import blocks
 from dudo_spiel.algorithms import deal_graph
 from dudo_spiel.algorithms import random_streams
+from dudo_spiel.algorithms import simd
 
-_1 = np.uintp(1)
+_0, _1, _3 = np.uintp(0), np.uintp(1), np.uintp(3)
 
 # The first columns of the settings of an iteration; solvers have more.
 TREMBLE, WEIGHT, EVEN = range(3)
@@ -120,12 +121,21 @@ def match_regrets(regret, first, strategy, begin, count, zero, one):
     else:
       strategy[b] = strategy[b + _1] = 0.5
     return
-  for a in range(n):
+  last = n & ~_3
+  sums = simd.splat(zero)
+  for a in range(_0, last, simd.STEP):
+    sums += simd.above(simd.load(regret, f + a), zero)
+  total = simd.total(sums)
+  for a in range(last, n):
     x = regret[f + a]
     total += x if x > zero else zero
   if total > 1e-30:
     factor = one / total
-    for a in range(n):
+    factors = simd.splat(factor)
+    for a in range(_0, last, simd.STEP):
+      x = simd.above(simd.load(regret, f + a), zero)
+      simd.store(strategy, b + a, x * factors)
+    for a in range(last, n):
       x = regret[f + a]
       strategy[b + a] = x * factor if x > zero else zero
   elif total > zero:  # one of which the inverse may be no number
@@ -138,7 +148,7 @@ def match_regrets(regret, first, strategy, begin, count, zero, one):
 
 
 @blocks.inline_jit
-def tremble_at(strategy, begin, count, tremble, keep):
+def tremble_at(strategy, begin, count, tremble, one):
   """Makes a strategy uniform with a probability.
 
   Args:
@@ -146,12 +156,56 @@ def tremble_at(strategy, begin, count, tremble, keep):
     begin: where.
     count: how many actions there are.
     tremble: the probability, in the type of the strategy.
-    keep: one minus the probability, likewise.
+    one: 1.0 likewise.
   """
   if tremble > 0.0:
-    share = tremble / strategy.dtype.type(count)
+    share = tremble / blocks.like(count, one)
     for a in range(np.uintp(begin), np.uintp(begin + count)):
-      strategy[a] = keep * strategy[a] + share
+      strategy[a] = (one - tremble) * strategy[a] + share
+
+
+@blocks.inline_jit
+def add_strategy(cumulative, first, strategy, begin, count, weight):
+  """Adds a strategy to the averages.
+
+  Args:
+    cumulative: [entry], modified in place.
+    first: the first entry of the set.
+    strategy: array in which the strategy stands, from `begin` on.
+    begin: where.
+    count: how many actions there are.
+    weight: float, of the type of the strategy.
+  """
+  f, b, n = np.uintp(first), np.uintp(begin), np.uintp(count)
+  last = n & ~_3
+  weights = simd.splat(weight)
+  for a in range(_0, last, simd.STEP):
+    x = simd.load(cumulative, f + a) + weights * simd.load(strategy, b + a)
+    simd.store(cumulative, f + a, x)
+  for a in range(last, n):
+    cumulative[f + a] += weight * strategy[b + a]
+
+
+@blocks.inline_jit
+def add_regrets(regret, first, worth, count, mean, weight):
+  """Adds to the regrets of a set.
+
+  Args:
+    regret: [entry], modified in place.
+    first: the first entry of the set.
+    worth: [action], what each action is worth.
+    count: how many actions there are.
+    mean: what the strategy is worth, of their type.
+    weight: float, likewise.
+  """
+  f, n = np.uintp(first), np.uintp(count)
+  last = n & ~_3
+  means, weights = simd.splat(mean), simd.splat(weight)
+  for a in range(_0, last, simd.STEP):
+    x = weights * (simd.load(worth, a) - means)
+    simd.store(regret, f + a, simd.load(regret, f + a) + x)
+  for a in range(last, n):
+    regret[f + a] += weight * (worth[a] - mean)
 
 
 @blocks.jit

@@ -29,8 +29,8 @@ import numpy as np
 
 from dudo_spiel.algorithms import arguments
 from dudo_spiel.algorithms import deal_solver
-from dudo_spiel.algorithms import decision_kernels
 from dudo_spiel.algorithms import pfsi_kernels
+from dudo_spiel.algorithms import pfsi_workspace
 
 
 class FSISolver(deal_solver.DealSolver):
@@ -42,23 +42,10 @@ class FSISolver(deal_solver.DealSolver):
   """
 
   def _new_workspace(self, threads):
-    graph = self.graph
-    nodes, players = graph.num_nodes, graph.num_players
-    seats = -(-players // 4) * 4
-    value = np.zeros((threads, len(graph.returns), seats), self._dtype)
-    value[:, :, :players] = graph.returns
-    return (np.zeros((threads, nodes * 2 * seats), self._dtype),
-            value.reshape(threads, -1),
-            np.zeros((threads, len(graph.arrays.child)), self._dtype),
-            np.zeros((threads, nodes), np.uint8),
-            np.zeros((threads, pfsi_kernels.num_groups(nodes)), np.uint8),
-            np.zeros((threads, nodes), np.int32),
-            np.zeros((threads, 2, 2 * seats), self._dtype),
-            np.zeros((threads, decision_kernels.scratch_size(players, seats)),
-                     self._dtype))
+    return pfsi_workspace.new_arrays(self.graph, self._dtype, threads)
 
   def _settings(self, iterations):
-    return np.zeros((len(iterations), 4))
+    return np.zeros((len(iterations), pfsi_workspace.NUM_PRUNING))
 
   def _parameters(self):
     return {}

@@ -3,13 +3,7 @@
 Gendre & Kaneko (2019), sections 3.3.1 and 3.3.2. A node has a status: 0, nobody
 asks for it; 1, unflagged; 1 + g, flagged in generation g: it is the g-th of
 consecutive flagged nodes. Parents may give it different ones, and the lowest
-above 0 counts.
-
-A node has 2 * seats reaches, each a sum over all paths to it: first, for each
-player i, the product of the probabilities of all moves but i's (pi_-i); then,
-for each player i, the product of those of i's own moves. There are as many
-seats as players, rounded up to a multiple of four: loops over four numbers are
-fast. What stands in an empty seat is never looked at.
+above 0 counts. `pfsi_workspace` says which reaches a node has.
 """
 
 import numba
@@ -20,231 +14,230 @@ from dudo_spiel.algorithms import deal_graph
 from dudo_spiel.algorithms import deal_kernels
 from dudo_spiel.algorithms import decision_kernels
 from dudo_spiel.algorithms import fsi_solver
+from dudo_spiel.algorithms import pfsi_workspace
+from dudo_spiel.algorithms import simd
 
 _CHANCE = deal_graph.CHANCE
 _TERMINAL = deal_graph.TERMINAL
-_UNFLAGGED = 1
+_UNFLAGGED = decision_kernels.UNFLAGGED
+_GROUP_BITS = pfsi_workspace.GROUP_BITS
 MAX_DEPTH = 250
-_GROUP_BITS = 6  # 64 nodes make a group
 
-_1, _2, _3 = np.uintp(1), np.uintp(2), np.uintp(3)
-
-REACH = decision_kernels.REACH
-FLAG = decision_kernels.FLAG
-ACTION = decision_kernels.ACTION
-DEPTH = decision_kernels.DEPTH
-_TREMBLE, _WEIGHT = deal_kernels.TREMBLE, deal_kernels.WEIGHT
-
-
-def num_groups(num_nodes):
-  """Returns how many groups the nodes make."""
-  return (num_nodes >> _GROUP_BITS) + 1
-
-
-@blocks.jit
-def _tiny(reach):
-  """Returns below what a reach counts as zero: such numbers slow down."""
-  return reach.dtype.type(1e-30 if reach.itemsize == 4 else 1e-290)
+_0 = np.uintp(0)
 
 
 @blocks.inline_jit
-def _split(reach, node, player, seats, tiny, kept, shared):
+def _split(space, node, player, tiny):
   """Splits a node's reaches by whether an action's probability counts.
 
   Args:
-    reach: [node * 2 * seats + q], modified in place: what is below `tiny`
-      becomes zero.
+    space: the `pfsi_workspace.Workspace`; kept and shared are written, and
+      reaches below `tiny` become zero.
     node: the node.
     player: who acts there.
-    seats: the number of players, rounded up to a multiple of four.
     tiny: float.
-    kept: [2 * seats], written: what a child gets whatever the probability of
-      the action that leads to it.
-    shared: [2 * seats], written: what it gets times that probability.
   """
-  for q in range(2 * seats):
-    x = reach[2 * seats * node + q]
-    if x < tiny:
-      reach[2 * seats * node + q] = x = 0.0
-    if (q == player) if q < seats else (q != seats + player):
-      kept[q], shared[q] = x, 0.0
-    else:
-      kept[q], shared[q] = 0.0, x
+  seats = np.uintp(space.seats)
+  n = (seats + seats) * np.uintp(node)
+  kept, shared = space.kept, space.shared
+  zeros = simd.splat(tiny - tiny)
+  for quad in range(_0, seats, simd.STEP):
+    x = simd.above(simd.load(space.reach, n + quad), tiny)
+    simd.store(space.reach, n + quad, x)
+    simd.store(shared, quad, x)
+    simd.store(kept, quad, zeros)
+    x = simd.above(simd.load(space.reach, n + seats + quad), tiny)
+    simd.store(space.reach, n + seats + quad, x)
+    simd.store(shared, seats + quad, zeros)
+    simd.store(kept, seats + quad, x)
+  p = np.uintp(player)
+  kept[p], shared[p] = shared[p], kept[p]
+  p += seats
+  kept[p], shared[p] = shared[p], kept[p]
 
 
 @blocks.inline_jit
-def _pass_on(reach, kept, shared, child, seats, share):
+def _pass_on(space, child, share):
   """Adds a node's reaches to a child's: algorithm 1 of the paper.
 
-  Four at a time, as the compiler does not by itself.
-
   Args:
-    reach: [node * 2 * seats + q], modified in place.
-    kept: from `_split`.
-    shared: from `_split`.
+    space: the `pfsi_workspace.Workspace`, after `_split`.
     child: the child.
-    seats: as for `_split`.
     share: the probability of the action that leads to the child.
   """
-  to = np.uintp(2 * seats) * np.uintp(child)
-  for quad in range(0, 2 * seats, 4):
-    k = np.uintp(quad)
-    x0 = kept[k] + share * shared[k]
-    x1 = kept[k + _1] + share * shared[k + _1]
-    x2 = kept[k + _2] + share * shared[k + _2]
-    x3 = kept[k + _3] + share * shared[k + _3]
-    reach[to] += x0
-    reach[to + _1] += x1
-    reach[to + _2] += x2
-    reach[to + _3] += x3
-    to += np.uintp(4)
+  size = np.uintp(space.seats + space.seats)
+  to = size * np.uintp(child)
+  shares = simd.splat(share)
+  for quad in range(_0, size, simd.STEP):
+    x = (simd.load(space.kept, quad) +
+         shares * simd.load(space.shared, quad))
+    simd.store(space.reach, to + quad, simd.load(space.reach, to + quad) + x)
+
+
+@blocks.inline_jit
+def _ask(space, child, status):
+  """Gives a child a status, unless it has a lower one."""
+  old = space.status[child]
+  if old == 0 or old > status:
+    space.status[child] = status
+  space.group[child >> _GROUP_BITS] = 1
 
 
 @blocks.jit
-def _forward(graph, tables, reach, strategy, status, group, visited, parts,
-             mini, offsets, seats, seed, iteration, settings):
+def _forward(graph, tables, space, offsets, settings, seed, iteration):
   """Goes forward once: strategies, reaches, averages and flags.
 
   Args:
-    graph: the `deal_graph.GraphArrays`.
-    tables: the `deal_solver.Tables`; adds to `cumulative`.
-    reach: [node * 2 * seats + q], modified in place.
-    strategy: [edge], written.
-    status: [node] uint8, modified in place.
-    group: [group] uint8, whether a node of the group has a status; zero again
-      at the end.
-    visited: [node] int32, written: the nodes that someone asks for, in order.
-    parts: [2, 2 * seats], scratch.
-    mini: the `decision_kernels.Scratch`.
-    offsets: [player] int64, where the player's column begins.
-    seats: as for `_split`.
+    graph: the `deal_graph.GraphArrays`, of pointers.
+    tables: pointers to (regret, cumulative), both [entry]; adds to the second.
+    space: the `pfsi_workspace.Workspace`.
+    offsets: pointer to [player] int64, where the player's column begins.
+    settings: the `pfsi_workspace.Settings`.
     seed: uint64.
     iteration: the number of the iteration.
-    settings: [7] float64: how likely players tremble, the weight in averages,
-      what pruned branches are worth, the reach threshold, the probability to
-      flag, the action threshold and the depth.
 
   Returns:
     How many nodes are visited.
   """
-  actor, deciders, child_begin, children, entries, _, _ = graph
-  regret, cumulative = tables
-  first_terminal = len(actor)
-  tiny = _tiny(reach)
-  zero, one = reach.dtype.type(0.0), reach.dtype.type(1.0)
-  ignored = reach.dtype.type(settings[ACTION])
-  below = reach.dtype.type(settings[REACH])
-  depth = np.int64(settings[DEPTH])
-  kept, shared = parts[0], parts[1]
-  tremble = reach.dtype.type(settings[_TREMBLE])
-  for q in range(2 * seats):
-    reach[q] = 1.0
+  status, group, visited = space.status, space.group, space.visited
+  size = 2 * space.seats
+  for q in range(size):
+    space.reach[q] = settings.one
   status[0] = _UNFLAGGED
   group[0] = 1
   count = 0
-  for g in range(len(group)):
+  for g in range((space.num_nodes >> _GROUP_BITS) + 1):
     if group[g] == 0:
       continue
-    begin_node = g << _GROUP_BITS
-    end_node = min(begin_node + (1 << _GROUP_BITS), first_terminal)
-    for node in range(begin_node, end_node):
+    begin = g << _GROUP_BITS
+    for node in range(begin, min(begin + (1 << _GROUP_BITS), space.num_nodes)):
       mine = status[node]
       if mine == 0:
         continue
       visited[count] = node
       count += 1
-      player = actor[node]
-      if player == _TERMINAL or mine > 1 + depth:
+      player = graph.actor[node]
+      if player == _TERMINAL or mine > 1 + settings.depth:
         continue
-      if deciders[node]:
-        decision_kernels.forward(graph, tables, reach, strategy, status, node,
-                                 mini, offsets, seats, seed, iteration,
-                                 settings, zero, one)
-        child = children[child_begin[node]]
+      if graph.deciders[node]:
+        decision_kernels.forward(graph, tables, space, node, offsets, settings,
+                                 seed, iteration)
+        child = graph.child[graph.child_begin[node]]
         if status[child]:
           group[child >> _GROUP_BITS] = 1
-        continue
-      if player == _CHANCE:
-        child = children[
+      elif player == _CHANCE:
+        child = graph.child[
             fsi_solver.sampled_edge(graph, node, seed, iteration)]
-        for q in range(2 * seats):
-          reach[2 * seats * child + q] += reach[2 * seats * node + q]
-        if status[child] == 0 or status[child] > mine:
-          status[child] = mine
-        group[child >> _GROUP_BITS] = 1
-        continue
-      _split(reach, node, player, seats, tiny, kept, shared)
-      begin, end = child_begin[node], child_begin[node + 1]
-      entry = offsets[player] + entries[node]
-      deal_kernels.match_regrets(regret, entry, strategy, begin, end - begin,
-                                 zero, one)
-      least = -one  # a child's probability must be above it
-      theirs = mine + 1
-      if mine == _UNFLAGGED:
-        own = (reach[2 * seats * node + seats + player] *
-               reach.dtype.type(settings[_WEIGHT]))
-        for a in range(np.uintp(end - begin)):
-          cumulative[np.uintp(entry) + a] += own * strategy[np.uintp(begin) + a]
-        if not (reach[2 * seats * node + player] < below and
-                decision_kernels.flag_number(seed, iteration, len(offsets),
-                                             node, 0) < settings[FLAG]):
-          theirs = _UNFLAGGED
+        for q in range(size):
+          space.reach[size * child + q] += space.reach[size * node + q]
+        _ask(space, child, mine)
       else:
-        least = ignored
-      deal_kernels.tremble_at(strategy, begin, end - begin, tremble,
-                              one - tremble)
-      for edge in range(np.uintp(begin), np.uintp(end)):
-        child = np.uintp(children[edge])
-        share = strategy[edge]
-        if child >= first_terminal or share <= least:
-          continue
-        _pass_on(reach, kept, shared, child, seats, share)
-        if status[child] == 0 or status[child] > theirs:
-          status[child] = theirs
-        group[child >> np.uintp(_GROUP_BITS)] = 1
+        _act(graph, tables, space, node, player, offsets, settings, seed,
+             iteration)
     group[g] = 0
   return count
 
 
 @blocks.inline_jit
-def _average(children, strategy, value, begin, end, least, base, to, seats):
-  """Writes the value of a node: base plus the mean difference to it.
-
-  Four players at a time.
+def _act(graph, tables, space, node, player, offsets, settings, seed,
+         iteration):
+  """Goes forward through a node at which one player acts.
 
   Args:
-    children: [edge].
-    strategy: [edge].
-    value: [(node or terminal) * seats + player], modified in place.
-    begin: the first edge.
-    end: the last edge, plus one.
-    least: edges with a probability above it count.
-    base: [seats], what a value is compared with.
-    to: where the node's values stand.
-    seats: as for `_split`.
+    graph: as for `_forward`.
+    tables: as for `_forward`.
+    space: as for `_forward`.
+    node: the node.
+    player: who acts there.
+    offsets: as for `_forward`.
+    settings: as for `_forward`.
+    seed: as for `_forward`.
+    iteration: as for `_forward`.
   """
-  for quad in range(0, seats, 4):
-    k = np.uintp(quad)
-    b0, b1, b2, b3 = base[k], base[k + _1], base[k + _2], base[k + _3]
-    x0, x1, x2, x3 = b0, b1, b2, b3
-    for edge in range(np.uintp(begin), np.uintp(end)):
-      share = strategy[edge]
+  zero, one, strategy = settings.zero, settings.one, space.strategy
+  _split(space, node, player, settings.tiny)
+  begin, end = graph.child_begin[node], graph.child_begin[node + 1]
+  entry = offsets[player] + graph.entry[node]
+  deal_kernels.match_regrets(tables[0], entry, strategy, begin, end - begin,
+                             zero, one)
+  least = -one  # a child's probability must be above it
+  mine = space.status[node]
+  theirs = mine + 1
+  if mine == _UNFLAGGED:
+    first = 2 * space.seats * node + player
+    own = space.reach[first + space.seats] * settings.weight
+    deal_kernels.add_strategy(tables[1], entry, strategy, begin, end - begin,
+                              own)
+    if not (space.reach[first] < settings.reach and
+            decision_kernels.flag_number(seed, iteration, space.players, node,
+                                         0) < settings.flag):
+      theirs = _UNFLAGGED
+  else:
+    least = settings.action
+  deal_kernels.tremble_at(strategy, begin, end - begin, settings.tremble, one)
+  for edge in range(begin, end):
+    child, share = graph.child[edge], strategy[edge]
+    if child < space.num_nodes and share > least:
+      _pass_on(space, child, share)
+      _ask(space, child, theirs)
+
+
+@blocks.inline_jit
+def _average(graph, space, node, base, least):
+  """Writes the value of a node: base plus the mean difference to it.
+
+  Args:
+    graph: as for `_forward`.
+    space: as for `_forward`.
+    node: the node.
+    base: the child or other node whose values others are compared with.
+    least: only actions with a probability above it count.
+  """
+  seats = np.uintp(space.seats)
+  for quad in range(_0, seats, simd.STEP):
+    bases = simd.load(space.value, seats * np.uintp(base) + quad)
+    x = bases
+    for edge in range(graph.child_begin[node], graph.child_begin[node + 1]):
+      share = space.strategy[edge]
       if share > least:
-        c = np.uintp(seats) * np.uintp(children[edge]) + k
-        x0 += share * (value[c] - b0)
-        x1 += share * (value[c + _1] - b1)
-        x2 += share * (value[c + _2] - b2)
-        x3 += share * (value[c + _3] - b3)
-    n = np.uintp(to) + k
-    value[n] = x0
-    value[n + _1] = x1
-    value[n + _2] = x2
-    value[n + _3] = x3
+        c = seats * np.uintp(graph.child[edge]) + quad
+        x += simd.splat(share) * (simd.load(space.value, c) - bases)
+    simd.store(space.value, seats * np.uintp(node) + quad, x)
+
+
+@blocks.inline_jit
+def _learn(graph, regret, space, node, player, offsets, settings):
+  """Adds to the regrets at a node at which one player acts.
+
+  Args:
+    graph: as for `_forward`.
+    regret: pointer to [entry].
+    space: as for `_forward`.
+    node: the node, whose value is known.
+    player: who acts there.
+    offsets: as for `_forward`.
+    settings: as for `_forward`.
+  """
+  zero, one, tremble = settings.zero, settings.one, settings.tremble
+  weight = space.reach[2 * space.seats * node + player]
+  if weight == zero:
+    return
+  begin, end = graph.child_begin[node], graph.child_begin[node + 1]
+  for a in range(end - begin):
+    space.worth[a] = space.value[space.seats * graph.child[begin + a] + player]
+  mean = space.value[space.seats * node + player]
+  if tremble > zero:  # what the strategy gets if it does not tremble
+    total = zero
+    for a in range(end - begin):
+      total += space.worth[a]
+    total /= blocks.like(end - begin, one)
+    mean = (mean - tremble * total) / (one - tremble)
+  deal_kernels.add_regrets(regret, offsets[player] + graph.entry[node],
+                           space.worth, end - begin, mean, weight)
 
 
 @blocks.jit
-def _backward(graph, tables, reach, value, strategy, status, visited, count,
-              parts, mini, offsets, seats, seed, iteration, settings):
+def _backward(graph, tables, space, count, offsets, settings, seed, iteration):
   """Goes backward once: values of all players, then regrets.
 
   A value is summed as differences to the value of an action that is played, so
@@ -252,100 +245,64 @@ def _backward(graph, tables, reach, value, strategy, status, visited, count,
 
   Args:
     graph: as for `_forward`.
-    tables: the `deal_solver.Tables`; adds to `regret`.
-    reach: as from `_forward`; set back to zero.
-    value: [(node or terminal) * seats + player]; written but for terminals.
-    strategy: as from `_forward`.
-    status: as from `_forward`; set back to zero.
-    visited: as from `_forward`.
+    tables: as for `_forward`; adds to the first.
+    space: as for `_forward`; reach and status are set back to zero.
     count: how many nodes were visited.
-    parts: as for `_forward`.
-    mini: as for `_forward`.
     offsets: as for `_forward`.
-    seats: as for `_forward`.
+    settings: as for `_forward`.
     seed: as for `_forward`.
     iteration: as for `_forward`.
-    settings: as for `_forward`.
   """
-  actor, deciders, child_begin, children, entries, _, _ = graph
-  regret = tables[0]
-  depth = np.int64(settings[DEPTH])
-  zero, one = value.dtype.type(0.0), value.dtype.type(1.0)
-  even = value.dtype.type(settings[deal_kernels.EVEN])
-  ignored = value.dtype.type(settings[ACTION])
-  tremble = value.dtype.type(settings[_TREMBLE])
-  base = parts[0]
+  zero, seats = settings.zero, space.seats
+  zeros = simd.splat(zero)
   for i in range(count - 1, -1, -1):
-    node = visited[i]
-    player = actor[node]
-    mine = status[node]
-    v = seats * node
-    begin, end = child_begin[node], child_begin[node + 1]
+    node = space.visited[i]
+    player, mine = graph.actor[node], space.status[node]
     if player == _TERMINAL:
       pass
-    elif mine > 1 + depth:
+    elif mine > 1 + settings.depth:
       for q in range(seats):
-        value[v + q] = even
-    elif deciders[node]:
-      decision_kernels.backward(graph, tables, reach, value, strategy, status,
-                                node, mini, offsets, seats, seed, iteration,
-                                settings, zero, one, even)
+        space.value[seats * node + q] = settings.even
+    elif graph.deciders[node]:
+      decision_kernels.backward(graph, tables, space, node, offsets, settings,
+                                seed, iteration)
     elif player == _CHANCE:
-      child = children[fsi_solver.sampled_edge(graph, node, seed, iteration)]
+      child = graph.child[fsi_solver.sampled_edge(graph, node, seed, iteration)]
       for q in range(seats):
-        value[v + q] = value[seats * child + q]
+        space.value[seats * node + q] = space.value[seats * child + q]
     elif mine == _UNFLAGGED:
-      played = begin
-      while strategy[played] == zero:
+      played = graph.child_begin[node]
+      while space.strategy[played] == zero:
         played += 1
-      for q in range(seats):
-        base[q] = value[seats * children[played] + q]
-      _average(children, strategy, value, begin, end, zero, base, v, seats)
-      weight = reach[2 * v + player]
-      if weight > zero:
-        entry = np.uintp(offsets[player] + entries[node])
-        mean = value[v + player]
-        if tremble > zero:  # what the strategy gets if it does not tremble
-          total = zero
-          for edge in range(begin, end):
-            total += value[seats * children[edge] + player]
-          mean = (mean - tremble * total / value.dtype.type(end - begin)) / (
-              one - tremble)
-        for a in range(np.uintp(end - begin)):
-          c = (np.uintp(seats) * np.uintp(children[np.uintp(begin) + a]) +
-               np.uintp(player))
-          regret[entry + a] += weight * (value[c] - mean)
+      _average(graph, space, node, graph.child[played], -settings.one)
+      _learn(graph, tables[0], space, node, player, offsets, settings)
     else:
       for q in range(seats):
-        base[q] = even
-      _average(children, strategy, value, begin, end, ignored, base, v, seats)
-    status[node] = 0
-    for q in range(2 * seats):
-      reach[2 * v + q] = zero
+        space.value[seats * node + q] = settings.even
+      _average(graph, space, node, node, settings.action)
+    space.status[node] = 0
+    for quad in range(_0, np.uintp(2 * seats), simd.STEP):
+      simd.store(space.reach, np.uintp(2 * seats * node) + quad, zeros)
 
 
 @blocks.jit
 def _iterate(graph, deals, tables, space, thread, num_entries, seed, iteration,
              rolls, settings):
   """Runs one iteration on one deal, in the workspace of a thread."""
-  graph = deal_kernels.bare_graph(graph)
-  tables = blocks.bare(tables[0]), blocks.bare(tables[1])
-  reach, value = blocks.bare(space[0][thread]), blocks.bare(space[1][thread])
-  strategy = blocks.bare(space[2][thread])
-  status, group = blocks.bare(space[3][thread]), blocks.bare(space[4][thread])
-  visited, parts = blocks.bare(space[5][thread]), blocks.bare(space[6][thread])
-  mini = decision_kernels.scratch(blocks.bare(space[7][thread]),
-                                  parts.shape[1] // 2)
-  seats = parts.shape[1] // 2
-  offsets = rolls * num_entries
+  players = len(rolls)
   if len(deals[0]):
-    deal_kernels.write_returns(deal_graph.DealArrays(*deals), len(graph.actor),
-                               rolls, value, seats)
-  own = blocks.bare(offsets)
-  count = _forward(graph, tables, reach, strategy, status, group, visited,
-                   parts, mini, own, seats, seed, iteration, settings)
-  _backward(graph, tables, reach, value, strategy, status, visited, count,
-            parts, mini, own, seats, seed, iteration, settings)
+    value = space[1][thread]
+    deal_kernels.write_returns(deal_graph.DealArrays(*deals), len(graph[0]),
+                               rolls, value.reshape(value.size),
+                               value.shape[1])
+  offsets = rolls * num_entries
+  pointers = pfsi_workspace.graph_pointers(graph)
+  sums = blocks.pointer(tables[0]), blocks.pointer(tables[1])
+  work = pfsi_workspace.workspace(space, thread, players)
+  columns = blocks.pointer(offsets)
+  rule = pfsi_workspace.typed_settings(settings, tables[0])
+  count = _forward(pointers, sums, work, columns, rule, seed, iteration)
+  _backward(pointers, sums, work, count, columns, rule, seed, iteration)
   return offsets  # kept until here
 
 
@@ -358,8 +315,7 @@ def run(graph, deals, tables, space, num_entries, seed, iterations, rolls,
     graph: the `deal_graph.GraphArrays` as a tuple.
     deals: the `deal_graph.DealArrays` as a tuple.
     tables: the `deal_solver.Tables` as a tuple, modified in place.
-    space: (reach, value, strategy, status, group, visited, parts, minis) as in
-      `_forward` and `_backward`, each with an axis more, [thread].
+    space: the tuple of `pfsi_workspace.new_arrays`.
     num_entries: how many entries a column has.
     seed: uint64.
     iterations: [iteration] int64, their numbers.
