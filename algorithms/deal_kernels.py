@@ -20,13 +20,13 @@ TREMBLE, WEIGHT, EVEN = range(3)
 NUM_COMMON = 3
 
 
-@blocks.inline_jit
-def bare_graph(graph):
-  """Returns a tuple of `deal_graph.GraphArrays` as such, without references."""
+@blocks.jit
+def graph_pointers(graph):
+  """Returns a tuple of `deal_graph.GraphArrays` as such, of pointers."""
   return deal_graph.GraphArrays(
-      blocks.bare(graph[0]), blocks.bare(graph[1]), blocks.bare(graph[2]),
-      blocks.bare(graph[3]), blocks.bare(graph[4]), blocks.bare(graph[5]),
-      graph[6])
+      blocks.pointer(graph[0]), blocks.pointer(graph[1]),
+      blocks.pointer(graph[2]), blocks.pointer(graph[3]),
+      blocks.pointer(graph[4]), blocks.pointer(graph[5]), graph[6])
 
 
 @blocks.jit

@@ -18,6 +18,9 @@ an action go down the graph together: at a state, how many take each action is
 drawn at once (multinomial), which is the same distribution and saves time.
 """
 
+from typing import Any
+from typing import NamedTuple
+
 import numba
 import numpy as np
 
@@ -157,30 +160,64 @@ def binomial_below(trials, chance, begin, counter):
   return total
 
 
+class _Space(NamedTuple):
+  """Pointers to what an iteration works in, and sizes.
+
+  Attributes:
+    regret: [entry].
+    cumulative: [entry].
+    offsets: [player] int64, where the player's column begins.
+    value: [(node or terminal) * players + player] float64.
+    states: [2 * any] int64, a stack of (node, heap); heap is the number of the
+      state at a node of decisions, else 0.
+    weights: [any] float64, their probabilities or playouts.
+    shares: [action] float64, the strategy at a state.
+    own: [action] float64, that of who plays.
+    utility: [action] float64, what each action is worth to who plays.
+    parts: [heap] float64, weights of the states of one node.
+    sigma: [action], scratch in the type of the regrets.
+    counter: [1] int64, how many random numbers are used.
+    num_nodes: how many nodes there are, and so the first terminal.
+    players: how many players there are.
+  """
+  regret: Any
+  cumulative: Any
+  offsets: Any
+  value: Any
+  states: Any
+  weights: Any
+  shares: Any
+  own: Any
+  utility: Any
+  parts: Any
+  sigma: Any
+  counter: Any
+  num_nodes: int
+  players: int
+
+
 @blocks.inline_jit
-def _shares(graph, regret, offsets, node, heap, sigma, shares, tremble, zero,
-            one):
+def _shares(graph, space, node, heap, shares, tremble, zero, one):
   """Writes the strategy at a state; returns how many actions it has.
 
   Args:
-    graph: the `deal_graph.GraphArrays`.
-    regret: [entry].
-    offsets: [player] int64, where the player's column begins.
+    graph: the `deal_graph.GraphArrays`, of pointers.
+    space: the `_Space`.
     node: the node.
     heap: the number of the state at a node of decisions, else 0.
-    sigma: [action], scratch in the type of the regrets.
     shares: [action] float64, written.
     tremble: with which probability it is uniform.
     zero: 0.0 in the type of the regrets.
     one: 1.0 likewise.
   """
-  first = _entry(graph, offsets, node, heap)
+  first = _entry(graph, space, node, heap)
   count = 2
   if heap == 0:
     count = graph.child_begin[node + 1] - graph.child_begin[node]
-  deal_kernels.match_regrets(regret, first, sigma, 0, count, zero, one)
+  deal_kernels.match_regrets(space.regret, first, space.sigma, 0, count, zero,
+                             one)
   for a in range(count):
-    shares[a] = (1.0 - tremble) * sigma[a] + tremble / count
+    shares[a] = (1.0 - tremble) * space.sigma[a] + tremble / count
   return count
 
 
@@ -195,18 +232,18 @@ def _player(graph, players, node, heap):
 
 
 @blocks.inline_jit
-def _entry(graph, offsets, node, heap):
+def _entry(graph, space, node, heap):
   """Returns the first entry of the information set at a state."""
   turn, rest = 0, heap
   while rest > 1:
     turn += 1
     rest >>= 1
-  player = (graph.actor[node] + turn) % len(offsets)
-  return offsets[player] + graph.entry[node] + graph.stride * turn
+  player = (graph.actor[node] + turn) % space.players
+  return space.offsets[player] + graph.entry[node] + graph.stride * turn
 
 
 @blocks.inline_jit
-def _next(graph, node, heap, action):
+def _next(graph, num_nodes, node, heap, action):
   """Returns the state (node, heap) to which an action leads."""
   child = np.int64(node)
   child_heap = np.int64(2 * heap + action)
@@ -215,93 +252,85 @@ def _next(graph, node, heap, action):
     edge = graph.child_begin[node] + (action if heap == 0 else
                                       child_heap - masks)
     child = np.int64(graph.child[edge])
-    child_heap = np.int64(child < len(graph.actor) and
-                          graph.deciders[child] > 0)
+    child_heap = np.int64(0)
+    if child < num_nodes:
+      child_heap = np.int64(graph.deciders[child] > 0)
   return child, child_heap
 
 
 @blocks.jit
-def _utility(graph, regret, value, states, weights, sigma, shares, parts,
-             offsets, player, node, heap, settings, seed, iteration, begin,
-             counter, zero, one):
+def _utility(graph, space, player, node, heap, settings, seed, iteration, begin,
+             zero, one):
   """Returns a player's utility at a state.
 
   Args:
-    graph: the `deal_graph.GraphArrays`.
-    regret: [entry].
-    value: [(node or terminal) * players + player] float64.
-    states: [any, 2] int64, scratch: a stack of (node, heap).
-    weights: [any] float64, scratch: their probabilities or playouts.
-    sigma: as for `_shares`.
-    shares: as for `_shares`.
-    parts: [heap] float64, scratch: weights of the states of one node.
-    offsets: as for `_shares`.
+    graph: as for `_shares`.
+    space: as for `_shares`.
     player: the player.
     node: the node.
     heap: as for `_shares`.
-    settings: [5] float64: how likely players tremble, the weight in averages,
-      what pruned branches are worth, the threshold, and the playouts or 0.
+    settings: pointer to [5] float64: how likely players tremble, the weight in
+      averages, what pruned branches are worth, the threshold, and the playouts
+      or 0.
     seed: uint64.
     iteration: the number of the iteration.
     begin: uint64, the stream of random numbers.
-    counter: [1] int64, how many of its numbers are used; counted up.
     zero: as for `_shares`.
     one: as for `_shares`.
   """
-  players, threshold = len(offsets), settings[_THRESHOLD]
+  players, threshold = space.players, settings[_THRESHOLD]
   is_drawn, tremble = settings[_PLAYOUTS] > 0.0, settings[_TREMBLE]
   even = settings[deal_kernels.EVEN]
-  first_terminal = len(graph.actor)
-  states[0, 0], states[0, 1] = node, heap
+  states, weights, value = space.states, space.weights, space.value
+  states[0], states[1] = node, heap
   weights[0] = settings[_PLAYOUTS] if is_drawn else 1.0
   size, total = 1, 0.0
   while size:
     size -= 1
-    node, heap, weight = states[size, 0], states[size, 1], weights[size]
-    if node >= first_terminal or graph.actor[node] == _TERMINAL:
+    node, heap, weight = states[2 * size], states[2 * size + 1], weights[size]
+    if node >= space.num_nodes or graph.actor[node] == _TERMINAL:
       total += weight * value[players * node + player]
       continue
     if graph.actor[node] == _CHANCE:
       edge = fsi_solver.sampled_edge(graph, node, seed, iteration)
       action = edge - graph.child_begin[node]
-      states[size, 0], states[size, 1] = _next(graph, node, heap, action)
+      states[2 * size], states[2 * size + 1] = _next(graph, space.num_nodes,
+                                                     node, heap, action)
       size += 1
       continue
     first_edge = graph.child_begin[node]
     if heap:
-      total += _decide(graph, regret, value, sigma, parts, offsets, player,
-                       node, heap, weight, threshold, tremble, even, is_drawn,
-                       begin, counter, zero)
-      left = parts[1 << graph.deciders[node]]
+      total += _decide(graph, space, player, node, heap, weight, threshold,
+                       tremble, even, is_drawn, begin, zero)
+      left = space.parts[1 << graph.deciders[node]]
       if left > 0.0:  # all have passed
-        states[size, 0], states[size, 1] = graph.child[first_edge], 0
+        states[2 * size], states[2 * size + 1] = graph.child[first_edge], 0
         weights[size] = left
         size += 1
       continue
-    count = _shares(graph, regret, offsets, node, 0, sigma, shares, tremble,
-                    zero, one)
+    count = _shares(graph, space, node, 0, space.shares, tremble, zero, one)
     rest = 1.0
     left = weight
     for a in range(count):
-      share = shares[a]
+      share = space.shares[a]
       if share <= 0.0:
         continue
       part = weight * share
       if is_drawn:
         part = left
         if share < rest:
-          part = binomial(left, share / rest, begin, counter)
+          part = binomial(left, share / rest, begin, space.counter)
         left -= part
         rest -= share
       if part < threshold:
         total += part * even
       elif part > 0.0:
         child = np.int64(graph.child[first_edge + a])
-        if child >= first_terminal:
+        if child >= space.num_nodes:
           total += part * value[players * child + player]
         else:
-          states[size, 0] = child
-          states[size, 1] = graph.deciders[child] > 0
+          states[2 * size] = child
+          states[2 * size + 1] = graph.deciders[child] > 0
           weights[size] = part
           size += 1
       if is_drawn and left <= 0.0:
@@ -310,18 +339,16 @@ def _utility(graph, regret, value, states, weights, sigma, shares, parts,
 
 
 @blocks.jit
-def _decide(graph, regret, value, sigma, parts, offsets, player, node, heap,
-            weight, threshold, tremble, even, is_drawn, begin, counter, zero):
+def _decide(graph, space, player, node, heap, weight, threshold, tremble, even,
+            is_drawn, begin, zero):
   """Goes through the states of a node of decisions, from one of them on.
+
+  In `space.parts`, at 2^deciders, stands then what passes on to the next claim,
+  unless it is pruned.
 
   Args:
     graph: as for `_utility`.
-    regret: as for `_utility`.
-    value: as for `_utility`.
-    sigma: [any], scratch in the type of the regrets.
-    parts: [heap] float64, written; at 2^deciders what passes on to the next
-      claim, unless pruned.
-    offsets: as for `_utility`.
+    space: as for `_utility`.
     player: as for `_utility`.
     node: as for `_utility`.
     heap: the state from which on.
@@ -331,13 +358,12 @@ def _decide(graph, regret, value, sigma, parts, offsets, player, node, heap,
     even: likewise.
     is_drawn: whether weights are playouts.
     begin: as for `_utility`.
-    counter: as for `_utility`.
     zero: as for `_utility`.
 
   Returns:
     The utility of what ends here, times its weight.
   """
-  players = len(offsets)
+  players, parts, sigma = space.players, space.parts, space.sigma
   deciders = np.int64(graph.deciders[node])
   first, entry = np.int64(graph.actor[node]), graph.entry[node]
   edge = graph.child_begin[node]
@@ -347,8 +373,8 @@ def _decide(graph, regret, value, sigma, parts, offsets, player, node, heap,
   parts[heap] = weight
   who = first
   for turn in range(deciders):
-    e = offsets[who] + entry + graph.stride * turn
-    x, y = regret[e], regret[e + 1]
+    e = space.offsets[who] + entry + graph.stride * turn
+    x, y = space.regret[e], space.regret[e + 1]
     x = x if x > zero else zero
     y = y if y > zero else zero
     sigma[turn] = x / (x + y) if x + y > zero else 0.5
@@ -366,7 +392,7 @@ def _decide(graph, regret, value, sigma, parts, offsets, player, node, heap,
     chance = (1.0 - tremble) * np.float64(sigma[layer]) + 0.5 * tremble
     passing = here * chance
     if is_drawn:
-      passing = binomial(here, chance, begin, counter)
+      passing = binomial(here, chance, begin, space.counter)
     for a in range(2):
       part = here - passing if a else passing
       if part <= 0.0:
@@ -378,54 +404,37 @@ def _decide(graph, regret, value, sigma, parts, offsets, player, node, heap,
         parts[child] = part
       else:
         leaf = np.int64(graph.child[edge + child - masks])
-        total += part * value[players * leaf + player]
+        total += part * space.value[players * leaf + player]
   return total
 
 
 @blocks.jit
-def _iterate(graph, deals, tables, space, thread, num_entries, seed, iteration,
-             rolls, settings):
-  """Plays one game, in the workspace of a thread."""
-  graph = deal_kernels.bare_graph(graph)
-  regret, cumulative = blocks.bare(tables[0]), blocks.bare(tables[1])
-  value, states = blocks.bare(space[0][thread]), blocks.bare(space[1][thread])
-  weights, rows = blocks.bare(space[2][thread]), space[3][thread]
-  shares, own = blocks.bare(rows[0]), blocks.bare(rows[1])
-  utility, parts = blocks.bare(rows[2]), blocks.bare(rows[3])
-  sigma, counter = blocks.bare(space[4][thread]), blocks.bare(space[5][thread])
-  offsets = rolls * num_entries
-  columns = blocks.bare(offsets)
-  players = len(offsets)
-  zero, one = regret.dtype.type(0.0), regret.dtype.type(1.0)
-  tremble = settings[_TREMBLE]
-  if len(deals[0]):
-    deal_kernels.write_returns(deal_graph.DealArrays(*deals), len(graph.actor),
-                               rolls, value, players)
+def _play(graph, space, settings, seed, iteration, zero, one):
+  """Plays one game; all arguments are those of `_utility`."""
+  tremble, own, utility = settings[_TREMBLE], space.own, space.utility
   begin = random_streams.stream(seed, iteration)
-  counter[0] = players - 1
+  space.counter[0] = space.players - 1
   node, heap = np.int64(0), np.int64(graph.deciders[0] > 0)
-  while node < len(graph.actor) and graph.actor[node] != _TERMINAL:
+  while node < space.num_nodes and graph.actor[node] != _TERMINAL:
     if graph.actor[node] == _CHANCE:
       edge = fsi_solver.sampled_edge(graph, node, seed, iteration)
-      node, heap = _next(graph, node, heap, edge - graph.child_begin[node])
+      node, heap = _next(graph, space.num_nodes, node, heap,
+                         edge - graph.child_begin[node])
       continue
-    player = _player(graph, players, node, heap)
-    count = _shares(graph, regret, columns, node, heap, sigma, own, 0.0, zero,
-                    one)
+    player = _player(graph, space.players, node, heap)
+    count = _shares(graph, space, node, heap, own, 0.0, zero, one)
     mean = 0.0
     for a in range(count):
-      child, child_heap = _next(graph, node, heap, a)
-      utility[a] = _utility(graph, regret, value, states, weights, sigma,
-                            shares, parts, columns, player, child, child_heap,
-                            settings, seed, iteration, begin, counter, zero,
-                            one)
+      child, child_heap = _next(graph, space.num_nodes, node, heap, a)
+      utility[a] = _utility(graph, space, player, child, child_heap, settings,
+                            seed, iteration, begin, zero, one)
       mean += own[a] * (utility[a] - utility[0])
     mean += utility[0]
-    first = _entry(graph, columns, node, heap)
-    rest, played = _draw(begin, counter), 0
+    first = _entry(graph, space, node, heap)
+    rest, played = _draw(begin, space.counter), 0
     for a in range(count):
-      regret[first + a] += utility[a] - mean
-      cumulative[first + a] += settings[_WEIGHT] * own[a]
+      space.regret[first + a] += utility[a] - mean
+      space.cumulative[first + a] += settings[_WEIGHT] * own[a]
     for a in range(count):
       share = (1.0 - tremble) * own[a] + tremble / count
       if share > 0.0:
@@ -433,8 +442,28 @@ def _iterate(graph, deals, tables, space, thread, num_entries, seed, iteration,
         if rest < share:
           break
         rest -= share
-    node, heap = _next(graph, node, heap, played)
-  return offsets, rows  # kept until here
+    node, heap = _next(graph, space.num_nodes, node, heap, played)
+
+
+@blocks.jit
+def _iterate(graph, deals, tables, space, thread, num_entries, seed, iteration,
+             rolls, settings):
+  """Runs one iteration on one deal, in the workspace of a thread."""
+  value, players, regret = space[0][thread], len(rolls), tables[0]
+  if len(deals[0]):
+    deal_kernels.write_returns(deal_graph.DealArrays(*deals), len(graph[0]),
+                               rolls, value, players)
+  offsets, rows = rolls * num_entries, space[3][thread]
+  work = _Space(
+      blocks.pointer(regret), blocks.pointer(tables[1]),
+      blocks.pointer(offsets), blocks.pointer(value),
+      blocks.pointer(space[1][thread]), blocks.pointer(space[2][thread]),
+      blocks.pointer(rows[0]), blocks.pointer(rows[1]), blocks.pointer(rows[2]),
+      blocks.pointer(rows[3]), blocks.pointer(space[4][thread]),
+      blocks.pointer(space[5][thread]), len(graph[0]), players)
+  _play(deal_kernels.graph_pointers(graph), work, blocks.pointer(settings),
+        seed, iteration, regret.dtype.type(0.0), regret.dtype.type(1.0))
+  return offsets  # kept until here
 
 
 @blocks.jit

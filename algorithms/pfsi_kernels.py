@@ -296,7 +296,7 @@ def _iterate(graph, deals, tables, space, thread, num_entries, seed, iteration,
                                rolls, value.reshape(value.size),
                                value.shape[1])
   offsets = rolls * num_entries
-  pointers = pfsi_workspace.graph_pointers(graph)
+  pointers = deal_kernels.graph_pointers(graph)
   sums = blocks.pointer(tables[0]), blocks.pointer(tables[1])
   work = pfsi_workspace.workspace(space, thread, players)
   columns = blocks.pointer(offsets)

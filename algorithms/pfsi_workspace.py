@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from dudo_spiel.algorithms import blocks
-from dudo_spiel.algorithms import deal_graph
 from dudo_spiel.algorithms import deal_kernels
 
 GROUP_BITS = 6  # 64 nodes make a group
@@ -156,12 +155,3 @@ def typed_settings(settings, table):
       number(settings[deal_kernels.WEIGHT]),
       number(settings[deal_kernels.EVEN]), number(settings[REACH]),
       settings[FLAG], number(settings[ACTION]), np.int64(settings[DEPTH]))
-
-
-@blocks.jit
-def graph_pointers(graph):
-  """Returns a tuple of `deal_graph.GraphArrays` as such, of pointers."""
-  return deal_graph.GraphArrays(
-      blocks.pointer(graph[0]), blocks.pointer(graph[1]),
-      blocks.pointer(graph[2]), blocks.pointer(graph[3]),
-      blocks.pointer(graph[4]), blocks.pointer(graph[5]), graph[6])
