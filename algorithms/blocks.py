@@ -19,6 +19,7 @@ import numba
 from numba import extending
 from numba import types
 from numba.core import cgutils
+from numba.core import errors
 import numpy as np
 
 from dudo_spiel.algorithms import arguments
@@ -74,6 +75,8 @@ def pointer(typing_context, array):
   hot loop is best a pointer. The caller must keep the array.
   """
   del typing_context
+  if array.layout != "C" or not array.mutable:
+    raise errors.TypingError(f"{array} must be contiguous and not read-only")
 
   def generate(context, builder, signature, values):
     return context.make_array(signature.args[0])(context, builder,

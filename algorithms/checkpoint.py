@@ -12,6 +12,8 @@ import zlib
 
 import numpy as np
 
+from dudo_spiel.algorithms import arguments
+
 _FORMAT = "dudo_spiel"
 _VERSION = 1
 _HEADER = "header"
@@ -105,3 +107,22 @@ def copy_tables(path, arrays, tables):
                        f"{saved.dtype}; must be {table.shape} {table.dtype}")
   for name, table in tables.items():
     table[:] = arrays[name]
+
+
+def load_solver(path, kind, identity, tables):
+  """Reads a solver's tables from a file.
+
+  Args:
+    path: as for `load`.
+    kind: as for `load`.
+    identity: dict of what the file's header must have.
+    tables: as for `copy_tables`.
+
+  Returns:
+    How many iterations the solver had run.
+  """
+  header, arrays = load(path, kind)
+  check_header(path, header, identity)
+  iteration = arguments.integer("iteration", header["iteration"], 0)
+  copy_tables(path, arrays, tables)
+  return iteration

@@ -260,11 +260,8 @@ class DealSolver:
 
   def load(self, path):
     """Goes on from a file that a solver of the same kind and game saved."""
-    header, arrays = checkpoint.load(path, _FILE_KIND)
-    checkpoint.check_header(path, header, self._identity())
-    iteration = arguments.integer("iteration", header["iteration"], 0)
-    checkpoint.copy_tables(path, arrays, self._tables._asdict())
-    self._iteration = iteration
+    self._iteration = checkpoint.load_solver(
+        path, _FILE_KIND, self._identity(), self._tables._asdict())
 
 
 def _make_graph(game, abstraction, recall_length):

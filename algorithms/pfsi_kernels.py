@@ -32,7 +32,7 @@ def _split(space, node, player, tiny):
 
   Args:
     space: the `pfsi_workspace.Workspace`; kept and shared are written, and
-      reaches below `tiny` become zero.
+      reaches up to `tiny` become zero.
     node: the node.
     player: who acts there.
     tiny: float.

@@ -18,9 +18,11 @@ from dudo_spiel.algorithms import deal_kernels
 GROUP_BITS = 6  # 64 nodes make a group
 
 # The columns of the settings of an iteration after the common ones.
-REACH, FLAG, ACTION, DEPTH = range(deal_kernels.NUM_COMMON,
-                                   deal_kernels.NUM_COMMON + 4)
 NUM_PRUNING = 4
+REACH, FLAG, ACTION, DEPTH = range(deal_kernels.NUM_COMMON,
+                                   deal_kernels.NUM_COMMON + NUM_PRUNING)
+
+_ROW = 64  # numbers; threads that write to neighbouring ones slow down
 
 
 class Settings(NamedTuple):
@@ -29,11 +31,11 @@ class Settings(NamedTuple):
   Attributes:
     zero: 0 (to make it where it is used would take long).
     one: 1.
-    tiny: below what a reach counts as zero: such numbers slow down.
+    tiny: up to what a reach counts as zero: such numbers slow down.
     tremble: how likely players tremble.
     weight: the weight in averages.
     even: what pruned branches are worth.
-    reach: the reach threshold.
+    reach: the reach threshold; 0, or at least `tiny`.
     flag: float64, the probability to flag.
     action: the action threshold.
     depth: int64, how many generations of flagged nodes look at their children.
@@ -103,6 +105,10 @@ def new_arrays(graph, dtype, threads):
   seats = -(-players // 4) * 4
   most = int(np.diff(graph.arrays.child_begin).max())
   states = 2**players
+
+  def small(size):
+    return np.zeros((threads, -(-size // _ROW) * _ROW), dtype)
+
   value = np.zeros((threads, len(graph.returns), seats), dtype)
   value[:, :, :players] = graph.returns
   return (np.zeros((threads, nodes, 2 * seats), dtype), value,
@@ -110,12 +116,8 @@ def new_arrays(graph, dtype, threads):
           np.zeros((threads, nodes), np.uint8),
           np.zeros((threads, (nodes >> GROUP_BITS) + 1), np.uint8),
           np.zeros((threads, nodes), np.int32),
-          np.zeros((threads, 2 * seats), dtype),
-          np.zeros((threads, 2 * seats), dtype),
-          np.zeros((threads, most), dtype),
-          np.zeros((threads, states, 2 * seats), dtype),
-          np.zeros((threads, states, seats), dtype),
-          np.zeros((threads, states), dtype))
+          small(2 * seats), small(2 * seats), small(most),
+          small(states * 2 * seats), small(states * seats), small(states))
 
 
 @blocks.jit
@@ -148,10 +150,11 @@ def typed_settings(settings, table):
     table: an array of the type of the tables.
   """
   number = table.dtype.type
+  tiny = 1e-30 if table.itemsize == 4 else 1e-290
+  reach = max(settings[REACH], tiny) if settings[REACH] > 0.0 else 0.0
   return Settings(
-      number(0.0), number(1.0),
-      number(1e-30 if table.itemsize == 4 else 1e-290),
+      number(0.0), number(1.0), number(tiny),
       number(settings[deal_kernels.TREMBLE]),
       number(settings[deal_kernels.WEIGHT]),
-      number(settings[deal_kernels.EVEN]), number(settings[REACH]),
-      settings[FLAG], number(settings[ACTION]), np.int64(settings[DEPTH]))
+      number(settings[deal_kernels.EVEN]), number(reach), settings[FLAG],
+      number(settings[ACTION]), np.int64(settings[DEPTH]))

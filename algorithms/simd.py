@@ -12,7 +12,7 @@ adds and multiplies as one. It has +, - and *, and is made and used up by:
   total(quad): the sum of its numbers.
 
 An array may also be a `blocks.pointer`; else it must be contiguous. Indices are
-those of the flat array, of type np.uintp and in bounds: nothing is checked.
+those of the flat array, of type np.uintp and in bounds: they are not checked.
 """
 
 import operator
@@ -20,6 +20,7 @@ import operator
 from llvmlite import ir
 from numba import extending
 from numba import types
+from numba.core import errors
 import numpy as np
 
 STEP = np.uintp(4)
@@ -42,6 +43,13 @@ class _QuadModel(extending.models.PrimitiveModel):
     super().__init__(manager, kind, ir.VectorType(number, 4))
 
 
+def _check_array(array):
+  """Raises a TypingError for what is no contiguous array or pointer."""
+  if not isinstance(array, types.CPointer) and not (
+      isinstance(array, types.Array) and array.layout == "C"):
+    raise errors.TypingError(f"{array} must be a contiguous array or a pointer")
+
+
 def _pointer(context, builder, kind, array, index):
   """Returns (where the numbers stand, how they are aligned)."""
   data = array
@@ -57,6 +65,7 @@ def _pointer(context, builder, kind, array, index):
 def load(typing_context, array, index):
   """Returns array[index], ..., array[index + 3] as a `Quad`."""
   del typing_context
+  _check_array(array)
 
   def generate(context, builder, signature, values):
     pointer, align = _pointer(context, builder, signature.args[0], *values)
@@ -69,6 +78,9 @@ def load(typing_context, array, index):
 def store(typing_context, array, index, quad):
   """Writes a `Quad` to array[index], ..., array[index + 3]."""
   del typing_context
+  _check_array(array)
+  if quad != _QuadType(array.dtype):
+    raise errors.TypingError(f"{quad} does not fit into {array}")
 
   def generate(context, builder, signature, values):
     pointer, align = _pointer(context, builder, signature.args[0], *values[:2])
@@ -91,6 +103,8 @@ def _splat(builder, number):
 def splat(typing_context, number):
   """Returns a `Quad` of four times a number."""
   del typing_context
+  if not isinstance(number, types.Float):
+    raise errors.TypingError(f"{number} must be float32 or float64")
 
   def generate(context, builder, signature, values):
     del context, signature

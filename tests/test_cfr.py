@@ -33,7 +33,8 @@ _GAMES = (
     "neumann_poker(num_ranks=4)", "neumann_poker(num_ranks=3,asymmetric=True)",
     "liar_die(sides=3)", "liar_die_ir(sides=3)",
 )
-_SLOW = {"dudo(start_dice=2v1,dice_sides=2)": 2}
+_SLOW = {"dudo(start_dice=2v1,dice_sides=2)": 2, "leduc_poker": 10,
+         "liars_dice(dice_sides=4)": 10}
 
 _SMALL = ("kuhn_poker", "kuhn_poker(players=3)", "neumann_poker(num_ranks=3)",
           "liar_die(sides=3)", "liar_die_ir(sides=3)",

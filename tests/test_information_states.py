@@ -210,15 +210,16 @@ def _assert_abstraction(game, memory):
   _assert_bijection(tensors)
 
 
-@pytest.mark.parametrize("recall_length", [1, 2, 3])
-def test_number_of_abstract_sets_is_the_papers(recall_length):
+@pytest.mark.parametrize("sides, recall_length", [(3, 1), (4, 2), (6, 3)])
+def test_number_of_abstract_sets_is_the_papers(sides, recall_length):
   # Neller & Hnath (2011), figure 1 (b): 1794 for m = 3 and one die each.
-  game = pyspiel.load_game(f"dudo_ir(numdice=1,recall_length={recall_length})")
+  game = pyspiel.load_game(f"dudo_ir(numdice=1,dice_sides={sides},"
+                           f"recall_length={recall_length})")
   found = {
       state.information_state_string()[3:]  # both seats share the set
       for state in helpers.all_states(game) if state.current_player() >= 0
   }
-  num_memories = sum(math.comb(12, k) for k in range(recall_length + 1))
-  assert len(found) == 6 * num_memories
+  num_memories = sum(math.comb(2 * sides, k) for k in range(recall_length + 1))
+  assert len(found) == sides * num_memories
   if recall_length == 3:
     assert len(found) == 1794

@@ -18,6 +18,7 @@ _GAMES = [
     "players=3,numdice=1,dice_sides=2,claim_window=3,max_amount=2",
     "players=3,numdice=1,dice_sides=3,claim_window=2,max_amount=1",
     "players=4,numdice=1,dice_sides=2,claim_window=2,max_amount=1",
+    "players=2,numdice=1,dice_sides=5,claim_window=9,max_amount=1",
 ]
 _MANY = "players=5,numdice=1,dice_sides=2,claim_window=1,max_amount=1"
 

@@ -1,0 +1,144 @@
+import numba
+from numba.core import errors
+import numpy as np
+import pytest
+
+from dudo_spiel.algorithms import blocks
+from dudo_spiel.algorithms import deal_kernels
+from dudo_spiel.algorithms import simd
+
+# Without a cache, which would not notice that another module has changed.
+jit = numba.njit(fastmath={"contract"}, error_model="numpy")
+
+
+@jit
+def compute(x, y, number, out):
+  """Writes x + y, x - y, x * y, what of x is above a number, and x + it."""
+  for i in range(np.uintp(0), np.uintp(6), np.uintp(1)):
+    left, right = simd.load(x, i), simd.load(y, i)
+    simd.store(out, i, left + right)
+    simd.store(out, np.uintp(9) + i, left - right)
+    simd.store(out, np.uintp(18) + i, left * right)
+    simd.store(out, np.uintp(27) + i, simd.above(left, number))
+    total = simd.splat(number)
+    total += left
+    simd.store(out, np.uintp(36) + i, total)
+
+
+@jit
+def compute_by_pointers(x, y, number, out):
+  compute(blocks.pointer(x), blocks.pointer(y), number, blocks.pointer(out))
+
+
+@jit
+def total_from(x, index):
+  return simd.total(simd.load(x, np.uintp(index)))
+
+
+@jit
+def add_at(array, index, number):
+  """Returns a flat array's number, through a pointer, after it has grown."""
+  numbers = blocks.pointer(array)
+  numbers[index] += number
+  return numbers[index]
+
+
+@jit
+def divide(number, count, out):
+  out[0] = number / blocks.like(count, number)
+
+
+@jit
+def store_there(x, out):
+  simd.store(out, np.uintp(0), simd.load(x, np.uintp(0)))
+
+
+@jit
+def splat_of(number):
+  return simd.total(simd.splat(number))
+
+
+@pytest.mark.parametrize("function", [compute, compute_by_pointers])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_quads_are_four_numbers(dtype, function):
+  x, y = np.random.default_rng(1).normal(size=(2, 9)).astype(dtype)
+  number = x[2]  # not above itself
+  out = np.zeros(45, dtype)
+  function(x, y, number, out)
+  np.testing.assert_array_equal(
+      out.reshape(5, 9),
+      [x + y, x - y, x * y, np.where(x > number, x, 0), x + number])
+  assert np.count_nonzero(out[27:36]) not in (0, 9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_total(dtype):
+  x = np.array([1, 2, 4, 8, 16], dtype)
+  assert [total_from(x, 0), total_from(x, 1)] == [15, 30]
+
+
+def test_what_is_not_a_number_is_above_nothing():
+  x = np.array([np.nan, -1, 0, np.inf, 5, 5, 5, 5, 5])
+  out = np.zeros(45)
+  compute(x, x, 0.0, out)
+  np.testing.assert_array_equal(out[27:36], [0, 0, 0, np.inf, 5, 5, 5, 5, 5])
+
+
+def test_pointers_are_flat():
+  array = np.arange(6, dtype=np.int32).reshape(2, 3)
+  assert add_at(array, 4, 10) == 14
+  assert array.tolist() == [[0, 1, 2], [3, 14, 5]]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_like_has_the_type_of_the_other(dtype):
+  out = np.zeros(1)
+  divide(dtype(1.0), 3, out)
+  assert out[0] == float(dtype(1.0) / dtype(3.0))
+
+
+def test_arrays_that_do_not_fit_are_refused():
+  x = np.zeros(12)
+  frozen = np.zeros(12)
+  frozen.flags.writeable = False
+  for array in (x[::2], np.zeros((2, 2), order="F"), frozen):
+    with pytest.raises(errors.TypingError, match="contiguous"):
+      add_at(array, 1, 1.0)
+  with pytest.raises(errors.TypingError, match="contiguous"):
+    total_from(x[::2], 0)
+  with pytest.raises(errors.TypingError, match="does not fit"):
+    store_there(x, x.astype(np.float32))
+  with pytest.raises(errors.TypingError, match="float32 or float64"):
+    splat_of(3)
+
+
+# What solvers do with the actions of a set, in quads as far as these go.
+
+
+@jit
+def learn(regret, cumulative, first, worth, strategy, begin, count, numbers):
+  zero, one, mean, weight = numbers[0], numbers[1], numbers[2], numbers[3]
+  deal_kernels.match_regrets(regret, first, strategy, begin, count, zero, one)
+  deal_kernels.add_strategy(cumulative, first, strategy, begin, count, weight)
+  deal_kernels.add_regrets(regret, first, worth, count, mean, weight)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("count", range(1, 14))
+def test_actions_of_a_set(count, dtype):
+  rng = np.random.default_rng(count)
+  regret, cumulative = rng.normal(size=(2, 23)).astype(dtype)
+  regret[5] = 1.0  # one at least is positive
+  worth, strategy = np.zeros((2, 17), dtype)
+  worth[:] = rng.normal(size=17)
+  numbers = np.array([0.0, 1.0, 0.25, 1.5], dtype)
+  before, sums, here = regret.copy(), cumulative.copy(), slice(5, 5 + count)
+  learn(regret, cumulative, 5, worth, strategy, 3, count, numbers)
+  expected = np.zeros(17)
+  expected[3:3 + count] = np.maximum(before[here], 0)
+  expected /= expected.sum()
+  np.testing.assert_allclose(strategy, expected, rtol=1e-5)
+  before[here] += 1.5 * (worth[:count] - 0.25)
+  sums[here] += 1.5 * expected[3:3 + count]
+  np.testing.assert_allclose(regret, before, rtol=1e-5, atol=1e-6)
+  np.testing.assert_allclose(cumulative, sums, rtol=1e-5, atol=1e-6)
