@@ -157,12 +157,10 @@ def _operator(function, name):
     return left(left, right), generate
 
   @extending.overload(function)
-  def overload(left, right):
+  def _(left, right):
     if isinstance(left, _QuadType) and left == right:
       return lambda left, right: apply(left, right)
     return None
-
-  del overload
 
 
 _operator(operator.add, "fadd")

@@ -11,6 +11,7 @@ from dudo_spiel.algorithms import decision_kernels
 from dudo_spiel.algorithms import fsi_solver
 from dudo_spiel.algorithms import memory
 from dudo_spiel.algorithms import pfsi
+from dudo_spiel.algorithms import pfsi_workspace
 from dudo_spiel.algorithms import single_round
 
 _GAMES = [
@@ -127,6 +128,16 @@ def test_float32_is_nearly_the_oracles():
                              double._tables.cumulative / scale, atol=1e-4)
   np.testing.assert_allclose(single._tables.regret, double._tables.regret,
                              atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_no_threshold_is_too_small_to_prune(dtype):
+  row = np.zeros(deal_kernels.NUM_COMMON + pfsi_workspace.NUM_PRUNING)
+  for threshold, is_above in ((0.0, False), (1e-320, True), (0.25, True)):
+    row[pfsi_workspace.REACH] = threshold
+    settings = pfsi_workspace.typed_settings(row, np.zeros(1, dtype))
+    assert (settings.reach > 0.0) == is_above
+    assert settings.reach >= threshold
 
 
 def test_tiny_regrets_make_strategies():
