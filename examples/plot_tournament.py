@@ -82,7 +82,9 @@ def draw(solvers, path):
       axis.axhline(_EVEN.value, color="gray", linestyle=":")
     axis.grid(alpha=0.3)
     if some:
-      axis.legend(fontsize="small")
+      if logarithmic[1]:
+        axis.margins(y=0.2)  # room for the legend
+      axis.legend(fontsize="small", ncols=1 if len(some) < 5 else 3)
   figures.save(figure, path)
 
 
