@@ -108,7 +108,6 @@ def match_regrets(regret, first, strategy, begin, count, zero, one):
     zero: 0.0 in the type of the regrets (to make it here would take long).
     one: 1.0 likewise.
   """
-  total = zero
   f, b, n = np.uintp(first), np.uintp(begin), np.uintp(count)
   if count == 2:
     x, y = regret[f], regret[f + _1]
