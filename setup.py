@@ -3,7 +3,13 @@
 import setuptools
 
 setuptools.setup(
-    packages=["dudo_spiel", "dudo_spiel.games", "dudo_spiel.algorithms"],
+    packages=[
+        "dudo_spiel",
+        "dudo_spiel.games",
+        *(f"dudo_spiel.algorithms{package}" for package in (
+            "", ".runtime", ".compiled", ".graphs", ".single_round",
+            ".match")),
+    ],
     package_dir={"dudo_spiel.algorithms": "algorithms"},
     package_data={"dudo_spiel": ["data/*.npz"]},
 )

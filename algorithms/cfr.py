@@ -27,12 +27,12 @@ is forced on it, which would be regretted forever.
 
 import numpy as np
 
-from dudo_spiel.algorithms import arguments
-from dudo_spiel.algorithms import blocks
-from dudo_spiel.algorithms import solver
+from dudo_spiel.algorithms.compiled import blocks
+from dudo_spiel.algorithms.compiled import table_solver
+from dudo_spiel.algorithms.runtime import arguments
 
 
-class RegretSolver(solver.Solver):
+class RegretSolver(table_solver.Solver):
   """The family; its members below have the numbers of the papers.
 
   Args:
@@ -41,7 +41,7 @@ class RegretSolver(solver.Solver):
     beta: discount of negative regrets.
     gamma: weight of the average.
     prediction: whether to predict the next regrets by the last.
-    **kwargs: as for `solver.Solver`.
+    **kwargs: as for `table_solver.Solver`.
   """
 
   def __init__(self, game, *, alpha=np.inf, beta=np.inf, gamma=0.0,

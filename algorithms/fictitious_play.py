@@ -30,16 +30,16 @@ import os
 
 import numpy as np
 
-from dudo_spiel.algorithms import arguments
-from dudo_spiel.algorithms import blocks
-from dudo_spiel.algorithms import checkpoint
-from dudo_spiel.algorithms import policies
-from dudo_spiel.algorithms import solver
+from dudo_spiel.algorithms.compiled import blocks
+from dudo_spiel.algorithms.compiled import table_policy
+from dudo_spiel.algorithms.compiled import table_solver
+from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import checkpoint
 
 _BEST = "best"  # the name of the best strategy in files
 
 
-class FictitiousPlaySolver(solver.Solver):
+class FictitiousPlaySolver(table_solver.Solver):
   """What BDFP and XFP have in common.
 
   `solve` keeps the best strategy that it measures, as iterates fluctuate: see
@@ -52,7 +52,7 @@ class FictitiousPlaySolver(solver.Solver):
       once, as in the paper).
     average: whether the result is the mean of all iterates.
     **kwargs: `epsilon`, `initial`, `seed`, `dtype`, `num_threads` and `form`,
-      as for `solver.Solver`.
+      as for `table_solver.Solver`.
   """
 
   _CHECK_GROWTH = 1.02  # measured often, to find good iterates
@@ -93,11 +93,11 @@ class FictitiousPlaySolver(solver.Solver):
     """
     if self._best is None:
       return self.average_policy()
-    return policies.table_policy(self.compiled, self._best[1])
+    return table_policy.from_strategy(self.compiled, self._best[1])
 
   @property
   def best_check(self):
-    """The `solver.Check` of the best policy; None before `solve`."""
+    """The `table_solver.Check` of the best policy; None before `solve`."""
     return None if self._best is None else self._best[0]
 
   def _extras(self):
@@ -113,7 +113,7 @@ class FictitiousPlaySolver(solver.Solver):
     checkpoint.copy_tables(path, arrays, {_BEST: strategy})
     try:
       fields = header[_BEST]
-      check = solver.Check(**{**fields, "values": tuple(fields["values"])})
+      check = table_solver.Check(**{**fields, "values": tuple(fields["values"])})
     except (KeyError, TypeError) as error:
       raise ValueError(f"path={os.fspath(path)!r}: its {_BEST!r} must be a "
                        f"check as `save` writes it ({error!r})") from error

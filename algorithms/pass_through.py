@@ -24,25 +24,25 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from dudo_spiel.algorithms import arguments
-from dudo_spiel.algorithms import blocks
-from dudo_spiel.algorithms import deal_graph
-from dudo_spiel.algorithms import deal_kernels
-from dudo_spiel.algorithms import deal_solver
-from dudo_spiel.algorithms import fsi_solver
-from dudo_spiel.algorithms import random_streams
+from dudo_spiel.algorithms.graphs import fsicfr_solver
+from dudo_spiel.algorithms.graphs import graph_solver
+from dudo_spiel.algorithms.graphs import set_kernels
+from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import random_streams
+from dudo_spiel.algorithms.single_round import graph as single_round_graph
 
-_CHANCE = deal_graph.CHANCE
-_TERMINAL = deal_graph.TERMINAL
+_CHANCE = single_round_graph.CHANCE
+_TERMINAL = single_round_graph.TERMINAL
 _MOST = 500  # trials of a binomial number that are drawn at once
 
 # The columns of the settings of an iteration after the common ones.
-_THRESHOLD, _PLAYOUTS = range(deal_kernels.NUM_COMMON,
-                              deal_kernels.NUM_COMMON + 2)
-_TREMBLE, _WEIGHT = deal_kernels.TREMBLE, deal_kernels.WEIGHT
+_THRESHOLD, _PLAYOUTS = range(set_kernels.NUM_COMMON,
+                              set_kernels.NUM_COMMON + 2)
+_TREMBLE, _WEIGHT = set_kernels.TREMBLE, set_kernels.WEIGHT
 
 
-class _PassThroughSolver(deal_solver.DealSolver):
+class _PassThroughSolver(graph_solver.DealSolver):
   """What both solvers share."""
 
   def _new_workspace(self, threads):
@@ -64,10 +64,10 @@ class PrunedPassThroughSolver(_PassThroughSolver):
   """PPT.
 
   Args:
-    game: as for `deal_solver.DealSolver`.
+    game: as for `graph_solver.DealSolver`.
     threshold: branches that are less likely count as 1/players; may be a
       function of the iteration, as for `pfsi.PFSISolver`.
-    **kwargs: as for `deal_solver.DealSolver`.
+    **kwargs: as for `graph_solver.DealSolver`.
   """
 
   def __init__(self, game, threshold=1e-4, **kwargs):
@@ -95,9 +95,9 @@ class MonteCarloPassThroughSolver(_PassThroughSolver):
   """MCPT.
 
   Args:
-    game: as for `deal_solver.DealSolver`.
+    game: as for `graph_solver.DealSolver`.
     num_playouts: how many playouts an action has.
-    **kwargs: as for `deal_solver.DealSolver`.
+    **kwargs: as for `graph_solver.DealSolver`.
   """
 
   def __init__(self, game, num_playouts=1000, **kwargs):
@@ -117,14 +117,14 @@ class MonteCarloPassThroughSolver(_PassThroughSolver):
 # Kernels.
 
 
-@blocks.jit
+@jit.kernel
 def _draw(begin, counter):
   """Returns the next number of a stream; counts up `counter` [1]."""
   counter[0] += 1
   return random_streams.uniform(begin, counter[0])
 
 
-@blocks.jit
+@jit.kernel
 def binomial(trials, chance, begin, counter):
   """Returns a binomial number, by inversion.
 
@@ -139,7 +139,7 @@ def binomial(trials, chance, begin, counter):
   return binomial_below(trials, chance, begin, counter)
 
 
-@blocks.jit
+@jit.kernel
 def binomial_below(trials, chance, begin, counter):
   """Returns a binomial number for a chance of at most one half."""
   if chance <= 0.0:
@@ -196,12 +196,12 @@ class _Space(NamedTuple):
   players: int
 
 
-@blocks.inline_jit
+@jit.inline
 def _shares(graph, space, node, heap, shares, tremble, zero, one):
   """Writes the strategy at a state; returns how many actions it has.
 
   Args:
-    graph: the `deal_graph.GraphArrays`, of pointers.
+    graph: the `single_round_graph.GraphArrays`, of pointers.
     space: the `_Space`.
     node: the node.
     heap: the number of the state at a node of decisions, else 0.
@@ -214,14 +214,14 @@ def _shares(graph, space, node, heap, shares, tremble, zero, one):
   count = 2
   if heap == 0:
     count = graph.child_begin[node + 1] - graph.child_begin[node]
-  deal_kernels.match_regrets(space.regret, first, space.sigma, 0, count, zero,
+  set_kernels.match_regrets(space.regret, first, space.sigma, 0, count, zero,
                              one)
   for a in range(count):
     shares[a] = (1.0 - tremble) * space.sigma[a] + tremble / count
   return count
 
 
-@blocks.jit
+@jit.kernel
 def _player(graph, players, node, heap):
   """Returns who acts at a state."""
   player, rest = np.int64(graph.actor[node]), heap
@@ -231,7 +231,7 @@ def _player(graph, players, node, heap):
   return player % players
 
 
-@blocks.inline_jit
+@jit.inline
 def _entry(graph, space, node, heap):
   """Returns the first entry of the information set at a state."""
   turn, rest = 0, heap
@@ -242,7 +242,7 @@ def _entry(graph, space, node, heap):
   return space.offsets[player] + graph.entry[node] + graph.stride * turn
 
 
-@blocks.inline_jit
+@jit.inline
 def _next(graph, num_nodes, node, heap, action):
   """Returns the state (node, heap) to which an action leads."""
   child = np.int64(node)
@@ -258,7 +258,7 @@ def _next(graph, num_nodes, node, heap, action):
   return child, child_heap
 
 
-@blocks.jit
+@jit.kernel
 def _utility(graph, space, player, node, heap, settings, seed, iteration, begin,
              zero, one):
   """Returns a player's utility at a state.
@@ -280,7 +280,7 @@ def _utility(graph, space, player, node, heap, settings, seed, iteration, begin,
   """
   players, threshold = space.players, settings[_THRESHOLD]
   is_drawn, tremble = settings[_PLAYOUTS] > 0.0, settings[_TREMBLE]
-  even = settings[deal_kernels.EVEN]
+  even = settings[set_kernels.EVEN]
   states, weights, value = space.states, space.weights, space.value
   states[0], states[1] = node, heap
   weights[0] = settings[_PLAYOUTS] if is_drawn else 1.0
@@ -292,7 +292,7 @@ def _utility(graph, space, player, node, heap, settings, seed, iteration, begin,
       total += weight * value[players * node + player]
       continue
     if graph.actor[node] == _CHANCE:
-      edge = fsi_solver.sampled_edge(graph, node, seed, iteration)
+      edge = fsicfr_solver.sampled_edge(graph, node, seed, iteration)
       action = edge - graph.child_begin[node]
       states[2 * size], states[2 * size + 1] = _next(graph, space.num_nodes,
                                                      node, heap, action)
@@ -338,7 +338,7 @@ def _utility(graph, space, player, node, heap, settings, seed, iteration, begin,
   return total / settings[_PLAYOUTS] if is_drawn else total
 
 
-@blocks.jit
+@jit.kernel
 def _decide(graph, space, player, node, heap, weight, threshold, tremble, even,
             is_drawn, begin, zero):
   """Goes through the states of a node of decisions, from one of them on.
@@ -408,7 +408,7 @@ def _decide(graph, space, player, node, heap, weight, threshold, tremble, even,
   return total
 
 
-@blocks.jit
+@jit.kernel
 def _play(graph, space, settings, seed, iteration, zero, one):
   """Plays one game; all arguments are those of `_utility`."""
   tremble, own, utility = settings[_TREMBLE], space.own, space.utility
@@ -417,7 +417,7 @@ def _play(graph, space, settings, seed, iteration, zero, one):
   node, heap = np.int64(0), np.int64(graph.deciders[0] > 0)
   while node < space.num_nodes and graph.actor[node] != _TERMINAL:
     if graph.actor[node] == _CHANCE:
-      edge = fsi_solver.sampled_edge(graph, node, seed, iteration)
+      edge = fsicfr_solver.sampled_edge(graph, node, seed, iteration)
       node, heap = _next(graph, space.num_nodes, node, heap,
                          edge - graph.child_begin[node])
       continue
@@ -445,28 +445,28 @@ def _play(graph, space, settings, seed, iteration, zero, one):
     node, heap = _next(graph, space.num_nodes, node, heap, played)
 
 
-@blocks.jit
+@jit.kernel
 def _iterate(graph, deals, tables, space, thread, num_entries, seed, iteration,
              rolls, settings):
   """Runs one iteration on one deal, in the workspace of a thread."""
   value, players, regret = space[0][thread], len(rolls), tables[0]
   if len(deals[0]):
-    deal_kernels.write_returns(deal_graph.DealArrays(*deals), len(graph[0]),
+    set_kernels.write_returns(single_round_graph.DealArrays(*deals), len(graph[0]),
                                rolls, value, players)
   offsets, rows = rolls * num_entries, space[3][thread]
   work = _Space(
-      blocks.pointer(regret), blocks.pointer(tables[1]),
-      blocks.pointer(offsets), blocks.pointer(value),
-      blocks.pointer(space[1][thread]), blocks.pointer(space[2][thread]),
-      blocks.pointer(rows[0]), blocks.pointer(rows[1]), blocks.pointer(rows[2]),
-      blocks.pointer(rows[3]), blocks.pointer(space[4][thread]),
-      blocks.pointer(space[5][thread]), len(graph[0]), players)
-  _play(deal_kernels.graph_pointers(graph), work, blocks.pointer(settings),
+      jit.pointer(regret), jit.pointer(tables[1]),
+      jit.pointer(offsets), jit.pointer(value),
+      jit.pointer(space[1][thread]), jit.pointer(space[2][thread]),
+      jit.pointer(rows[0]), jit.pointer(rows[1]), jit.pointer(rows[2]),
+      jit.pointer(rows[3]), jit.pointer(space[4][thread]),
+      jit.pointer(space[5][thread]), len(graph[0]), players)
+  _play(set_kernels.graph_pointers(graph), work, jit.pointer(settings),
         seed, iteration, regret.dtype.type(0.0), regret.dtype.type(1.0))
   return offsets  # kept until here
 
 
-@blocks.jit
+@jit.kernel
 def _run(graph, deals, tables, space, num_entries, seed, iterations, rolls,
          settings):
   """Runs iterations one after the other; as `pfsi_kernels.run`."""
@@ -475,7 +475,7 @@ def _run(graph, deals, tables, space, num_entries, seed, iterations, rolls,
              rolls[i], settings[i])
 
 
-@blocks.jit
+@jit.kernel
 def _run_share(graph, deals, tables, space, num_entries, seed, thread, threads,
                iterations, rolls, settings, begin, end):
   """Runs a thread's share of the iterations begin..end-1."""
@@ -484,7 +484,7 @@ def _run_share(graph, deals, tables, space, num_entries, seed, thread, threads,
              iterations[i], rolls[i], settings[i])
 
 
-@blocks.parallel_jit
+@jit.parallel
 def _run_parallel(graph, deals, tables, space, num_entries, seed, threads,
                   iterations, rolls, settings, begins):
   """Runs iterations level by level; as `pfsi_kernels.run_parallel`."""

@@ -27,31 +27,31 @@ work: `PruningSchedule`.
 
 import numpy as np
 
-from dudo_spiel.algorithms import arguments
-from dudo_spiel.algorithms import deal_solver
-from dudo_spiel.algorithms import pfsi_kernels
-from dudo_spiel.algorithms import pfsi_workspace
+from dudo_spiel.algorithms.graphs import fsi_kernels
+from dudo_spiel.algorithms.graphs import fsi_workspace
+from dudo_spiel.algorithms.graphs import graph_solver
+from dudo_spiel.algorithms.runtime import arguments
 
 
-class FSISolver(deal_solver.DealSolver):
+class FSISolver(graph_solver.DealSolver):
   """FSI: every state of a deal, every iteration.
 
   Args:
-    game: as for `deal_solver.DealSolver`.
+    game: as for `graph_solver.DealSolver`.
     **kwargs: likewise.
   """
 
   def _new_workspace(self, threads):
-    return pfsi_workspace.new_arrays(self.graph, self._dtype, threads)
+    return fsi_workspace.new_arrays(self.graph, self._dtype, threads)
 
   def _settings(self, iterations):
-    return np.zeros((len(iterations), pfsi_workspace.NUM_PRUNING))
+    return np.zeros((len(iterations), fsi_workspace.NUM_PRUNING))
 
   def _parameters(self):
     return {}
 
   def _kernels(self):
-    return pfsi_kernels.run, pfsi_kernels.run_parallel
+    return fsi_kernels.run, fsi_kernels.run_parallel
 
 
 class PFSISolver(FSISolver):
@@ -62,14 +62,14 @@ class PFSISolver(FSISolver):
   for a solver that is saved. Reaches below 1e-30 (float32) count as zero.
 
   Args:
-    game: as for `deal_solver.DealSolver`.
+    game: as for `graph_solver.DealSolver`.
     depth: how many generations of flagged states look at their children.
     reach_threshold: below which pi_-i a state may flag its children; 0 for no
       pruning.
     flag_probability: with which probability it does.
     action_threshold: above which probability of an action a flagged state asks
       for its utility.
-    **kwargs: as for `deal_solver.DealSolver`.
+    **kwargs: as for `graph_solver.DealSolver`.
   """
 
   def __init__(self, game, depth=4, reach_threshold=1e-20,
@@ -90,7 +90,7 @@ class PFSISolver(FSISolver):
                 [setting])
       for value in values:
         if name == "depth":
-          arguments.integer(name, value, 0, pfsi_kernels.MAX_DEPTH)
+          arguments.integer(name, value, 0, fsi_kernels.MAX_DEPTH)
         elif name == "reach_threshold":
           arguments.number(name, value, 0.0)
         else:

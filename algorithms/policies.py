@@ -1,148 +1,22 @@
-"""Policies as tables: OpenSpiel policies that solvers give and files keep."""
+"""Policies in files, and what turns policies into each other.
 
-import functools
+`load_policy` is the one place that knows all kinds of policy files.
+"""
 
-import numpy as np
-from open_spiel.python import policy as policy_lib
 import pyspiel
 
-from dudo_spiel.algorithms import checkpoint
-from dudo_spiel.algorithms import match_policy
-from dudo_spiel.algorithms import single_round_policy
+from dudo_spiel.algorithms.compiled import table_policy
+from dudo_spiel.algorithms.compiled.table_policy import SeatPolicy
+from dudo_spiel.algorithms.compiled.table_policy import TablePolicy
+from dudo_spiel.algorithms.match import policy as match_policy
+from dudo_spiel.algorithms.match.policy import MatchPolicy
+from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.single_round import policy as single_round_policy
+from dudo_spiel.algorithms.single_round.policy import bot_policy
+from dudo_spiel.algorithms.single_round.policy import SingleRoundPolicy
 
-_FILE_KIND = "policy"
-
-
-class SeatPolicy(policy_lib.Policy):
-  """Plays each seat by a policy of its own.
-
-  Args:
-    game: the `pyspiel.Game`.
-    policies: list of OpenSpiel policies, one for each player.
-  """
-
-  def __init__(self, game, policies):
-    super().__init__(game, list(range(game.num_players())))
-    if len(policies) != game.num_players():
-      raise ValueError(f"policies: there are {len(policies)}; must be "
-                       f"{game.num_players()}, one for each player")
-    self._policies = list(policies)
-
-  def action_probabilities(self, state, player_id=None):
-    """Returns {action: probability} by the policy of the player."""
-    player = state.current_player() if player_id is None else player_id
-    return self._policies[player].action_probabilities(state, player)
-
-
-class TablePolicy(policy_lib.Policy):
-  """An OpenSpiel policy that knows all information states of a game.
-
-  It also plays other games with the same actions and chance outcomes, if their
-  information states tell at least as much: a policy of `liars_dice_ir` plays
-  `liars_dice`, one of `dudo_ir` plays `dudo`.
-
-  Args:
-    game: the `pyspiel.Game`.
-    info_states: list of str, the information states.
-    players: [state] int, who acts in each.
-    actions: list of tuple of int, the legal actions in each.
-    probabilities: [sum of the numbers of actions] float64, the probabilities of
-      these actions, state by state.
-  """
-
-  def __init__(self, game, info_states, players, actions, probabilities):
-    super().__init__(game, list(range(game.num_players())))
-    self.info_states = info_states
-    self.players = np.asarray(players, dtype=np.int64)
-    self.actions = [tuple(legal) for legal in actions]
-    self.probabilities = np.asarray(probabilities, dtype=np.float64)
-    counts = [len(legal) for legal in self.actions]
-    self._begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    self._own_name = str(game)
-
-  @functools.cached_property
-  def _index(self):
-    """{(player, info_state): number}, made when it is first needed."""
-    return {
-        (player, key): i
-        for i, (player, key) in enumerate(zip(self.players.tolist(),
-                                              self.info_states))
-    }
-
-  def _info_state(self, state, player):
-    """Returns the player's information state in this policy's own game."""
-    if str(state.get_game()) == self._own_name:
-      return state.information_state_string(player)
-    own_state = self.game.new_initial_state()
-    for action in state.history():
-      if action not in own_state.legal_actions():
-        raise ValueError(f"state={state}: is not one of {self._own_name}")
-      own_state.apply_action(action)
-    if own_state.legal_actions() != state.legal_actions():
-      raise ValueError(f"state={state}: is not one of {self._own_name}")
-    return own_state.information_state_string(player)
-
-  def at(self, player, info_state):
-    """Returns {action: probability} at an information state."""
-    try:
-      i = self._index[player, info_state]
-    except KeyError:
-      raise ValueError(
-          f"info_state={info_state!r}: is not one of player {player} in "
-          f"{self._own_name}") from None
-    values = self.probabilities[self._begin[i]:self._begin[i + 1]].tolist()
-    return dict(zip(self.actions[i], values))
-
-  def action_probabilities(self, state, player_id=None):
-    """Returns {action: probability} for the legal actions of the state."""
-    player = state.current_player() if player_id is None else player_id
-    return self.at(player, self._info_state(state, player))
-
-  def to_tabular(self, states=None):
-    """Returns an OpenSpiel `TabularPolicy` (of the given states)."""
-    tabular = policy_lib.TabularPolicy(self.game, states=states)
-    for player, key in self._index:
-      if key not in tabular.state_lookup:
-        continue
-      row = tabular.policy_for_key(key)
-      for action, probability in self.at(player, key).items():
-        row[action] = probability
-    return tabular
-
-  def to_pyspiel(self):
-    """Returns a C++ `pyspiel.TabularPolicy`."""
-    return pyspiel.TabularPolicy({
-        key: list(self.at(player, key).items()) for player, key in self._index
-    })
-
-  def distance(self, other):
-    """Returns the largest difference of a probability to another policy.
-
-    Args:
-      other: any OpenSpiel policy that can be asked at this policy's
-        information states.
-    """
-    if isinstance(other, TablePolicy):
-      if self._index.keys() != other._index.keys():
-        raise ValueError(f"other={other.game}: has other information states "
-                         f"than {self.game}")
-      if self.info_states is other.info_states:
-        return float(np.max(np.abs(self.probabilities - other.probabilities)))
-    ask = _asker(other)
-    difference = 0.0
-    for player, key in self._index:
-      theirs = ask(player, key)
-      for action, probability in self.at(player, key).items():
-        difference = max(difference, abs(probability - theirs[action]))
-    return difference
-
-  def save(self, path):
-    """Writes the policy to one file."""
-    checkpoint.save(path, _FILE_KIND, {
-        "game": self._own_name,
-        "info_states": self.info_states,
-        "actions": self.actions,
-    }, {"players": self.players, "probabilities": self.probabilities})
+__all__ = ["MatchPolicy", "SeatPolicy", "SingleRoundPolicy", "TablePolicy",
+           "bot_policy", "load_policy"]
 
 
 def load_policy(path, game=None):
@@ -157,7 +31,7 @@ def load_policy(path, game=None):
       its string (EFG games).
   """
   header, arrays = checkpoint.load(
-      path, (_FILE_KIND, match_policy.FILE_KIND, single_round_policy.FILE_KIND))
+      path, (table_policy.FILE_KIND, match_policy.FILE_KIND, single_round_policy.FILE_KIND))
   if game is None:
     try:
       game = pyspiel.load_game(header["game"])
@@ -173,92 +47,3 @@ def load_policy(path, game=None):
     return single_round_policy.from_file(path, arrays, game)
   return TablePolicy(game, header["info_states"], arrays["players"],
                      header["actions"], arrays["probabilities"])
-
-
-def table_policy(compiled, strategy):
-  """Returns a strategy of a compiled game as a `TablePolicy`.
-
-  Args:
-    compiled: the `compiled_game.CompiledGame`.
-    strategy: [entry].
-  """
-  tree = compiled.tree
-  _, _, entries = compiled.entries_of_sets()
-  return TablePolicy(compiled.game, tree.info_states, tree.set_player,
-                     tree.set_actions, strategy[entries])
-
-
-def strategy_of(compiled, policy):
-  """Returns any OpenSpiel policy as a strategy of a compiled game.
-
-  Args:
-    compiled: the `compiled_game.CompiledGame`.
-    policy: a policy in Python or C++ that can play the game.
-
-  Returns:
-    [entry] float64.
-  """
-  tree = compiled.tree
-  sets, _, entries = compiled.entries_of_sets()
-  strategy = np.zeros(compiled.num_entries)
-  if isinstance(policy, TablePolicy) and policy.info_states is tree.info_states:
-    strategy[entries] = policy.probabilities
-    return strategy
-  ask = _asker(policy)
-  values = []
-  for s in range(tree.num_info_sets):
-    chances = ask(int(tree.set_player[s]), tree.info_states[s],
-                  lambda s=s: tree.state(tree.set_node[s]))
-    values += [chances.get(action, 0.0) for action in tree.set_actions[s]]
-  values = np.array(values)
-  sums = np.bincount(sets, weights=values)
-  wrong = np.abs(sums - 1.0) > 1e-6
-  wrong[sets[~(values >= 0.0)]] = True
-  if np.any(wrong):
-    s = int(np.argmax(wrong))
-    raise ValueError(
-        f"policy={policy}: its probabilities at {tree.info_states[s]!r} are "
-        f"{values[sets == s].tolist()}; they must be a distribution over the "
-        "legal actions")
-  strategy[entries] = values
-  return strategy
-
-
-def _asker(policy):
-  """Returns ask(player, info_state, make_state=None) -> {action: probability}.
-
-  The state is made only for policies that cannot be asked by information state.
-  """
-  if isinstance(policy, policy_lib.TabularPolicy):
-    def by_key(player, key):
-      del player
-      return dict(enumerate(policy.policy_for_key(key).tolist()))
-  elif isinstance(policy, TablePolicy):
-    by_key = policy.at
-  elif isinstance(policy, pyspiel.TabularPolicy):
-    def by_key(player, key):
-      del player
-      return dict(policy.action_probabilities(key))
-  elif isinstance(policy, (policy_lib.Policy, pyspiel.Policy)):
-    by_key = None
-  else:
-    raise ValueError(f"policy={policy!r}: must be an OpenSpiel policy, in "
-                     "Python or C++")
-
-  def ask(player, key, make_state=None):
-    if by_key is not None:
-      try:
-        chances = by_key(player, key)
-        if chances:
-          return chances
-      except (KeyError, ValueError, pyspiel.SpielError):
-        pass  # perhaps it can be asked by a state
-    try:
-      if isinstance(policy, pyspiel.Policy):
-        return dict(policy.action_probabilities(make_state()))
-      return policy.action_probabilities(make_state(), player)
-    except (KeyError, TypeError, pyspiel.SpielError) as error:
-      raise ValueError(f"policy={policy}: has no probabilities for player "
-                       f"{player} at {key!r}") from error
-
-  return ask

@@ -8,9 +8,9 @@ import functools
 import os
 
 from dudo_spiel import bots
-from dudo_spiel.algorithms import match_policy
 from dudo_spiel.algorithms import policies
-from dudo_spiel.algorithms import single_round_policy
+from dudo_spiel.algorithms.match import policy as match_policy
+from dudo_spiel.algorithms.single_round import policy as single_round_policy
 
 TRAINED = "trained"
 _TRAINED_FILE = os.path.join(os.path.dirname(bots.__file__), "data",

@@ -17,8 +17,8 @@ import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import cfr
-from dudo_spiel.algorithms import compiled_game
 from dudo_spiel.algorithms import fictitious_play
+from dudo_spiel.algorithms.compiled import game as compiled_game
 
 _GAMES = flags.DEFINE_multi_string(
     "game", ["leduc_poker", "neumann_poker(num_ranks=100)"],

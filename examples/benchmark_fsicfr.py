@@ -15,8 +15,8 @@ import numpy as np
 import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
-from dudo_spiel.algorithms import dudo_round
-from dudo_spiel.algorithms import round_trainer
+from dudo_spiel.algorithms.match import rounds as match_rounds
+from dudo_spiel.algorithms.match import trainer as match_trainer
 
 _DICE = flags.DEFINE_integer("numdice", 5, "Dice of each player.",
                              lower_bound=1, upper_bound=5)
@@ -40,8 +40,8 @@ def seconds_of(function, *arguments):
 
 def make_trainer(match, dice, values, hands_met, num_threads):
   """Returns a trainer of one round, and its table."""
-  tables = {dice: dudo_round.new_table(match, dice, np.float32)}
-  trainer = round_trainer.RoundTrainer(
+  tables = {dice: match_rounds.new_table(match, dice, np.float32)}
+  trainer = match_trainer.RoundTrainer(
       match, [dice], tables, {dice: np.zeros(3)}, values, 0, num_threads,
       hands_met, 1.0)
   for _ in range(_WARM_UP.value):
@@ -78,7 +78,7 @@ def main(argv):
   dice = (_DICE.value, _DICE.value)
   game = pyspiel.load_game("dudo", {"numdice": _DICE.value})
   try:
-    match = dudo_round.match_rules(game, _RECALL.value)
+    match = match_rounds.match_rules(game, _RECALL.value)
     rows, hands = match.table_shape(dice)
     # Any values will do; what the round is worth does not change its time.
     values = {(a, b): 0.1 * (a - b) for a in range(1, 6) for b in range(1, 6)}

@@ -14,12 +14,12 @@ import pyspiel
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import pass_through
 from dudo_spiel.algorithms import pfsi
-from dudo_spiel.algorithms import single_round
-from dudo_spiel.algorithms import single_round_simulator as simulator
+from dudo_spiel.algorithms.single_round import layout as single_round_layout
+from dudo_spiel.algorithms.single_round import simulator
 
 _GAME = flags.DEFINE_string("game", "dudo_single_round", "The game.")
 _ABSTRACTION = flags.DEFINE_enum("abstraction", "wait_type_recall",
-                                 single_round.ABSTRACTIONS, "Abstraction.")
+                                 single_round_layout.ABSTRACTIONS, "Abstraction.")
 _SOLVERS = flags.DEFINE_list("solvers", ["FSI", "PFSI-4", "PFSI-1", "PPT",
                                          "MCPT"], "Which solvers.")
 _WARM_UP = flags.DEFINE_float("warm_up", 300.0, "Seconds before PFSI is "
@@ -75,7 +75,7 @@ def main(argv):
                          f"{', '.join(_MAKERS)}")
   try:
     game = pyspiel.load_game(_GAME.value)
-    single_round.abstract_game(game)
+    single_round_layout.abstract_game(game)
   except (ValueError, pyspiel.SpielError) as error:
     raise app.UsageError(str(error)) from None
   print(f"{_GAME.value}, {_ABSTRACTION.value}")

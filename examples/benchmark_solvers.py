@@ -14,7 +14,7 @@ import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import cfr
-from dudo_spiel.algorithms import compiled_game
+from dudo_spiel.algorithms.compiled import game as compiled_game
 
 _GAMES = flags.DEFINE_multi_string("game", ["leduc_poker", "liars_dice"],
                                    "A game to measure; may be repeated.")

@@ -22,12 +22,12 @@ from absl import flags
 import numpy as np
 import pyspiel
 
-from dudo_spiel.algorithms import chance_sampled_cfr
-from dudo_spiel.algorithms import dudo_round
 from dudo_spiel.algorithms import fsicfr
-from dudo_spiel.algorithms import match_policy
-from dudo_spiel.algorithms import match_simulator
-from dudo_spiel.algorithms import round_trainer
+from dudo_spiel.algorithms.match import chance_sampled_cfr
+from dudo_spiel.algorithms.match import policy as match_policy
+from dudo_spiel.algorithms.match import rounds as match_rounds
+from dudo_spiel.algorithms.match import simulator as match_simulator
+from dudo_spiel.algorithms.match import trainer as match_trainer
 
 _ROUNDS = flags.DEFINE_list("rounds", ["1v1", "1v2", "2v1", "2v2"],
                             "Figure 4: rounds for both algorithms.")
@@ -83,7 +83,7 @@ def parse_rounds(names):
 
 def make(solver, match, rounds, values, *more):
   """Returns a solver of the rounds with new tables, and the tables."""
-  tables = {key: dudo_round.new_table(match, key, np.float32)
+  tables = {key: match_rounds.new_table(match, key, np.float32)
             for key in rounds}
   states = {key: np.zeros(3) for key in rounds}
   return (solver(match, rounds, tables, states, values, _SEED.value, *more),
@@ -92,7 +92,7 @@ def make(solver, match, rounds, values, *more):
 
 def make_fsicfr(match, rounds, values, num_shifts, power):
   """Returns the same for FSICFR on one thread."""
-  return make(round_trainer.RoundTrainer, match, rounds, values, 1, num_shifts,
+  return make(match_trainer.RoundTrainer, match, rounds, values, 1, num_shifts,
               power)
 
 
@@ -163,7 +163,7 @@ def figure_3(game):
                                _RECALL.value, _SEED.value)
   smaller.run(iterations=_PRETRAIN.value)
   policy = smaller.average_policy()
-  match, key = dudo_round.match_rules(game, _RECALL.value), (2, 2)
+  match, key = match_rounds.match_rules(game, _RECALL.value), (2, 2)
   for warm_up in (True, False):  # the first time kernels may be compiled
     ours, our_tables = make_fsicfr(match, [key], policy.values, None,
                                    _POWER.value)
@@ -238,7 +238,7 @@ def main(argv):
     raise app.UsageError(str(error)) from None
   game = pyspiel.load_game("dudo(numdice=2)")
   if rounds or fsicfr_rounds:
-    figure_4(dudo_round.match_rules(game, _RECALL.value), rounds,
+    figure_4(match_rounds.match_rules(game, _RECALL.value), rounds,
              fsicfr_rounds)
   if _SECONDS.value:
     results = figure_3(game)

@@ -14,10 +14,10 @@ import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import cfr
-from dudo_spiel.algorithms import compiled_game
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms.compiled import game as compiled_game
 
 _RECALLS = flags.DEFINE_list("recall", ["1", "2", "3", "4", "5"],
                              "The recall lengths.")

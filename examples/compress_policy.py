@@ -16,8 +16,8 @@ import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import fsicfr
-from dudo_spiel.algorithms import match_simulator
-from dudo_spiel.algorithms import round_response
+from dudo_spiel.algorithms.match import response as match_response
+from dudo_spiel.algorithms.match import simulator as match_simulator
 
 _NUMDICE = flags.DEFINE_integer("numdice", 2, "Dice of each player.",
                                 lower_bound=1, upper_bound=5)
@@ -68,7 +68,7 @@ def main(argv):
                 original.quantized(probability, reach))
                for probability, reach in _SETTINGS]
   for name, policy in versions:
-    measured = [round_response.round_exploitability(policy, dice)
+    measured = [match_response.round_exploitability(policy, dice)
                 for dice in rounds]
     result = match_simulator.play_matches(
         (policy, original), game.start_dice, _GAMES.value, _SEED.value)

@@ -12,8 +12,8 @@ from absl import flags
 import numpy as np
 
 from dudo_spiel import rolls
-from dudo_spiel.algorithms import match_policy
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms.match import policy as match_policy
 
 _POLICY = flags.DEFINE_string("policy", None, "File with the policy, such as "
                               "train_dudo.py writes.", required=True)

@@ -27,9 +27,9 @@ import pyspiel
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import pass_through
 from dudo_spiel.algorithms import pfsi
-from dudo_spiel.algorithms import single_round
-from dudo_spiel.algorithms import single_round_response
-from dudo_spiel.algorithms import single_round_simulator as simulator
+from dudo_spiel.algorithms.single_round import layout as single_round_layout
+from dudo_spiel.algorithms.single_round import response as single_round_response
+from dudo_spiel.algorithms.single_round import simulator
 
 _GAME = flags.DEFINE_string("game", "dudo_single_round", "The game.")
 _SECONDS = flags.DEFINE_float("seconds", 60.0, "Seconds to train each solver.",
@@ -229,7 +229,7 @@ def main(argv):
     if _GAMES.value % game.num_players():
       raise ValueError(f"--games={_GAMES.value}: must be a multiple of "
                        f"{game.num_players()}")
-    single_round.abstract_game(game)
+    single_round_layout.abstract_game(game)
     if _RESPONSE.value == 1:
       raise ValueError("--response_deals=1: must be 0 or at least 2")
     for name in _SOLVERS.value:

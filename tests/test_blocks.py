@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dudo_spiel.algorithms import arguments
-from dudo_spiel.algorithms import blocks
+from dudo_spiel.algorithms.compiled import blocks
+from dudo_spiel.algorithms.runtime import arguments
 
 _ACTIONS, _WIDTH, _BEGIN = 3, 5, 4
 

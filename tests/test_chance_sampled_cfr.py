@@ -4,10 +4,9 @@ import pyspiel
 import pytest
 
 from dudo_spiel import rules
-from dudo_spiel.algorithms import chance_sampled_cfr
-from dudo_spiel.algorithms import dudo_round
 from dudo_spiel.algorithms import exploitability
-from dudo_spiel.algorithms import match_policy
+from dudo_spiel.algorithms.match import chance_sampled_cfr
+from dudo_spiel.algorithms.match import policy as match_policy
 
 _VALUES = {(1, 1): -0.027, (1, 2): -0.31, (2, 1): 0.29}
 _HOUSE = rules.HouseRules()
@@ -15,8 +14,8 @@ _HOUSE = rules.HouseRules()
 
 def make_solver(rounds, num_sides=6, recall_length=3, house=_HOUSE, seed=0,
                 dtype=np.float64):
-  match = dudo_round.MatchRules(num_sides, house, recall_length)
-  tables = {key: dudo_round.new_table(match, key, dtype) for key in rounds}
+  match = rounds.MatchRules(num_sides, house, recall_length)
+  tables = {key: rounds.new_table(match, key, dtype) for key in rounds}
   states = {key: np.zeros(3) for key in rounds}
   solver = chance_sampled_cfr.ChanceSampledCFR(match, rounds, tables, states,
                                                _VALUES, seed)

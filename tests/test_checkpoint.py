@@ -12,8 +12,8 @@ import random_games
 
 import dudo_spiel  # noqa: F401
 from dudo_spiel.algorithms import cfr
-from dudo_spiel.algorithms import checkpoint
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms.runtime import checkpoint
 
 
 @functools.cache

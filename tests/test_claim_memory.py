@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from dudo_spiel.algorithms import claim_memory
+from dudo_spiel.algorithms.match import claim_memory
 
 SIZES = [(12, 1), (12, 2), (12, 3), (6, 6), (6, 9), (8, 5), (1, 1)]
 

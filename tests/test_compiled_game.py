@@ -7,11 +7,11 @@ import random_games
 
 import dudo_spiel  # noqa: F401
 from dudo_spiel.algorithms import cfr
-from dudo_spiel.algorithms import compiled_game
-from dudo_spiel.algorithms import deal_form
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import policies
-from dudo_spiel.algorithms import public_tree
+from dudo_spiel.algorithms.compiled import deal_form
+from dudo_spiel.algorithms.compiled import game as compiled_game
+from dudo_spiel.algorithms.compiled import public_tree
 
 
 @functools.cache

@@ -11,12 +11,12 @@ import pytest
 
 import dudo_spiel  # noqa: F401
 from dudo_spiel.algorithms import cfr
-from dudo_spiel.algorithms import checkpoint
-from dudo_spiel.algorithms import compiled_game
-from dudo_spiel.algorithms import deal_form
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fictitious_play
-from dudo_spiel.algorithms import sequence_form
+from dudo_spiel.algorithms.compiled import deal_form
+from dudo_spiel.algorithms.compiled import game as compiled_game
+from dudo_spiel.algorithms.compiled import sequence_form
+from dudo_spiel.algorithms.runtime import checkpoint
 
 _SOLVERS = fictitious_play.SOLVERS
 _TWO_PLAYERS = ("kuhn_poker", "neumann_poker(num_ranks=3)",

@@ -6,21 +6,21 @@ import pyspiel
 import pytest
 
 import dudo_spiel  # noqa: F401
-from dudo_spiel.algorithms import fsi_graph
-from dudo_spiel.algorithms import game_tree
+from dudo_spiel.algorithms.compiled import game_tree
+from dudo_spiel.algorithms.graphs import game_graph
 
-_CHANCE = fsi_graph.CHANCE
-_TERMINAL = fsi_graph.TERMINAL
+_CHANCE = game_graph.CHANCE
+_TERMINAL = game_graph.TERMINAL
 
 
 @functools.cache
 def _graph(game):
-  return fsi_graph.make_graph(pyspiel.load_game(game))
+  return game_graph.make_graph(pyspiel.load_game(game))
 
 
 @functools.cache
 def _walked(game):
-  return fsi_graph.graph_of_tree(game_tree.GameTree(pyspiel.load_game(game)))
+  return game_graph.graph_of_tree(game_tree.GameTree(pyspiel.load_game(game)))
 
 
 def _edges(graph, node):
@@ -128,7 +128,7 @@ _MATCHES = [
 def test_the_size_is_known_before(game):
   graph = _graph(game)
   game = graph.game
-  assert graph.num_edges == fsi_graph.num_match_edges(
+  assert graph.num_edges == game_graph.num_match_edges(
       game.start_dice, game.starting_player, game.num_sides,
       game.recall_length, game.house)
 
@@ -243,7 +243,7 @@ def test_sizes(game, nodes, edges, sets):
 ])
 def test_abstraction(game, expected):
   game, expected = pyspiel.load_game(game), pyspiel.load_game(expected)
-  ours = fsi_graph.abstraction(game, 2)
+  ours = game_graph.abstraction(game, 2)
   assert ours.get_type().short_name == expected.get_type().short_name
   assert ours.get_parameters() == expected.get_parameters()
 
@@ -255,7 +255,7 @@ def test_fingerprints_differ():
            "dudo_ir(start_dice=1v1,wild_ones=False)"]
   prints = {_graph(game).fingerprint() for game in games}
   assert len(prints) == len(games)
-  again = fsi_graph.make_graph(pyspiel.load_game(games[0]))
+  again = game_graph.make_graph(pyspiel.load_game(games[0]))
   assert again.fingerprint() in prints
 
 
@@ -268,11 +268,11 @@ def test_fingerprints_differ():
 def test_large_matches_are_refused_at_once(game, sizes):
   with pytest.raises(ValueError, match=f"start_dice=.* edges, more than .*"
                      f"one of: {sizes} .*fsicfr.MatchSolver"):
-    fsi_graph.make_graph(pyspiel.load_game(game))
+    game_graph.make_graph(pyspiel.load_game(game))
 
 
 def test_returns_must_sum_up_to_zero():
   tree = game_tree.GameTree(pyspiel.load_game("kuhn_poker"))
   tree.returns = tree.returns + 1.0
   with pytest.raises(ValueError, match="sum up to 2.0; must be a zero-sum"):
-    fsi_graph.graph_of_tree(tree)
+    game_graph.graph_of_tree(tree)

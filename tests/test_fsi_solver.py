@@ -11,8 +11,8 @@ import pytest
 import dudo_spiel  # noqa: F401
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import exploitability
-from dudo_spiel.algorithms import fsi_solver
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms.graphs import fsicfr_solver
 
 
 @functools.cache
@@ -94,7 +94,7 @@ def _assert_agree(solver, slow, iterations):
 ])
 def test_liar_die_agrees_with_the_oracle(game, key, iterations):
   game = _load(game)
-  solver = fsi_solver.FSICFRSolver(game, seed=3)
+  solver = fsicfr_solver.FSICFRSolver(game, seed=3)
   slow = fsi_oracle.OracleFSICFR(game, key, _walked_chooser(solver),
                                  count_visits=True)
   _assert_agree(solver, slow, iterations)
@@ -102,7 +102,7 @@ def test_liar_die_agrees_with_the_oracle(game, key, iterations):
 
 def test_unmerged_histories_agree_too():
   game = _load("liar_die_ir(sides=4)")
-  solver = fsi_solver.FSICFRSolver(game, seed=4)
+  solver = fsicfr_solver.FSICFRSolver(game, seed=4)
   slow = fsi_oracle.OracleFSICFR(game, fsi_oracle.history_key,
                                  _walked_chooser(solver), count_visits=True)
   _assert_agree(solver, slow, 30)
@@ -120,7 +120,7 @@ def test_unmerged_histories_agree_too():
 ])
 def test_dudo_agrees_with_the_oracle(dice, recall_length, iterations,
                                      count_visits):
-  solver = fsi_solver.FSICFRSolver(_load(f"dudo(start_dice={dice})"),
+  solver = fsicfr_solver.FSICFRSolver(_load(f"dudo(start_dice={dice})"),
                                    recall_length, seed=5)
   slow = fsi_oracle.OracleFSICFR(solver.graph.game, fsi_oracle.dudo_key,
                                  _match_chooser(solver), count_visits)
@@ -129,7 +129,7 @@ def test_dudo_agrees_with_the_oracle(dice, recall_length, iterations,
 
 def test_a_set_at_several_nodes_agrees_with_the_oracle():
   # Both ways to begin the round of 1v1 are sampled, often with the same roll.
-  solver = fsi_solver.FSICFRSolver(
+  solver = fsicfr_solver.FSICFRSolver(
       _load("dudo(start_dice=2v2,dice_sides=2)"), seed=6)
   slow = fsi_oracle.OracleFSICFR(solver.graph.game, fsi_oracle.dudo_key,
                                  _match_chooser(solver), count_visits=False)
@@ -144,7 +144,7 @@ def test_a_set_at_several_nodes_agrees_with_the_oracle():
     "liars_dice_ir(dice_sides=3)"])
 def test_exact_deals_are_cfr(game):
   game = _load(game)
-  ours = fsi_solver.FSICFRSolver(game, deals="exact")
+  ours = fsicfr_solver.FSICFRSolver(game, deals="exact")
   theirs = cfr.CFRSolver(game, alternating=False)
   for _ in range(30):
     ours.run(1)
@@ -164,7 +164,7 @@ def test_each_exact_iteration_is_one_of_cfr(game):
   # Liar Die has many ties, which rounding decides: so each iteration begins
   # with the same regrets.
   game = _load(game)
-  ours = fsi_solver.FSICFRSolver(game, deals="exact")
+  ours = fsicfr_solver.FSICFRSolver(game, deals="exact")
   theirs = cfr.CFRSolver(game, alternating=False)
   _, _, entries = theirs.compiled.entries_of_sets()
   assert ours.graph.info_states == theirs.compiled.tree.info_states
@@ -180,7 +180,7 @@ def test_each_exact_iteration_is_one_of_cfr(game):
 
 def test_exact_deals_of_a_match_from_the_rules_are_cfr():
   game = _load("dudo_ir(start_dice=2v1,dice_sides=2,recall_length=2)")
-  ours = fsi_solver.FSICFRSolver(game, deals="exact")
+  ours = fsicfr_solver.FSICFRSolver(game, deals="exact")
   theirs = cfr.CFRSolver(game, alternating=False)
   _, _, entries = theirs.compiled.entries_of_sets()
   tree = theirs.compiled.tree
@@ -216,7 +216,7 @@ def test_exact_deals_of_a_match_from_the_rules_are_cfr():
 ])
 def test_converges(game, deals, iterations, bound):
   game = _load(game)
-  solver = fsi_solver.FSICFRSolver(game, deals=deals)
+  solver = fsicfr_solver.FSICFRSolver(game, deals=deals)
   before = solver.exploitability()
   solver.run(iterations)
   after = exploitability.exploitability(game, solver.average_policy())
@@ -229,7 +229,7 @@ def test_converges(game, deals, iterations, bound):
 
 
 def test_one_die_each_is_worth_what_is_known():
-  solver = fsi_solver.FSICFRSolver(_load("dudo(start_dice=1v1)"))
+  solver = fsicfr_solver.FSICFRSolver(_load("dudo(start_dice=1v1)"))
   solver.run(100_000)
   # See test_exact_values.py.
   assert solver.expected_values()[0] == pytest.approx(-7 / 258, abs=0.005)
@@ -237,7 +237,7 @@ def test_one_die_each_is_worth_what_is_known():
 
 def test_policies_play_the_unabstracted_game():
   game = _load("dudo(start_dice=1v2)")
-  solver = fsi_solver.FSICFRSolver(game, recall_length=2)
+  solver = fsicfr_solver.FSICFRSolver(game, recall_length=2)
   solver.run(10)
   for policy in (solver.current_policy(), solver.average_policy()):
     assert isinstance(policy, policies.TablePolicy)
@@ -254,7 +254,7 @@ def test_policies_play_the_unabstracted_game():
 
 
 def test_chance_outcomes_follow_their_probabilities():
-  solver = fsi_solver.FSICFRSolver(_load("dudo(start_dice=1v2)"), 1)
+  solver = fsicfr_solver.FSICFRSolver(_load("dudo(start_dice=1v2)"), 1)
   number = 20_000
   outcomes = np.array([solver.chance_outcomes(t)
                        for t in range(1, number + 1)])
@@ -275,17 +275,17 @@ def test_chance_outcomes_follow_their_probabilities():
 
 def test_only_seed_and_iteration_decide_the_outcomes():
   game = _load("liar_die_ir(sides=3)")
-  solver = fsi_solver.FSICFRSolver(game, seed=2**64 - 1)
+  solver = fsicfr_solver.FSICFRSolver(game, seed=2**64 - 1)
   before = [solver.chance_outcomes(t).tolist() for t in range(1, 6)]
   solver.run(7)
   assert before == [solver.chance_outcomes(t).tolist() for t in range(1, 6)]
-  other = fsi_solver.FSICFRSolver(game, seed=1)
+  other = fsicfr_solver.FSICFRSolver(game, seed=1)
   assert before != [other.chance_outcomes(t).tolist() for t in range(1, 6)]
 
 
-@pytest.mark.parametrize("deals", fsi_solver.DEALS)
+@pytest.mark.parametrize("deals", fsicfr_solver.DEALS)
 def test_outcomes_without_probability_never_happen(deals):
-  solver = fsi_solver.FSICFRSolver(_load("kuhn_poker"), deals=deals)
+  solver = fsicfr_solver.FSICFRSolver(_load("kuhn_poker"), deals=deals)
   solver.graph.arrays.chance[:3] = 0.0, 1.0, 0.0  # the first card
   solver.run(100)
   policy = solver.average_policy()
@@ -305,12 +305,12 @@ def test_outcomes_without_probability_never_happen(deals):
                                   "dudo(start_dice=1v1,dice_sides=3)"])
 def test_goes_on_exactly_from_a_file(game, options, tmp_path):
   path = tmp_path / "solver.npz"
-  whole = fsi_solver.FSICFRSolver(_load(game), **options)
+  whole = fsicfr_solver.FSICFRSolver(_load(game), **options)
   whole.run(70)
-  first = fsi_solver.FSICFRSolver(_load(game), **options)
+  first = fsicfr_solver.FSICFRSolver(_load(game), **options)
   first.run(30)
   first.save(path)
-  second = fsi_solver.FSICFRSolver(_load(game), **options)
+  second = fsicfr_solver.FSICFRSolver(_load(game), **options)
   second.run(3)
   second.load(path)
   assert second.iteration == 30
@@ -323,7 +323,7 @@ def test_goes_on_exactly_from_a_file(game, options, tmp_path):
 
 
 def test_results_do_not_depend_on_threads():
-  solvers = [fsi_solver.FSICFRSolver(_load("dudo(start_dice=1v1)"),
+  solvers = [fsicfr_solver.FSICFRSolver(_load("dudo(start_dice=1v1)"),
                                      num_threads=threads)
              for threads in (None, 1, 4)]
   for solver in solvers:
@@ -333,7 +333,7 @@ def test_results_do_not_depend_on_threads():
 
 def test_float32_is_close_to_float64():
   wide, narrow = (
-      fsi_solver.FSICFRSolver(_load("kuhn_poker"), dtype=dtype)
+      fsicfr_solver.FSICFRSolver(_load("kuhn_poker"), dtype=dtype)
       for dtype in ("float64", "float32"))
   wide.run(200)
   narrow.run(200)
@@ -342,7 +342,7 @@ def test_float32_is_close_to_float64():
 
 
 def test_more_recall_than_there_are_claims_is_of_no_use():
-  solvers = [fsi_solver.FSICFRSolver(_load("dudo(start_dice=1v1,dice_sides=3)"),
+  solvers = [fsicfr_solver.FSICFRSolver(_load("dudo(start_dice=1v1,dice_sides=3)"),
                                      recall) for recall in (6, 2**31 - 1)]
   for solver in solvers:
     solver.run(20)
@@ -351,14 +351,14 @@ def test_more_recall_than_there_are_claims_is_of_no_use():
 
 
 def test_a_game_of_imperfect_recall_keeps_its_own_recall_length():
-  solver = fsi_solver.FSICFRSolver(
+  solver = fsicfr_solver.FSICFRSolver(
       _load("dudo_ir(start_dice=1v1,recall_length=1)"), recall_length=3)
   assert solver.graph.game is solver.game
   assert solver.average_policy().game.recall_length == 1
 
 
 def test_nothing_run_is_uniform():
-  solver = fsi_solver.FSICFRSolver(_load("kuhn_poker"))
+  solver = fsicfr_solver.FSICFRSolver(_load("kuhn_poker"))
   solver.run(0)
   assert solver.iteration == 0
   assert set(solver.current_policy().probabilities) == {0.5}
@@ -366,14 +366,14 @@ def test_nothing_run_is_uniform():
 
 
 def test_an_interrupt_leaves_tables_and_count_in_step():
-  solver = fsi_solver.FSICFRSolver(_load("kuhn_poker"))
+  solver = fsicfr_solver.FSICFRSolver(_load("kuhn_poker"))
   solver.run(1)  # compiles
   timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
   timer.start()
   with pytest.raises(KeyboardInterrupt):
     solver.run(10**12)
   timer.join()
-  plain = fsi_solver.FSICFRSolver(_load("kuhn_poker"))
+  plain = fsicfr_solver.FSICFRSolver(_load("kuhn_poker"))
   plain.run(solver.iteration)
   for ours, theirs in zip(solver._tables, plain._tables):
     np.testing.assert_array_equal(ours, theirs)
@@ -398,18 +398,18 @@ def test_an_interrupt_leaves_tables_and_count_in_step():
 ])
 def test_bad_arguments(game, options, message):
   with pytest.raises(ValueError, match=message):
-    fsi_solver.FSICFRSolver(_load(game), **options)
+    fsicfr_solver.FSICFRSolver(_load(game), **options)
 
 
 def test_other_bad_arguments():
   with pytest.raises(ValueError, match="game='kuhn_poker': .*pyspiel.Game"):
-    fsi_solver.FSICFRSolver("kuhn_poker")
-  solver = fsi_solver.FSICFRSolver(_load("kuhn_poker"), deals="exact")
+    fsicfr_solver.FSICFRSolver("kuhn_poker")
+  solver = fsicfr_solver.FSICFRSolver(_load("kuhn_poker"), deals="exact")
   with pytest.raises(ValueError, match="deals='exact': .*'sampled'"):
     solver.chance_outcomes(1)
   with pytest.raises(ValueError, match="iterations=-1: "):
     solver.run(-1)
-  solver = fsi_solver.FSICFRSolver(_load("kuhn_poker"))
+  solver = fsicfr_solver.FSICFRSolver(_load("kuhn_poker"))
   with pytest.raises(ValueError, match="iteration=0: .* at least 1"):
     solver.chance_outcomes(0)
 
@@ -422,8 +422,8 @@ def test_other_bad_arguments():
 ])
 def test_files_of_other_solvers_are_refused(game, options, message, tmp_path):
   path = tmp_path / "solver.npz"
-  fsi_solver.FSICFRSolver(_load("kuhn_poker")).save(path)
-  solver = fsi_solver.FSICFRSolver(_load(game), **options)
+  fsicfr_solver.FSICFRSolver(_load("kuhn_poker")).save(path)
+  solver = fsicfr_solver.FSICFRSolver(_load(game), **options)
   solver.run(5)
   regret = solver._tables.regret.copy()
   with pytest.raises(ValueError, match=f"was saved with {message}"):
@@ -436,4 +436,4 @@ def test_a_file_of_another_class_is_refused(tmp_path):
   path = tmp_path / "solver.npz"
   cfr.CFRSolver(_load("kuhn_poker")).save(path)
   with pytest.raises(ValueError, match="solver=CFRSolver; must be FSICFR"):
-    fsi_solver.FSICFRSolver(_load("kuhn_poker")).load(path)
+    fsicfr_solver.FSICFRSolver(_load("kuhn_poker")).load(path)

@@ -7,7 +7,7 @@ import pytest
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fsicfr
-from dudo_spiel.algorithms import memory
+from dudo_spiel.algorithms.runtime import ram
 
 
 def load(**parameters):
@@ -314,7 +314,7 @@ def test_memory_is_known_before_and_refused(monkeypatch):
   assert 5e9 < fsicfr.memory_needed(load(), 3) < 8e9
   ir = pyspiel.load_game("dudo_ir(numdice=2,recall_length=2)")
   assert fsicfr.memory_needed(ir, 3, 1) < needed
-  monkeypatch.setattr(memory, "available_bytes", lambda: needed - 1)
+  monkeypatch.setattr(ram, "available_bytes", lambda: needed - 1)
   with pytest.raises(ValueError, match="recall_length=3: .*GB are available"):
     solver_of(game)
 

@@ -5,7 +5,7 @@ import pyspiel
 import pytest
 
 import dudo_spiel  # noqa: F401
-from dudo_spiel.algorithms import game_tree
+from dudo_spiel.algorithms.compiled import game_tree
 
 _GAMES = ("kuhn_poker", "kuhn_poker(players=3)", "leduc_poker",
           "dudo(numdice=1,dice_sides=2)", "liar_die(sides=3)",

@@ -6,11 +6,11 @@ import pyspiel
 import pytest
 
 import dudo_spiel  # noqa: F401, registers the games
-from dudo_spiel.algorithms import dudo_round
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fsicfr
-from dudo_spiel.algorithms import match_policy
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms.match import policy as match_policy
+from dudo_spiel.algorithms.match import rounds as match_rounds
 
 
 @pytest.fixture(scope="module", name="policy")
@@ -188,7 +188,7 @@ def test_files(policy, tmp_path, bits):
 
 def test_probabilities_of_nothing_are_uniform():
   game = pyspiel.load_game("dudo(numdice=1)")
-  match = dudo_round.match_rules(game, 2)
+  match = match_rounds.match_rules(game, 2)
   empty = match_policy.MatchPolicy(
       game, 2, {(1, 1): np.zeros(match.table_shape((1, 1)), np.float32)}, {})
   state = next(random_states(game, 1))

@@ -8,9 +8,9 @@ import pytest
 
 from dudo_spiel import bots
 from dudo_spiel.algorithms import exploitability
-from dudo_spiel.algorithms import match_policy
-from dudo_spiel.algorithms import match_simulator
-from dudo_spiel.algorithms import random_streams
+from dudo_spiel.algorithms.match import policy as match_policy
+from dudo_spiel.algorithms.match import simulator as match_simulator
+from dudo_spiel.algorithms.runtime import random_streams
 
 
 def random_policy(game, recall_length, seed, dtype=np.float32):

@@ -5,8 +5,8 @@ import pytest
 import test_pfsi
 
 from dudo_spiel.algorithms import pass_through
-from dudo_spiel.algorithms import random_streams
-from dudo_spiel.algorithms import single_round
+from dudo_spiel.algorithms.runtime import random_streams
+from dudo_spiel.algorithms.single_round import layout as single_round_layout
 
 _GAME = "players=3,numdice=1,dice_sides=2,claim_window=3,max_amount=2"
 
@@ -33,7 +33,7 @@ def player_of(solver, iteration):
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.0831])
-@pytest.mark.parametrize("abstraction", single_round.ABSTRACTIONS)
+@pytest.mark.parametrize("abstraction", single_round_layout.ABSTRACTIONS)
 @pytest.mark.parametrize("learning", [{"gamma": 0.0},
                                       {"tremble": 0.2, "gamma": 1.0}])
 def test_pruned_is_the_oracles(abstraction, threshold, learning):

@@ -6,13 +6,13 @@ import pyspiel
 import pytest
 
 import dudo_spiel  # noqa: F401, registers the games
-from dudo_spiel.algorithms import deal_kernels
-from dudo_spiel.algorithms import decision_kernels
-from dudo_spiel.algorithms import fsi_solver
-from dudo_spiel.algorithms import memory
 from dudo_spiel.algorithms import pfsi
-from dudo_spiel.algorithms import pfsi_workspace
-from dudo_spiel.algorithms import single_round
+from dudo_spiel.algorithms.graphs import decision_kernels
+from dudo_spiel.algorithms.graphs import fsi_workspace
+from dudo_spiel.algorithms.graphs import fsicfr_solver
+from dudo_spiel.algorithms.graphs import set_kernels
+from dudo_spiel.algorithms.runtime import ram
+from dudo_spiel.algorithms.single_round import layout as single_round_layout
 
 _GAMES = [
     "players=2,numdice=2,dice_sides=2,claim_window=3,max_amount=3",
@@ -91,7 +91,7 @@ class SingleRoundOracle(pfsi_oracle.Oracle):
     super().__init__(game, set_key, pfsi_oracle.single_round_node, **kwargs)
 
 
-@pytest.mark.parametrize("abstraction", single_round.ABSTRACTIONS)
+@pytest.mark.parametrize("abstraction", single_round_layout.ABSTRACTIONS)
 @pytest.mark.parametrize("parameters", _GAMES)
 @pytest.mark.parametrize("learning", [{"gamma": 0.0},
                                       {"tremble": 0.2, "gamma": 1.5}])
@@ -132,10 +132,10 @@ def test_float32_is_nearly_the_oracles():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_no_threshold_is_too_small_to_prune(dtype):
-  row = np.zeros(deal_kernels.NUM_COMMON + pfsi_workspace.NUM_PRUNING)
+  row = np.zeros(set_kernels.NUM_COMMON + fsi_workspace.NUM_PRUNING)
   for threshold, is_above in ((0.0, False), (1e-320, True), (0.25, True)):
-    row[pfsi_workspace.REACH] = threshold
-    settings = pfsi_workspace.typed_settings(row, np.zeros(1, dtype))
+    row[fsi_workspace.REACH] = threshold
+    settings = fsi_workspace.typed_settings(row, np.zeros(1, dtype))
     assert (settings.reach > 0.0) == is_above
     assert settings.reach >= threshold
 
@@ -143,7 +143,7 @@ def test_no_threshold_is_too_small_to_prune(dtype):
 def test_tiny_regrets_make_strategies():
   regret = np.array([1e-40, 0.0, 3e-40, -1.0], np.float32)
   out = np.zeros(4, np.float32)
-  deal_kernels.match_regrets(regret, 0, out, 0, 4, np.float32(0), np.float32(1))
+  set_kernels.match_regrets(regret, 0, out, 0, 4, np.float32(0), np.float32(1))
   np.testing.assert_allclose(out, [0.25, 0.0, 0.75, 0.0], rtol=1e-4)
 
 
@@ -217,7 +217,7 @@ def walked_chooser(solver, iteration):
       node = graph.arrays.child[graph.arrays.child_begin[node] +
                                 legal.index(action)]
       replay.apply_action(action)
-    edge = fsi_solver.sampled_edge(graph.arrays, node,
+    edge = fsicfr_solver.sampled_edge(graph.arrays, node,
                                    np.uint64(solver._seed), iteration)
     return state.legal_actions()[edge - graph.arrays.child_begin[node]]
 
@@ -229,7 +229,7 @@ def walked_chooser(solver, iteration):
 def test_fsi_of_two_players_is_fsicfr(name):
   game = pyspiel.load_game(name)
   first = pfsi.FSISolver(game, gamma=0.0, seed=2)
-  second = fsi_solver.FSICFRSolver(game, seed=2)
+  second = fsicfr_solver.FSICFRSolver(game, seed=2)
   first.run(200)
   second.run(200)
   assert first.average_policy().distance(second.average_policy()) < 1e-9
@@ -299,7 +299,7 @@ def test_goes_on_from_a_file(make, tmp_path):
 
 
 def test_what_does_not_fit_is_refused(monkeypatch):
-  monkeypatch.setattr(memory, "available_bytes", lambda: 600_000_000)
+  monkeypatch.setattr(ram, "available_bytes", lambda: 600_000_000)
   game = pyspiel.load_game("dudo_single_round")
   with pytest.raises(ValueError, match="game=dudo_single_round.*: its training"
                      " needs 0.7 GB of memory, but 0.6 GB"):

@@ -6,20 +6,20 @@ import numpy as np
 import pyspiel
 import pytest
 
-from dudo_spiel.algorithms import dudo_round
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fsicfr
-from dudo_spiel.algorithms import match_policy
-from dudo_spiel.algorithms import round_response
+from dudo_spiel.algorithms.match import policy as match_policy
+from dudo_spiel.algorithms.match import response as match_response
+from dudo_spiel.algorithms.match import rounds as match_rounds
 
 
 def _random_policy(name, recall_length, seed=0, zeros=0.3, power=3):
   """Returns a policy with random weights, some of them zero."""
   game = pyspiel.load_game(name)
-  match = dudo_round.match_rules(game, recall_length)
+  match = match_rounds.match_rules(game, recall_length)
   rng = np.random.default_rng(seed)
   tables, values = {}, {}
-  for key in dudo_round.round_keys(game.start_dice):
+  for key in match_rounds.round_keys(game.start_dice):
     weights = rng.random(match.table_shape(key))**power
     weights[rng.random(weights.shape) < zeros] = 0.0
     tables[key] = weights.astype(np.float32)
@@ -77,10 +77,10 @@ def _brute_force(policy, dice, role, leaves):
                                         ((2, 1), 0), ((2, 1), 1)])
 def test_equals_brute_force(dice, role, recall_length):
   policy = _random_policy("dudo(start_dice=2v1,dice_sides=2)", recall_length)
-  leaves = round_response.policy_leaves(policy, dice[role], dice[1 - role])
+  leaves = match_response.policy_leaves(policy, dice[role], dice[1 - role])
   expected = _brute_force(policy, dice, role, leaves)
-  for method in round_response.METHODS:
-    assert round_response.best_response_value(
+  for method in match_response.METHODS:
+    assert match_response.best_response_value(
         policy, dice, role, method=method) == pytest.approx(expected, abs=1e-7)
 
 
@@ -92,8 +92,8 @@ def test_exploitability_of_a_round(name, recall_length):
   for policy in (_random_policy(name, recall_length),
                  _trained_policy(name, recall_length, 50)):
     expected = exploitability.exploitability(policy.game, policy)
-    for method in round_response.METHODS:
-      assert round_response.round_exploitability(
+    for method in match_response.METHODS:
+      assert match_response.round_exploitability(
           policy, (1, 1), method=method) == pytest.approx(expected, abs=1e-9)
 
 
@@ -107,13 +107,13 @@ def test_exploitability_of_a_round(name, recall_length):
     ("dudo(start_dice=2v1,dice_sides=2,exact_reward=False)", 2)])
 def test_match_equals_the_real_game(name, recall_length):
   policy = _random_policy(name, recall_length, seed=recall_length)
-  response = round_response.match_best_response(policy, num_threads=1)
+  response = match_response.match_best_response(policy, num_threads=1)
   for seat in range(2):
     best = exploitability.best_response(policy.game, policy, seat)
     assert response.values[seat] == pytest.approx(best.value, abs=1e-9)
   assert response.exploitability == pytest.approx(
       sum(response.values) / 2, abs=1e-12)
-  bounds = round_response.match_bounds(policy, seconds=0.0, num_threads=1)
+  bounds = match_response.match_bounds(policy, seconds=0.0, num_threads=1)
   low, high = bounds.exploitability
   assert low <= response.exploitability <= high
   assert high - low < 1.0
@@ -121,7 +121,7 @@ def test_match_equals_the_real_game(name, recall_length):
 
 def test_match_of_trained_policy():
   policy = _trained_policy("dudo(start_dice=2v1,dice_sides=2)", 3, 200)
-  response = round_response.match_best_response(policy, num_threads=2)
+  response = match_response.match_best_response(policy, num_threads=2)
   assert response.exploitability == pytest.approx(
       exploitability.exploitability(policy.game, policy), abs=1e-9)
   assert set(response.responder_starts) == {(1, 1), (2, 1)}
@@ -138,11 +138,11 @@ def test_bounds_contain_the_exact_value(role, recall_length):
   policies.append((_trained_policy("dudo(numdice=1)", recall_length, 100),
                    (1, 1)))
   for policy, dice in policies:
-    exact = round_response.best_response_value(policy, dice, role,
+    exact = match_response.best_response_value(policy, dice, role,
                                                method="walk", num_threads=1)
     widths = []
     for min_mass in (1.0, 0.1, 0.01, 1e-4, 1e-6, 0.0):
-      bounds = round_response.best_response_bounds(policy, dice, role,
+      bounds = match_response.best_response_bounds(policy, dice, role,
                                                    min_mass)
       assert bounds.lower <= exact + 1e-12
       assert bounds.upper >= exact - 1e-12
@@ -153,7 +153,7 @@ def test_bounds_contain_the_exact_value(role, recall_length):
 
 def test_refined_bounds_are_monotone():
   policy = _random_policy("dudo(numdice=2,dice_sides=3)", 2)
-  steps = list(round_response.refine_bounds(policy, (2, 2), 1, 1000.0))
+  steps = list(match_response.refine_bounds(policy, (2, 2), 1, 1000.0))
   assert len(steps) > 3
   for before, after in zip(steps, steps[1:]):
     assert before.lower <= after.lower <= after.upper + 1e-12
@@ -161,24 +161,24 @@ def test_refined_bounds_are_monotone():
     assert after.min_mass < before.min_mass
   assert steps[-1].upper - steps[-1].lower < 1e-9
   assert steps[-1].searched > steps[0].searched
-  assert len(list(round_response.refine_bounds(policy, (2, 2), 1, 0.0))) == 1
+  assert len(list(match_response.refine_bounds(policy, (2, 2), 1, 0.0))) == 1
 
 
 def test_wider_leaves_make_wider_bounds():
   policy = _random_policy("dudo(start_dice=2v1,dice_sides=2)", 2)
-  leaves = round_response.policy_leaves(policy, 2, 1)
-  wide = [round_response.Leaves(*(np.clip(values + shift, -1.0, 1.0)
+  leaves = match_response.policy_leaves(policy, 2, 1)
+  wide = [match_response.Leaves(*(np.clip(values + shift, -1.0, 1.0)
                                   for values in leaves))
           for shift in (-0.1, 0.1)]
-  bounds = round_response.best_response_bounds(policy, (2, 1), 0, 0.0, wide)
-  ends = [round_response.best_response_value(policy, (2, 1), 0, bound)
+  bounds = match_response.best_response_bounds(policy, (2, 1), 0, 0.0, wide)
+  ends = [match_response.best_response_value(policy, (2, 1), 0, bound)
           for bound in wide]
   assert bounds[:2] == pytest.approx(ends, abs=1e-9)
 
 
 def test_threads_do_not_change_the_walk():
   policy = _random_policy("dudo(start_dice=2v2,dice_sides=3)", 3)
-  values = [round_response.best_response_value(
+  values = [match_response.best_response_value(
       policy, (2, 2), 1, method="walk", num_threads=threads)
             for threads in (1, 2, 3)]
   assert len(set(values)) == 1
@@ -190,7 +190,7 @@ def test_nobody_gets_less_than_the_value_of_the_game():
   for recall_length in (1, 4):
     policy = _trained_policy("dudo(numdice=1)", recall_length, 1000)
     starts, follows = (
-        round_response.best_response_value(policy, (1, 1), role)
+        match_response.best_response_value(policy, (1, 1), role)
         for role in range(2))
     assert starts > -7 / 258 - 1e-9
     assert follows > 7 / 258 - 1e-9
@@ -200,7 +200,7 @@ def test_nobody_gets_less_than_the_value_of_the_game():
 
 def test_estimate_is_a_time():
   policy = _random_policy("dudo(numdice=1)", 2)
-  assert round_response.estimate_seconds(policy, (1, 1), 0) > 0.0
+  assert match_response.estimate_seconds(policy, (1, 1), 0) > 0.0
 
 
 @pytest.mark.parametrize("change, message", [
@@ -213,23 +213,23 @@ def test_wrong_arguments(change, message):
   arguments = {"policy": _random_policy("dudo(numdice=1)", 1), "dice": (1, 1),
                "role": 0, "min_mass": 0.0, **change}
   with pytest.raises(ValueError, match=message):
-    round_response.best_response_bounds(**arguments)
+    match_response.best_response_bounds(**arguments)
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda p: round_response.best_response_value(p, (1, 1), 0, method="x"),
+    (lambda p: match_response.best_response_value(p, (1, 1), 0, method="x"),
      "method='x': must be one of"),
-    (lambda p: round_response.best_response_value(p, (1, 1), 0, num_threads=0),
+    (lambda p: match_response.best_response_value(p, (1, 1), 0, num_threads=0),
      "num_threads=0: must be"),
-    (lambda p: round_response.refine_bounds(p, (1, 1), 0, -1.0),
+    (lambda p: match_response.refine_bounds(p, (1, 1), 0, -1.0),
      "seconds=-1.0: must be"),
-    (lambda p: round_response.match_bounds(p, (1, 1, 1)),
+    (lambda p: match_response.match_bounds(p, (1, 1, 1)),
      r"start_dice=\(1, 1, 1\): must be"),
-    (lambda p: round_response.match_bounds(p, (2, 1)),
+    (lambda p: match_response.match_bounds(p, (2, 1)),
      r"dice=\(2, 1\): must be"),
-    (lambda p: round_response.match_bounds(p, starting_player=2),
+    (lambda p: match_response.match_bounds(p, starting_player=2),
      "starting_player=2: must be"),
-    (lambda p: round_response.match_bounds("p"), "policy='p': must be")])
+    (lambda p: match_response.match_bounds("p"), "policy='p': must be")])
 def test_wrong_arguments_of_others(call, message):
   with pytest.raises(ValueError, match=message):
     call(_random_policy("dudo(numdice=1)", 1))
@@ -238,7 +238,7 @@ def test_wrong_arguments_of_others(call, message):
 def test_walks_of_large_rounds_are_refused():
   policy = _random_policy("dudo(numdice=4)", 1)
   with pytest.raises(ValueError, match="has 48 claims, must have at most 40"):
-    round_response.best_response_value(policy, (4, 4), 0, method="walk")
+    match_response.best_response_value(policy, (4, 4), 0, method="walk")
 
 
 @pytest.mark.slow
@@ -246,6 +246,6 @@ def test_search_equals_walk_with_two_dice_each():
   policy = _trained_policy("dudo(numdice=2)", 3, 100)
   for role in range(2):
     walked, searched = (
-        round_response.best_response_value(policy, (2, 2), role, method=method)
+        match_response.best_response_value(policy, (2, 2), role, method=method)
         for method in ("walk", "search"))
     assert searched == pytest.approx(walked, abs=1e-9)

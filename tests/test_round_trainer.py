@@ -3,8 +3,8 @@ import pytest
 import round_oracle
 
 from dudo_spiel import rules
-from dudo_spiel.algorithms import dudo_round
-from dudo_spiel.algorithms import round_trainer
+from dudo_spiel.algorithms.match import rounds as match_rounds
+from dudo_spiel.algorithms.match import trainer as match_trainer
 
 VALUES = {(1, 1): -0.03, (1, 2): -0.6, (2, 1): 0.62, (2, 2): 0.01}
 OTHER_HOUSE = rules.HouseRules(False, "one", False)
@@ -14,9 +14,9 @@ OTHER_HOUSE = rules.HouseRules(False, "one", False)
 # played and sets the oracle apart; with this one they are not.
 def make_trainer(match, rounds, shifts, power=0.0, threads=1, seed=1,
                  dtype=np.float64):
-  tables = {key: dudo_round.new_table(match, key, dtype) for key in rounds}
+  tables = {key: match_rounds.new_table(match, key, dtype) for key in rounds}
   states = {key: np.zeros(3) for key in rounds}
-  return round_trainer.RoundTrainer(match, rounds, tables, states, VALUES, seed,
+  return match_trainer.RoundTrainer(match, rounds, tables, states, VALUES, seed,
                                     threads, shifts, power), tables, states
 
 
@@ -50,7 +50,7 @@ def deals_of(match, dice, shifts):
 ])
 def test_sweeps_are_those_of_the_oracle(sides, house, rounds, recall, shifts,
                                         power):
-  match = dudo_round.MatchRules(sides, house, recall)
+  match = match_rounds.MatchRules(sides, house, recall)
   trainer, tables, states = make_trainer(match, rounds, shifts, power)
   oracle = round_oracle.RoundOracle(sides, house, recall, VALUES)
   sums = {key: [0.0, 0.0] for key in rounds}
@@ -91,8 +91,8 @@ def compare(match, tables, oracle):
 @pytest.mark.parametrize("rounds", [[(1, 2), (2, 1)], [(2, 2)]])
 @pytest.mark.parametrize("recall", [1, 3])
 def test_threads_change_nothing(monkeypatch, rounds, recall):
-  monkeypatch.setattr(round_trainer, "_MIN_PARALLEL_CELLS", 0)
-  match = dudo_round.MatchRules(6, rules.HouseRules(), recall)
+  monkeypatch.setattr(match_trainer, "_MIN_PARALLEL_CELLS", 0)
+  match = match_rounds.MatchRules(6, rules.HouseRules(), recall)
   results = []
   for threads in (1, 2):
     trainer, tables, _ = make_trainer(match, rounds, 3, 1.0, threads,
@@ -108,7 +108,7 @@ def test_threads_change_nothing(monkeypatch, rounds, recall):
 
 
 def test_shifts_meet_every_deal_equally_often():
-  match = dudo_round.MatchRules(6, rules.HouseRules(), 1)
+  match = match_rounds.MatchRules(6, rules.HouseRules(), 1)
   trainer, _, _ = make_trainer(match, [(2, 3), (3, 2)], 7)
   for dice in ((2, 3), (3, 2)):
     shifts = [shift for t in range(6) for shift in trainer.shifts(dice, t)]
@@ -122,15 +122,15 @@ def test_shifts_meet_every_deal_equally_often():
 
 @pytest.mark.parametrize("dice", [(1, 1), (1, 2), (3, 1), (2, 2)])
 def test_weights_make_samples_unbiased(dice):
-  match = dudo_round.MatchRules(6, rules.HouseRules(), 1)
+  match = match_rounds.MatchRules(6, rules.HouseRules(), 1)
   few = min(match.rolls(n).num_rolls for n in dice)
-  whole = dudo_round.shifted_deals(match, dice, range(few), np.float64)
+  whole = match_rounds.shifted_deals(match, dice, range(few), np.float64)
   assert len(set(zip(*whole.hands))) == len(whole.chances)
   assert whole.chances.sum() == pytest.approx(1.0)
-  parts = [dudo_round.shifted_deals(match, dice, [s], np.float64)
+  parts = [match_rounds.shifted_deals(match, dice, [s], np.float64)
            for s in range(few)]
   assert np.mean([part.chances.sum() for part in parts]) == pytest.approx(1.0)
-  both = dudo_round.all_deals(match, dice, np.float64)
+  both = match_rounds.all_deals(match, dice, np.float64)
   assert sorted(zip(*both.hands)) == sorted(zip(*whole.hands))
   assert both.chances.sum() == pytest.approx(1.0)
   for deals in (whole, both, *parts):
@@ -143,8 +143,8 @@ def test_weights_make_samples_unbiased(dice):
 
 
 def test_challenge_values_follow_the_rules():
-  match = dudo_round.MatchRules(6, rules.HouseRules(), 1)
-  values = dudo_round.challenge_values(match, 2, 2, VALUES)
+  match = match_rounds.MatchRules(6, rules.HouseRules(), 1)
+  values = match_rounds.challenge_values(match, 2, 2, VALUES)
   claim = match.claim_order(4).index(2, 5)
   # Count 0: the claimant loses both dice; 1: one, and the challenger starts.
   # 2, exactly: the challenger loses one; 3: the same; 4: both.
@@ -152,7 +152,7 @@ def test_challenge_values_follow_the_rules():
 
 
 def test_rounds_of_a_match():
-  assert dudo_round.round_keys((2, 2)) == [(1, 1), (1, 2), (2, 1), (2, 2)]
-  assert dudo_round.round_keys((1, 2)) == [(1, 1), (1, 2), (2, 1)]
-  assert len(dudo_round.round_keys((5, 5))) == 25
-  assert (3, 3) not in dudo_round.round_keys((3, 2))
+  assert match_rounds.round_keys((2, 2)) == [(1, 1), (1, 2), (2, 1), (2, 2)]
+  assert match_rounds.round_keys((1, 2)) == [(1, 1), (1, 2), (2, 1)]
+  assert len(match_rounds.round_keys((5, 5))) == 25
+  assert (3, 3) not in match_rounds.round_keys((3, 2))

@@ -1,17 +1,13 @@
-import numba
 from numba.core import errors
 import numpy as np
 import pytest
 
-from dudo_spiel.algorithms import blocks
-from dudo_spiel.algorithms import deal_kernels
-from dudo_spiel.algorithms import simd
-
-# Without a cache, which would not notice that another module has changed.
-jit = numba.njit(fastmath={"contract"}, error_model="numpy")
+from dudo_spiel.algorithms.graphs import set_kernels
+from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import simd
 
 
-@jit
+@jit.kernel
 def compute(x, y, number, out):
   """Writes x + y, x - y, x * y, what of x is above a number, and x + it."""
   for i in range(np.uintp(0), np.uintp(6), np.uintp(1)):
@@ -25,35 +21,35 @@ def compute(x, y, number, out):
     simd.store(out, np.uintp(36) + i, total)
 
 
-@jit
+@jit.kernel
 def compute_by_pointers(x, y, number, out):
-  compute(blocks.pointer(x), blocks.pointer(y), number, blocks.pointer(out))
+  compute(jit.pointer(x), jit.pointer(y), number, jit.pointer(out))
 
 
-@jit
+@jit.kernel
 def total_from(x, index):
   return simd.total(simd.load(x, np.uintp(index)))
 
 
-@jit
+@jit.kernel
 def add_at(array, index, number):
   """Returns a flat array's number, through a pointer, after it has grown."""
-  numbers = blocks.pointer(array)
+  numbers = jit.pointer(array)
   numbers[index] += number
   return numbers[index]
 
 
-@jit
+@jit.kernel
 def divide(number, count, out):
-  out[0] = number / blocks.like(count, number)
+  out[0] = number / jit.cast_like(count, number)
 
 
-@jit
+@jit.kernel
 def store_there(x, out):
   simd.store(out, np.uintp(0), simd.load(x, np.uintp(0)))
 
 
-@jit
+@jit.kernel
 def splat_of(number):
   return simd.total(simd.splat(number))
 
@@ -115,12 +111,12 @@ def test_arrays_that_do_not_fit_are_refused():
 # What solvers do with the actions of a set, in quads as far as these go.
 
 
-@jit
+@jit.kernel
 def learn(regret, cumulative, first, worth, strategy, begin, count, numbers):
   zero, one, mean, weight = numbers[0], numbers[1], numbers[2], numbers[3]
-  deal_kernels.match_regrets(regret, first, strategy, begin, count, zero, one)
-  deal_kernels.add_strategy(cumulative, first, strategy, begin, count, weight)
-  deal_kernels.add_regrets(regret, first, worth, count, mean, weight)
+  set_kernels.match_regrets(regret, first, strategy, begin, count, zero, one)
+  set_kernels.add_strategy(cumulative, first, strategy, begin, count, weight)
+  set_kernels.add_regrets(regret, first, worth, count, mean, weight)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

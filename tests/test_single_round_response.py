@@ -6,8 +6,8 @@ from dudo_spiel import bots
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import policies as policies_lib
-from dudo_spiel.algorithms import single_round_policy
-from dudo_spiel.algorithms import single_round_response as response
+from dudo_spiel.algorithms.single_round import policy as single_round_policy
+from dudo_spiel.algorithms.single_round import response
 
 _GAMES = ["dudo_single_round(players=2,numdice=1,dice_sides=3)",
           "dudo_single_round(players=3,numdice=1,dice_sides=2)",

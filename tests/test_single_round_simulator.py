@@ -10,7 +10,7 @@ from dudo_spiel.algorithms import pass_through
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import policy_bots
-from dudo_spiel.algorithms import single_round_simulator as simulator
+from dudo_spiel.algorithms.single_round import simulator
 
 _GAME = "dudo_single_round(players=3,numdice=2,dice_sides=3,claim_window=7)"
 

@@ -14,7 +14,7 @@ import pytest
 
 import dudo_spiel  # noqa: F401
 from dudo_spiel.algorithms import cfr
-from dudo_spiel.algorithms import solver as solver_lib
+from dudo_spiel.algorithms.compiled import table_solver as solver_lib
 
 
 @functools.cache

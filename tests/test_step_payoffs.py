@@ -8,9 +8,9 @@ import pytest
 
 import dudo_spiel  # noqa: F401
 from dudo_spiel.algorithms import cfr
-from dudo_spiel.algorithms import compiled_game
-from dudo_spiel.algorithms import deal_form
-from dudo_spiel.algorithms import step_payoffs
+from dudo_spiel.algorithms.compiled import deal_form
+from dudo_spiel.algorithms.compiled import game as compiled_game
+from dudo_spiel.algorithms.compiled import step_payoffs
 
 _HANDS = (23, 19)
 

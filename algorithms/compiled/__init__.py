@@ -1,0 +1,4 @@
+"""Any OpenSpiel game as arrays, and what iterates on them.
+
+Serves `cfr`, `fictitious_play` and `exploitability`.
+"""

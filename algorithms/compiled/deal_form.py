@@ -1,0 +1,526 @@
+"""Deal form: private hands first, then public play.
+
+Many games deal each player a hand and then go on in public: every action is
+seen by both players, and so is every later chance event. What a player knows
+is then the own hand and the node of one public tree. Public nodes whose
+subtrees have the same shape make a class; everything is computed for all nodes
+of a class and all hands at once, in loops over neighbouring cells:
+
+  [node of the class, hand]
+
+The nodes of a class stand in the order of the edges that lead to it, so that
+the children of a class by one action are a contiguous range of a class. The
+probabilities of chance are in the terminal payoffs.
+
+Liar's dice with one die each has 4,096 public decision nodes but 24 classes.
+"""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from dudo_spiel.algorithms.compiled import blocks as blocks_lib
+from dudo_spiel.algorithms.compiled import game_tree
+from dudo_spiel.algorithms.compiled import public_tree
+from dudo_spiel.algorithms.compiled import step_payoffs
+from dudo_spiel.algorithms.runtime import jit
+
+_MAX_EMPTINESS = 4  # payoff table entries a terminal history, at most
+_SMALL_TABLES = 100_000  # entries that are worth no thought
+_CHUNK = 128  # terminals handled at once
+_CUTS = 2  # sides of a player, where there is enough to do
+_MIN_CELLS_TO_CUT = 100_000
+_MIN_RUN = 16  # equal terminals that are worth a run of their own
+
+# Kinds of runs of terminals.
+_OTHER = 0
+_EQUAL = 1
+_STEPS = 2
+
+
+class DealArrays(NamedTuple):
+  """The public tree as arrays that kernels can take.
+
+  Classes are numbered parents first; the last one has all terminal nodes. In
+  large games a player's hands are cut into sides, which do not need each other
+  and so can be handled by different threads; in small games a side is a player.
+
+  Attributes:
+    actor: [class] int64, a player, CHANCE or TERMINAL.
+    num_nodes: [class] int64.
+    side_begin: [player + 1] int64, the sides of each player.
+    hand_begin: [side] int64, the first of its hands.
+    num_hands: [side] int64.
+    cell_begin: [side, class] int64, where the class's cells [node, hand] of the
+      side begin in an array over all cells.
+    entry_begin: [side, class] int64, the first strategy entry, where the side's
+      player decides.
+    edge_begin: [class + 1] int64, the class's edges, action by action.
+    edge_row: [side, edge] int64, the cell where the children begin: as many as
+      there are cells in the class.
+    payoff_0: [own hand, other hand, terminal], what player 0 gets, times the
+      probability of chance.
+    payoff_1: the same for player 1, whose hand is then the own one.
+    runs: [run + 1, 3] int64: the first terminal of each run; whether all its
+      terminals have the same payoffs (_EQUAL), or all have steps (_STEPS), or
+      neither (_OTHER); the first step table of the run. The last row is the
+      end.
+    step_index: see `step_payoffs.Steps`.
+    step_coefficient: likewise.
+  """
+  actor: np.ndarray
+  num_nodes: np.ndarray
+  side_begin: np.ndarray
+  hand_begin: np.ndarray
+  num_hands: np.ndarray
+  cell_begin: np.ndarray
+  entry_begin: np.ndarray
+  edge_begin: np.ndarray
+  edge_row: np.ndarray
+  payoff_0: np.ndarray
+  payoff_1: np.ndarray
+  runs: np.ndarray
+  step_index: np.ndarray
+  step_coefficient: np.ndarray
+
+
+def compile_deal_form(tree):
+  """Returns the `DealForm` of a game tree, or None if it is not of that kind.
+
+  It is when the game has two players, begins with chance nodes only, and every
+  later action and chance outcome is seen by both: at each node of the public
+  tree the actor's information set is the own hand, and nothing but it.
+
+  Args:
+    tree: the `game_tree.GameTree`.
+  """
+  if tree.num_players != 2:
+    return None
+  public = public_tree.merge_deals(tree)
+  if public is None:
+    return None
+  ends = np.sum(tree.player == game_tree.TERMINAL)
+  tables = np.prod(public.num_hands) * np.sum(
+      public.actor == game_tree.TERMINAL)
+  # Tables of hands against hands must not be mostly empty.
+  if tables > _MAX_EMPTINESS * ends + _SMALL_TABLES:
+    return None
+  return DealForm(tree, public)
+
+
+class DealForm:
+  """A game in deal form.
+
+  Attributes:
+    tree: the `game_tree.GameTree`.
+    blocks: the `blocks.Blocks`: a block for each class with decisions.
+    num_entries: how many strategy entries there are.
+    set_entry: [set] int64, the entry of a set's first action.
+    set_stride: [set] int64, how far apart its entries are.
+    num_cells: how many pairs of a public node and a hand there are.
+    arrays: the `DealArrays`.
+  """
+
+  def __init__(self, tree, public):
+    self.tree = tree
+    self._number_classes(public)
+    self._lay_out(public)
+    self._place_sets(public)
+    self._make_payoffs(public)
+
+  def _number_classes(self, public):
+    """Finds the classes, parents first, and each node's place in its class."""
+    num_public = len(public.actor)
+    children_begin = 1 + np.concatenate([[0], np.cumsum(public.num_children)])
+    shapes = {}  # (actor, classes of the children) -> number, leaves first
+    shape_of = [0] * num_public
+    actors = public.actor.tolist()
+    begins = children_begin.tolist()
+    for node in range(num_public - 1, -1, -1):
+      key = (actors[node], tuple(shape_of[begins[node]:begins[node + 1]]))
+      shape_of[node] = shapes.setdefault(key, len(shapes))
+    # A shape's number is above those of its children: turn the order round.
+    last = len(shapes) - 1
+    self._class_of = last - np.array(shape_of)
+    self._shapes = [(actor, [last - child for child in children])
+                    for actor, children in reversed(shapes)]
+    members = [[] for _ in self._shapes]
+    members[0].append(0)
+    offsets = []
+    for number, (_, children) in enumerate(self._shapes):
+      begin = children_begin[np.array(members[number])]
+      for action, child in enumerate(children):
+        offsets.append(len(members[child]))
+        members[child].extend((begin + action).tolist())
+    self._members = [np.array(nodes) for nodes in members]
+    self._offsets = offsets
+    self._place = np.empty(num_public, dtype=np.int64)
+    for nodes in self._members:
+      self._place[nodes] = np.arange(len(nodes))
+
+  def _lay_out(self, public):
+    """Sets the arrays that do not depend on information sets or payoffs."""
+    self._actor = np.array([actor for actor, _ in self._shapes])
+    num_children = np.array([len(children) for _, children in self._shapes])
+    self._num_nodes = np.array([len(nodes) for nodes in self._members])
+    self._make_sides(public)
+    player, num_hands = self._side_player, self._num_hands
+    sizes = num_hands[:, None] * self._num_nodes
+    self._cell_begin = (np.cumsum(sizes) - sizes.ravel()).reshape(sizes.shape)
+    self.num_cells = int(sizes.sum())
+    edge_class = [child for _, children in self._shapes for child in children]
+    self._edge_row = (self._cell_begin[:, edge_class] +
+                      num_hands[:, None] * np.array(self._offsets))
+    self._edge_begin = np.concatenate([[0], np.cumsum(num_children)])
+    side, number = np.nonzero(player[:, None] == self._actor)
+    actions, width = num_children[number], sizes[side, number]
+    entries = actions * width
+    entry_begin = np.cumsum(entries) - entries
+    self.num_entries = int(entries.sum())
+    self.blocks = blocks_lib.Blocks(player[side], actions, width, entry_begin)
+    self._entry_begin = np.full(sizes.shape, -1)
+    self._entry_begin[side, number] = entry_begin
+
+  def _make_sides(self, public):
+    """Cuts each player's hands into sides, if there is enough to do."""
+    player, begin = [], []
+    for p, num_hands in enumerate(public.num_hands):
+      is_large = num_hands * len(public.actor) >= _MIN_CELLS_TO_CUT
+      cuts = min(_CUTS, num_hands) if is_large else 1
+      player += [p] * cuts
+      begin += [num_hands * cut // cuts for cut in range(cuts)]
+    self._side_player, self._hand_begin = np.array(player), np.array(begin)
+    self._side_begin = np.searchsorted(player, [0, 1, 2])
+    ends = np.append(begin[1:], public.num_hands[1])
+    ends[self._side_begin[1] - 1] = public.num_hands[0]
+    self._num_hands = ends - self._hand_begin
+
+  def _place_sets(self, public):
+    """Sets which entries belong to which information set."""
+    tree = self.tree
+    public_node = public.node[tree.set_node]
+    number = self._class_of[public_node]
+    hand = public.hands[tree.set_player, tree.set_node]
+    side = np.empty(tree.num_info_sets, dtype=np.int64)
+    for player in range(2):
+      first, last = self._side_begin[player:player + 2]
+      own = tree.set_player == player
+      side[own] = first - 1 + np.searchsorted(self._hand_begin[first:last],
+                                              hand[own], side="right")
+    num_hands = self._num_hands[side]
+    self.set_entry = (self._entry_begin[side, number] +
+                      self._place[public_node] * num_hands +
+                      hand - self._hand_begin[side])
+    self.set_stride = num_hands * self._num_nodes[number]
+
+  def _make_payoffs(self, public):
+    """Sums the returns of all histories that end in the same public node."""
+    tree = self.tree
+    ends = np.flatnonzero(tree.player == game_tree.TERMINAL)
+    terminal = self._place[public.node[ends]]
+    count = int(self._num_nodes[-1])
+    shape = (*public.num_hands, count)
+    weight = tree.chance_reach()[ends]
+    own, other = public.hands[0, ends], public.hands[1, ends]
+    payoffs = []
+    for player in range(2):
+      payoff = np.zeros(shape)
+      np.add.at(payoff, (own, other, terminal),
+                weight * tree.returns[ends, player])
+      payoffs.append(payoff if player == 0 else np.ascontiguousarray(
+          payoff.transpose(1, 0, 2)))
+    is_step, steps = step_payoffs.find_steps(payoffs)
+    runs = _find_runs(
+        np.concatenate([payoff.reshape(-1, count) for payoff in payoffs]),
+        is_step)
+    self.arrays = DealArrays(
+        self._actor, self._num_nodes, self._side_begin, self._hand_begin,
+        self._num_hands, self._cell_begin, self._entry_begin, self._edge_begin,
+        self._edge_row, *payoffs, runs, *steps)
+
+  def workspace(self, dtype):
+    """Returns the `blocks.Workspace` for tables of this type."""
+    rows = max(int(self.arrays.num_hands.sum()),
+               -(-2 * int(self.blocks.width.max()) // _CHUNK))
+    return blocks_lib.Workspace(
+        blocks_lib.with_dtype(self.arrays, dtype),
+        np.zeros(self.num_cells, dtype), np.zeros(self.num_cells, dtype),
+        np.zeros((len(self._num_hands), rows, _CHUNK), dtype))
+
+
+def _find_runs(columns, is_step):
+  """Cuts [value, terminal] into runs of steps, of equal columns, of others."""
+  changes = np.any(columns[:, 1:] != columns[:, :-1], axis=0)
+  changes &= ~(is_step[1:] & is_step[:-1])
+  changes |= is_step[1:] != is_step[:-1]
+  begins = np.concatenate([[0], np.flatnonzero(changes) + 1])
+  ends = np.append(begins[1:], columns.shape[1])
+  kind = np.where(is_step[begins], _STEPS,
+                  np.where(ends - begins >= _MIN_RUN, _EQUAL, _OTHER))
+  # Neighbouring short runs are handled as one.
+  keep = (kind != _OTHER) | np.concatenate([[True], kind[:-1] != _OTHER])
+  tables = np.cumsum(is_step) - is_step
+  return np.append(np.stack([begins, kind, tables[begins]], axis=1)[keep],
+                   [[columns.shape[1], _OTHER, 0]], axis=0)
+
+
+# Kernels.
+
+
+@jit.kernel
+def _propagate_side(deal, side, own_player, strategy, reach):
+  """Writes a side's own reach of every node and hand into `reach`."""
+  hands = deal.num_hands[side]
+  root = deal.cell_begin[side, 0]
+  reach[root:root + hands] = 1.0
+  for c in range(len(deal.actor)):
+    width = deal.num_nodes[c] * hands
+    source = reach[deal.cell_begin[side, c]:]
+    for edge in range(deal.edge_begin[c], deal.edge_begin[c + 1]):
+      begin = deal.edge_row[side, edge]
+      target = reach[begin:begin + width]
+      if deal.actor[c] == own_player:
+        entry = (deal.entry_begin[side, c] +
+                 (edge - deal.edge_begin[c]) * width)
+        shares = strategy[entry:entry + width]
+        for i in range(width):
+          target[i] = source[i] * shares[i]
+      else:
+        for i in range(width):
+          target[i] = source[i]
+
+
+@jit.kernel
+def _transpose(source, rows, columns, target):
+  """Writes [row, column] as [column, _CHUNK]; rows are at most _CHUNK."""
+  for i in range(rows):
+    for k in range(columns):
+      target[k, i] = source[i * columns + k]
+
+
+@jit.kernel
+def _step_values(deal, side, player, run, reach, values, work):
+  """Writes the values of the terminals of a run whose payoffs are steps."""
+  c = len(deal.actor) - 1
+  begin, table = deal.runs[run, 0], deal.runs[run, 2]
+  others = deal.payoff_0.shape[1 - player]
+  hands, first_hand = deal.num_hands[side], deal.hand_begin[side]
+  other_reach, sums = work[:others], work[others:2 * others + 1]
+  for i in range(deal.runs[run + 1, 0] - begin):
+    for q in range(deal.side_begin[1 - player], deal.side_begin[2 - player]):
+      size = deal.num_hands[q]
+      first = deal.cell_begin[q, c] + (begin + i) * size
+      source = reach[first:first + size]
+      target = other_reach[deal.hand_begin[q]:deal.hand_begin[q] + size]
+      for g in range(size):
+        target[g] = source[g]
+    own = deal.cell_begin[side, c] + (begin + i) * hands
+    step_payoffs.step_values(
+        deal.step_index[player, table + i],
+        deal.step_coefficient[player, table + i], other_reach, first_hand, sums,
+        values[own:own + hands])
+
+
+@jit.kernel
+def _terminal_values(deal, side, player, reach, values, work):
+  """Writes the values of terminal nodes: payoffs times the other's reach.
+
+  Chunks of nodes are turned to [hand, node], so that loops run over nodes.
+  """
+  c = len(deal.actor) - 1
+  payoff = deal.payoff_0 if player == 0 else deal.payoff_1
+  others = payoff.shape[1]
+  hands, first_hand = deal.num_hands[side], deal.hand_begin[side]
+  own = deal.cell_begin[side, c]
+  reaches, sums = work[:others], work[others:others + hands]
+  for r in range(len(deal.runs) - 1):
+    kind, end = deal.runs[r, 1], deal.runs[r + 1, 0]
+    if kind == _STEPS:
+      _step_values(deal, side, player, r, reach, values, work.reshape(-1))
+      continue
+    for begin in range(deal.runs[r, 0], end, _CHUNK):
+      size = min(_CHUNK, end - begin)
+      for q in range(deal.side_begin[1 - player], deal.side_begin[2 - player]):
+        source = deal.cell_begin[q, c] + begin * deal.num_hands[q]
+        _transpose(reach[source:], size, deal.num_hands[q],
+                   reaches[deal.hand_begin[q]:])
+      for h in range(hands):
+        out = sums[h, :size]
+        out[:] = 0.0
+        for g in range(others):
+          other_reach = reaches[g, :size]
+          if kind == _EQUAL:
+            coefficient = payoff[first_hand + h, g, begin]
+            if coefficient != 0.0:
+              for i in range(size):
+                out[i] += coefficient * other_reach[i]
+          else:
+            coefficients = payoff[first_hand + h, g, begin:begin + size]
+            for i in range(size):
+              out[i] += coefficients[i] * other_reach[i]
+      target = values[own + begin * hands:own + (begin + size) * hands]
+      for i in range(size):
+        for h in range(hands):
+          target[i * hands + h] = sums[h, i]
+
+
+@jit.kernel
+def _evaluate_side(deal, side, player, tables, reach, values, work, mode, rule):
+  """Does for one side of a player what `evaluate` does for the player."""
+  _terminal_values(deal, side, player, reach, values, work)
+  scratch = work.reshape(-1)
+  hands = deal.num_hands[side]
+  for c in range(len(deal.actor) - 2, -1, -1):
+    width = deal.num_nodes[c] * hands
+    begin = deal.cell_begin[side, c]
+    out = values[begin:begin + width]
+    rows = deal.edge_row[side, deal.edge_begin[c]:deal.edge_begin[c + 1]]
+    entry = deal.entry_begin[side, c]
+    if deal.actor[c] != player:
+      out[:] = 0.0
+      for a in range(len(rows)):
+        value = values[rows[a]:rows[a] + width]
+        for i in range(width):
+          out[i] += value[i]
+    elif mode == blocks_lib.RESPOND:
+      blocks_lib.respond_block(entry, width, rows, tables.response, values, out,
+                               rule, scratch)
+    elif mode == blocks_lib.DECIDE:
+      blocks_lib.decide_block(entry, width, rows, tables, values, out, rule,
+                              scratch)
+    else:
+      blocks_lib.play_block(entry, width, rows, tables.strategy, values, out)
+      if mode == blocks_lib.LEARN:
+        blocks_lib.learn_block(entry, width, rows, tables, values, out,
+                               reach[begin:begin + width], rule, scratch)
+  root = deal.cell_begin[side, 0]
+  return values[root:root + hands].sum()
+
+
+@jit.kernel
+def _mix_side(deal, side, player, tables, reach, work):
+  """Does for one side of a player what `mix` does for the player."""
+  for c in range(len(deal.actor) - 1):
+    if deal.actor[c] == player:
+      width = deal.num_nodes[c] * deal.num_hands[side]
+      begin = deal.cell_begin[side, c]
+      blocks_lib.mix_block(deal.entry_begin[side, c], width,
+                           deal.edge_begin[c + 1] - deal.edge_begin[c], tables,
+                           reach[begin:begin + width], work.reshape(-1))
+
+
+@jit.kernel
+def mix(deal, player, tables, reach, values, work):
+  """Adds the player's response, whose reach this is, to the strategy."""
+  for side in range(deal.side_begin[player], deal.side_begin[player + 1]):
+    _mix_side(deal, side, player, tables, reach, work[side])
+
+
+@jit.kernel
+def propagate(deal, player, strategy, reach):
+  """Writes the player's own reach of every node and hand into `reach`."""
+  for side in range(deal.side_begin[player], deal.side_begin[player + 1]):
+    _propagate_side(deal, side, player, strategy, reach)
+
+
+@jit.kernel
+def evaluate(deal, player, tables, reach, values, work, mode, rule):
+  """Computes the player's counterfactual values, and learns from them.
+
+  Args:
+    deal: the `DealArrays`.
+    player: the player.
+    tables: the `blocks.Tables`, modified in place as the mode says.
+    reach: both players' reaches, from `propagate`.
+    values: [cell] scratch, modified in place.
+    work: [side, row, _CHUNK] scratch.
+    mode: what to do with the values, such as `blocks.LEARN`.
+    rule: the `blocks.Rule` by which to learn.
+
+  Returns:
+    The player's expected value.
+  """
+  total = 0.0
+  for side in range(deal.side_begin[player], deal.side_begin[player + 1]):
+    total += _evaluate_side(deal, side, player, tables, reach, values,
+                            work[side], mode, rule)
+  return total
+
+
+@jit.kernel
+def renew(form, player, tables, reach, values, work, mode):
+  """Updates what depends on the player's table that `evaluate` changed."""
+  if mode == blocks_lib.RESPOND:
+    propagate(form, player, tables.response, reach)
+    mix(form, player, tables, reach, values, work)
+  propagate(form, player, tables.strategy, reach)
+
+
+@jit.kernel
+def run(form, num_players, tables, reach, values, work, rules, alternating,
+        mode, iteration):
+  """Runs one iteration for each row of `rules` (see `blocks.rule_of`).
+
+  Reaches must be up to date before, and are so afterwards. `iteration` [1] is
+  counted up here, so that it is right whenever Python gets to see it.
+  """
+  form, tables = jit.borrowed(form), jit.borrowed(tables)
+  reach, values = jit.borrowed(reach), jit.borrowed(values)
+  work = jit.borrowed(work)
+  for t in range(len(rules)):
+    rule = blocks_lib.rule_of(rules[t])
+    for player in range(num_players):
+      evaluate(form, player, tables, reach, values, work, mode, rule)
+      if alternating:
+        renew(form, player, tables, reach, values, work, mode)
+    if not alternating:
+      for player in range(num_players):
+        renew(form, player, tables, reach, values, work, mode)
+    iteration[0] += 1
+
+
+@jit.kernel
+def _learn_side(form, side, player, tables, reach, values, work, row,
+                alternating, mode):
+  """Runs one iteration for one side; tuples come without their names."""
+  deal = jit.borrowed(DealArrays(*form))
+  named_tables = jit.borrowed(blocks_lib.Tables(*tables))
+  _evaluate_side(deal, side, player, named_tables, jit.borrowed(reach),
+                 jit.borrowed(values), jit.borrowed(work), mode,
+                 blocks_lib.rule_of(row))
+  if alternating:
+    _renew_side(form, side, player, tables, reach, work, mode)
+
+
+@jit.kernel
+def _renew_side(form, side, player, tables, reach, work, mode):
+  """Does for one side what `renew` does for the player."""
+  deal = jit.borrowed(DealArrays(*form))
+  named_tables = jit.borrowed(blocks_lib.Tables(*tables))
+  if mode == blocks_lib.RESPOND:
+    _propagate_side(deal, side, player, named_tables.response, reach)
+    _mix_side(deal, side, player, named_tables, reach, work)
+  _propagate_side(deal, side, player, named_tables.strategy, reach)
+
+
+@jit.parallel
+def run_parallel(form, num_players, tables, reach, values, work, rules,
+                 alternating, mode, iteration):
+  """Does what `run` does, with threads for the sides; the result is equal.
+
+  Numba does not pass named tuples to threads, so here `form` and `tables` are
+  plain tuples of the same arrays.
+  """
+  side_begin = form[2]
+  for t in range(len(rules)):
+    row = rules[t]
+    for player in range(num_players):
+      for side in numba.prange(side_begin[player], side_begin[player + 1]):
+        _learn_side(form, side, player, tables, reach, values, work[side], row,
+                    alternating, mode)
+    if not alternating:
+      for player in range(num_players):
+        for side in numba.prange(side_begin[player], side_begin[player + 1]):
+          _renew_side(form, side, player, tables, reach, work[side], mode)
+    iteration[0] += 1

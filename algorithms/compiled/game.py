@@ -1,0 +1,267 @@
+"""Games compiled for solvers: one walk, then arrays.
+
+`compile_game` chooses the form by looking at the game: the deal form for two
+players, private deals and public play; the sequence form for other games of
+perfect recall; the history form for the rest.
+"""
+
+import collections
+
+import numba
+import numpy as np
+import pyspiel
+
+from dudo_spiel.algorithms.compiled import blocks as blocks_lib
+from dudo_spiel.algorithms.compiled import deal_form
+from dudo_spiel.algorithms.compiled import game_tree
+from dudo_spiel.algorithms.compiled import history_form
+from dudo_spiel.algorithms.compiled import sequence_form
+from dudo_spiel.algorithms.runtime import arguments
+
+FORMS = ("deal", "sequence", "history")
+_MODULES = {"deal": deal_form, "sequence": sequence_form,
+            "history": history_form}
+_NO_RULE = blocks_lib.Rule(1.0, 1.0, 0.0, 1.0)
+
+
+class CompiledGame:
+  """A game in one of the forms, and exact evaluation of strategies on it.
+
+  A strategy is an array over entries: the probability of action a in
+  information set s stands at set_entry[s] + a * set_stride[s].
+
+  Args:
+    game: a `pyspiel.Game`.
+    form: "deal", "sequence" or "history"; None chooses the fastest that fits.
+    tree: the game's `game_tree.GameTree`; None walks the game.
+
+  Attributes:
+    game: the game.
+    tree: its `game_tree.GameTree`.
+    form_name: which form was chosen.
+    form: the form.
+    blocks: the form's `blocks.Blocks`.
+    num_players: how many players there are.
+    num_entries: how many entries a strategy has.
+    has_perfect_recall: whether players remember what they knew and did.
+  """
+
+  def __init__(self, game, form=None, tree=None):
+    if not isinstance(game, pyspiel.Game):
+      raise ValueError(f"game={game!r}: must be a pyspiel.Game, such as "
+                       "pyspiel.load_game returns")
+    if form is not None and form not in FORMS:
+      raise ValueError(f"form={form!r}: must be None or one of "
+                       f"{', '.join(map(repr, FORMS))}")
+    self.game = game
+    self.tree = game_tree.GameTree(game) if tree is None else tree
+    if self.tree.num_info_sets == 0:
+      raise ValueError(f"game={game}: no player ever decides anything")
+    parents = sequence_form.ParentSequences(self.tree)
+    self.has_perfect_recall = parents.of_set is not None
+    self.form_name, self.form = self._choose(form, parents)
+    self._kernels = _MODULES[self.form_name]
+    self.blocks = self.form.blocks
+    self.num_players = self.tree.num_players
+    self.num_entries = self.form.num_entries
+    self._workspace = None  # for evaluation, made when it is first needed
+    self._perfect_recall = None  # likewise
+
+  def _choose(self, form, parents):
+    if form in (None, "deal") and self.has_perfect_recall:
+      deal = deal_form.compile_deal_form(self.tree)
+      if deal is not None:
+        return "deal", deal
+    if form == "deal":
+      raise ValueError(
+          f"form='deal': {self.game} does not deal in private and then play in "
+          "public between two players; leave the form out")
+    if form != "history" and self.has_perfect_recall:
+      return "sequence", sequence_form.SequenceForm(self.tree, parents)
+    if form == "sequence":
+      raise ValueError(f"form='sequence': {self.game} has imperfect recall; "
+                       "leave the form out")
+    return "history", history_form.HistoryForm(self.tree, parents)
+
+  def entries_of_sets(self):
+    """Returns (sets, actions, entries) of all entries, set by set.
+
+    Each is an array: the information set, the number of the action among the
+    set's legal actions, and where its entry stands.
+    """
+    counts = np.array([len(legal) for legal in self.tree.set_actions])
+    sets = np.repeat(np.arange(self.tree.num_info_sets), counts)
+    actions = np.arange(len(sets)) - np.repeat(np.cumsum(counts) - counts,
+                                               counts)
+    entries = self.form.set_entry[sets] + actions * self.form.set_stride[sets]
+    return sets, actions, entries
+
+  def check_epsilon(self, epsilon):
+    """Returns the least probability of every action, or raises a ValueError."""
+    most = int(self.blocks.actions.max())
+    try:
+      return arguments.number("epsilon", epsilon, 0.0, 1.0 / most)
+    except ValueError:
+      raise ValueError(
+          f"epsilon={epsilon!r}: must be a number between 0 and {1.0 / most}, "
+          f"as there are information sets with {most} actions") from None
+
+  def new_tables(self, dtype, names=("regret", "cumulative")):
+    """Returns `blocks.Tables` with a uniform strategy.
+
+    Args:
+      dtype: the type of all tables.
+      names: which tables there are beside the strategy; they are zero.
+    """
+    tables = blocks_lib.Tables(*(
+        np.zeros(self.num_entries if name in ("strategy", *names) else 0, dtype)
+        for name in blocks_lib.Tables._fields))
+    blocks_lib.set_uniform(self.blocks, tables.strategy)
+    return tables
+
+  def normalized(self, table):
+    """Returns a table with each set's entries divided by their sum."""
+    out = np.empty_like(table)
+    blocks_lib.normalize(self.blocks, table, out)
+    return out
+
+  def propagate(self, strategy, workspace):
+    """Updates the reaches of all players in the workspace."""
+    for player in range(self.num_players):
+      self._kernels.propagate(workspace.arrays, player, strategy,
+                              workspace.reach)
+
+  def perturbed(self, strategy, epsilon):
+    """Returns a strategy in which every action is at least so likely.
+
+    Sets whose actions all are keep theirs; in the others the strategy is
+    epsilon + (1 - |A| epsilon) times what it was.
+    """
+    out = np.array(strategy)
+    blocks_lib.perturb(self.blocks, epsilon, out)
+    return out
+
+  def start_mixing(self, tables, workspace):
+    """Lets the cumulative tables begin with the strategy, times its reach."""
+    tables.response[:] = tables.strategy
+    for player in range(self.num_players):
+      self._kernels.mix(workspace.arrays, player, tables, workspace.reach,
+                        workspace.values, workspace.work)
+    tables.strategy[:] = tables.response
+    tables.mean[:] = 0.0
+
+  def run(self, tables, workspace, rules, alternating, iteration,
+          num_threads=1, mode=blocks_lib.LEARN):
+    """Runs one iteration of a solver for each row of `rules`.
+
+    The result does not depend on the number of threads. Only the deal form of
+    a large game can use a second one.
+    """
+    if num_threads > 1 and self.can_use_threads:
+      numba.set_num_threads(min(num_threads, numba.config.NUMBA_NUM_THREADS))
+      run = self._kernels.run_parallel
+      form, tables = tuple(workspace.arrays), tuple(tables)
+    else:
+      run, form = self._kernels.run, workspace.arrays
+    run(form, self.num_players, tables, workspace.reach, workspace.values,
+        workspace.work, rules, alternating, mode, iteration)
+
+  @property
+  def can_use_threads(self):
+    """Whether there is enough to do for more than one thread."""
+    return (self.form_name == "deal" and
+            len(self.form.arrays.num_hands) > self.num_players)
+
+  def _evaluate(self, strategy, mode, epsilon=0.0):
+    """Returns each player's value in the mode, and the responses then."""
+    if self._workspace is None:
+      self._workspace = self.form.workspace(np.float64)
+    space = self._workspace
+    strategy = np.array(strategy, dtype=np.float64)
+    response = np.empty_like(strategy)
+    tables = blocks_lib.Tables(strategy, response=response)
+    rule = _NO_RULE._replace(epsilon=epsilon)
+    self.propagate(strategy, space)
+    values = [
+        self._kernels.evaluate(space.arrays, player, tables, space.reach,
+                               space.values, space.work, mode, rule)
+        for player in range(self.num_players)
+    ]
+    return np.array(values), response
+
+  def expected_values(self, strategy):
+    """Returns [player] float64, what each gets if all play the strategy."""
+    return self._evaluate(strategy, blocks_lib.EVALUATE)[0]
+
+  def best_responses(self, strategy, epsilon=0.0):
+    """Returns what each player gets with a best response, and the responses.
+
+    Args:
+      strategy: [entry], what the others play.
+      epsilon: the least probability of every action in a response.
+
+    Returns:
+      ([player] float64, [entry] float64): the values, and a strategy in which
+      each player's part is the best response to the others'.
+    """
+    if not self.has_perfect_recall:
+      raise ValueError(
+          f"game={self.game}: has imperfect recall, so a best response is not "
+          "defined on it; evaluate the policy on the game with perfect recall")
+    if self.form_name == "history":
+      raise ValueError("form='history': best responses need another form; "
+                       "leave the form out")
+    return self._evaluate(strategy, blocks_lib.RESPOND, epsilon)
+
+  def with_perfect_recall(self):
+    """Returns the compiled game in which a best responder plays.
+
+    The histories are the same. An abstraction `x_ir` belongs to the registered
+    game `x`, with the parameters that both have; in another game of imperfect
+    recall players are given the memory of what they knew and did.
+    """
+    if self._perfect_recall is None:
+      self._perfect_recall = self._make_perfect_recall()
+    return self._perfect_recall
+
+  def _make_perfect_recall(self):
+    if self.has_perfect_recall:
+      if self.form_name != "history":
+        return self
+      return CompiledGame(self.game, tree=self.tree)
+    name = self.game.get_type().short_name.removesuffix("_ir")
+    known = {kind.short_name: kind.parameter_specification
+             for kind in pyspiel.registered_games()}
+    if name == self.game.get_type().short_name or name not in known:
+      return CompiledGame(self.game, tree=self.tree.with_perfect_recall())
+    real = CompiledGame(pyspiel.load_game(name, {
+        key: value for key, value in self.game.get_parameters().items()
+        if key in known[name]}))
+    if not (np.array_equal(real.tree.action, self.tree.action) and
+            np.array_equal(real.tree.parent, self.tree.parent)):
+      raise ValueError(f"game={self.game}: its histories are not those of "
+                       f"{real.game}, so it is no abstraction of that game")
+    return real
+
+
+_CACHE = collections.OrderedDict()
+_CACHE_SIZE = 4
+
+
+def compile_game(game, form=None):
+  """Returns the `CompiledGame`; the last few are kept.
+
+  Args:
+    game: a `pyspiel.Game`.
+    form: as for `CompiledGame`.
+  """
+  # Games that are made from data, as EFG games are, may share their string: so
+  # only the very same object counts as the same game.
+  key = (id(game), form)
+  if key in _CACHE and _CACHE[key].game is game:
+    _CACHE.move_to_end(key)
+    return _CACHE[key]
+  compiled = _CACHE[key] = CompiledGame(game, form)
+  while len(_CACHE) > _CACHE_SIZE:
+    _CACHE.popitem(last=False)
+  return compiled

@@ -1,0 +1,318 @@
+"""Sequence form: for each player a tree of information sets.
+
+For games of perfect recall (Koller, Megiddo & von Stengel 1996), with any
+number of players. A player's sequence is the last own action and all before it;
+a leaf pays each player and is reached by one sequence of each. An iteration is
+one pass over the leaves and one over the player's sets.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dudo_spiel.algorithms.compiled import blocks as blocks_lib
+from dudo_spiel.algorithms.compiled import game_tree
+from dudo_spiel.algorithms.runtime import jit
+
+
+class SequenceArrays(NamedTuple):
+  """The sets' trees and the leaves, as arrays that kernels can take.
+
+  Sequences are numbered as entries are; behind them, num_entries + p is the
+  empty sequence of player p.
+
+  Attributes:
+    blocks: the `blocks.Blocks`, each player's parents before their children.
+    rows: [block, most actions] int64, where each action's entries begin.
+    set_begin: [block] int64, where the block's sets begin in `parent`.
+    parent: [set in order of blocks] int64, the sequence that leads to the set.
+    leaf_sequence: [player, leaf] int64, each player's sequence to the leaf.
+    payoff: [player, leaf], what the player gets there, times the probability
+      of chance.
+  """
+  blocks: blocks_lib.Blocks
+  rows: np.ndarray
+  set_begin: np.ndarray
+  parent: np.ndarray
+  leaf_sequence: np.ndarray
+  payoff: np.ndarray
+
+
+class SequenceForm:
+  """A game in sequence form.
+
+  Attributes:
+    tree: the `game_tree.GameTree`.
+    blocks: the `blocks.Blocks`.
+    num_entries: how many strategy entries there are.
+    set_entry: [set] int64, the entry of a set's first action.
+    set_stride: [set] int64, how far apart its entries are.
+    arrays: the `SequenceArrays`.
+  """
+
+  def __init__(self, tree, parents):
+    self.tree = tree
+    levels = _levels(tree, parents)
+    actions = np.array([len(legal) for legal in tree.set_actions])
+    players = tree.set_player.astype(np.int64)
+    order = np.lexsort((actions, levels, players))
+    self.blocks, self.set_entry, self.set_stride = lay_out_sets(
+        order, np.stack([players, levels, actions]), actions)
+    self.num_entries = int(actions.sum())
+    parent = self._sequences(players, *parents.of_set)
+    set_begin = np.cumsum(self.blocks.width) - self.blocks.width
+    self.arrays = SequenceArrays(
+        self.blocks, blocks_lib.entry_rows(self.blocks), set_begin,
+        parent[order], *self._merge_leaves(parents))
+
+  def _sequences(self, player, info_set, action):
+    """Returns the sequences that end with an action in a set, or are empty."""
+    return np.where(
+        info_set < 0, self.num_entries + player,
+        self.set_entry[info_set] + action * self.set_stride[info_set])
+
+  def _merge_leaves(self, parents):
+    """Returns the leaves' sequences and payoffs; equal leaves are summed."""
+    tree = self.tree
+    ends = np.flatnonzero(tree.player == game_tree.TERMINAL)
+    sequences = np.empty((tree.num_players, len(ends)), dtype=np.int64)
+    for player in range(tree.num_players):
+      sequences[player] = self._sequences(player,
+                                          *parents.of_node(player, ends))
+    leaves, which = np.unique(sequences, axis=1, return_inverse=True)
+    payoff = np.zeros(leaves.shape)
+    weight = tree.chance_reach()[ends]
+    for player in range(tree.num_players):
+      np.add.at(payoff[player], which.reshape(-1),
+                weight * tree.returns[ends, player])
+    return np.ascontiguousarray(leaves), payoff
+
+  def workspace(self, dtype):
+    """Returns the `blocks.Workspace` for tables of this type."""
+    num_sequences = self.num_entries + self.tree.num_players
+    return blocks_lib.Workspace(
+        blocks_lib.with_dtype(self.arrays, dtype),
+        np.zeros(num_sequences, dtype), np.zeros(num_sequences, dtype),
+        np.zeros((4, max(int(self.blocks.width.max()), 1)), dtype))
+
+
+def lay_out_sets(order, keys, actions):
+  """Makes blocks of neighbouring sets with equal keys.
+
+  Args:
+    order: [set], the sets in the order in which they are to stand.
+    keys: [key, set]; the first key is the player.
+    actions: [set], how many actions each set has.
+
+  Returns:
+    (blocks, set_entry, set_stride).
+  """
+  sorted_keys = keys[:, order]
+  is_new = np.any(sorted_keys[:, 1:] != sorted_keys[:, :-1], axis=0)
+  begins = np.concatenate([[0], np.flatnonzero(is_new) + 1])
+  width = np.diff(np.append(begins, len(order)))
+  block_actions = actions[order[begins]]
+  sizes = block_actions * width
+  entry_begin = np.cumsum(sizes) - sizes
+  blocks = blocks_lib.Blocks(keys[0, order[begins]].astype(np.int64),
+                             block_actions, width, entry_begin)
+  set_entry = np.empty(len(order), dtype=np.int64)
+  set_stride = np.empty(len(order), dtype=np.int64)
+  place = np.arange(len(order)) - np.repeat(begins, width)
+  set_entry[order] = np.repeat(entry_begin, width) + place
+  set_stride[order] = np.repeat(width, width)
+  return blocks, set_entry, set_stride
+
+
+class ParentSequences:
+  """Each player's last own action before every node of a tree.
+
+  Attributes:
+    of_set: ([set] int64, [set] int64), the set and the action (its number among
+      the legal ones) before each set, -1 and 0 before a player's first sets.
+      None if the game has imperfect recall: if histories of one set differ.
+  """
+
+  def __init__(self, tree):
+    self._tree = tree
+    self._last = tree.last_own_actions()
+    self.of_set = self._find_sets()
+
+  def of_node(self, player, nodes):
+    """Returns the player's last set and action before each node."""
+    after = self._last[player, nodes]
+    before = self._tree.parent[after]
+    info_set = np.where(after > 0, self._tree.info_set[before], -1)
+    action = np.where(after > 0, after - self._tree.child_begin[before], 0)
+    return info_set.astype(np.int64), action.astype(np.int64)
+
+  def _find_sets(self):
+    tree = self._tree
+    nodes = np.flatnonzero(tree.info_set >= 0)
+    info_set = tree.info_set[nodes]
+    found = np.empty((2, tree.num_info_sets), dtype=np.int64)
+    before = np.empty((2, len(nodes)), dtype=np.int64)
+    for player in range(tree.num_players):
+      own = tree.player[nodes] == player
+      before[:, own] = self.of_node(player, nodes[own])
+    found[:, info_set] = before
+    return None if np.any(found[:, info_set] != before) else tuple(found)
+
+
+def _levels(tree, parents):
+  """Returns [set], how many own sets come before each set."""
+  levels = np.zeros(tree.num_info_sets, dtype=np.int64)
+  parent_set = parents.of_set[0]
+  for info_set in np.argsort(tree.set_node):
+    if parent_set[info_set] >= 0:
+      levels[info_set] = levels[parent_set[info_set]] + 1
+  return levels
+
+
+def num_levels(tree, parents):
+  """Returns [player] int64, how many own sets a history passes at most.
+
+  Args:
+    tree: the `game_tree.GameTree`.
+    parents: its `ParentSequences`; without recall there are no levels.
+  """
+  counts = np.zeros(tree.num_players, dtype=np.int64)
+  if parents.of_set is not None:
+    np.maximum.at(counts, tree.set_player, _levels(tree, parents) + 1)
+  return counts
+
+
+# Kernels.
+
+
+@jit.kernel
+def propagate(form, player, strategy, reach):
+  """Writes the player's reach of all own sequences into `reach`."""
+  blocks = form.blocks
+  reach[len(strategy) + player] = 1.0
+  for b in range(len(blocks.width)):
+    if blocks.player[b] != player:
+      continue
+    width, begin = blocks.width[b], blocks.entry_begin[b]
+    parent = form.parent[form.set_begin[b]:form.set_begin[b] + width]
+    for a in range(blocks.actions[b]):
+      shares = strategy[begin + a * width:begin + (a + 1) * width]
+      out = reach[begin + a * width:begin + (a + 1) * width]
+      for j in range(width):
+        out[j] = reach[parent[j]] * shares[j]
+
+
+@jit.kernel
+def _leaf_values(form, player, num_entries, reach, values):
+  """Sums what the player's sequences earn at the leaves that they reach."""
+  blocks = form.blocks
+  for b in range(len(blocks.width)):
+    if blocks.player[b] == player:
+      begin = blocks.entry_begin[b]
+      values[begin:begin + blocks.actions[b] * blocks.width[b]] = 0.0
+  values[num_entries + player] = 0.0
+  own = form.leaf_sequence[player]
+  payoff = form.payoff[player]
+  if len(form.leaf_sequence) == 2:
+    other = form.leaf_sequence[1 - player]
+    for leaf in range(len(own)):
+      values[own[leaf]] += payoff[leaf] * reach[other[leaf]]
+  else:
+    for leaf in range(len(own)):
+      weight = payoff[leaf]
+      for q in range(len(form.leaf_sequence)):
+        if q != player:
+          weight *= reach[form.leaf_sequence[q, leaf]]
+      values[own[leaf]] += weight
+
+
+@jit.kernel
+def evaluate(form, player, tables, reach, values, work, mode, rule):
+  """Computes the player's counterfactual values, and learns from them.
+
+  Args:
+    form: the `SequenceArrays`.
+    player: the player.
+    tables: the `blocks.Tables`, modified in place as the mode says.
+    reach: [sequence], all players' reaches, from `propagate`.
+    values: [sequence] scratch, modified in place.
+    work: [4, widest block] scratch.
+    mode: what to do with the values, such as `blocks.LEARN`.
+    rule: the `blocks.Rule` by which to learn.
+
+  Returns:
+    The player's expected value.
+  """
+  blocks = form.blocks
+  num_entries = len(tables.strategy)
+  _leaf_values(form, player, num_entries, reach, values)
+  scratch = work[2:].reshape(-1)
+  for b in range(len(blocks.width) - 1, -1, -1):
+    if blocks.player[b] != player:
+      continue
+    width, begin = blocks.width[b], blocks.entry_begin[b]
+    rows = form.rows[b, :blocks.actions[b]]
+    parent = form.parent[form.set_begin[b]:form.set_begin[b] + width]
+    out, own_reach = work[0, :width], work[1, :width]
+    if mode == blocks_lib.RESPOND:
+      blocks_lib.respond_block(begin, width, rows, tables.response, values, out,
+                               rule, scratch)
+    elif mode == blocks_lib.DECIDE:
+      blocks_lib.decide_block(begin, width, rows, tables, values, out, rule,
+                              scratch)
+    else:
+      blocks_lib.play_block(begin, width, rows, tables.strategy, values, out)
+      if mode == blocks_lib.LEARN:
+        for j in range(width):
+          own_reach[j] = reach[parent[j]]
+        blocks_lib.learn_block(begin, width, rows, tables, values, out,
+                               own_reach, rule, scratch)
+    for j in range(width):
+      values[parent[j]] += out[j]
+  return values[num_entries + player]
+
+
+@jit.kernel
+def mix(form, player, tables, reach, values, work):
+  """Adds the player's response, whose reach this is, to the strategy."""
+  blocks = form.blocks
+  for b in range(len(blocks.width)):
+    if blocks.player[b] == player:
+      width, own_reach = blocks.width[b], work[1]
+      parent = form.parent[form.set_begin[b]:form.set_begin[b] + width]
+      for j in range(width):
+        own_reach[j] = reach[parent[j]]
+      blocks_lib.mix_block(blocks.entry_begin[b], width, blocks.actions[b],
+                           tables, own_reach, work[2])
+
+
+@jit.kernel
+def renew(form, player, tables, reach, values, work, mode):
+  """Updates what depends on the player's table that `evaluate` changed."""
+  if mode == blocks_lib.RESPOND:
+    propagate(form, player, tables.response, reach)
+    mix(form, player, tables, reach, values, work)
+  propagate(form, player, tables.strategy, reach)
+
+
+@jit.kernel
+def run(form, num_players, tables, reach, values, work, rules, alternating,
+        mode, iteration):
+  """Runs one iteration for each row of `rules` (see `blocks.rule_of`).
+
+  Reaches must be up to date before, and are so afterwards. `iteration` [1] is
+  counted up here, so that it is right whenever Python gets to see it.
+  """
+  form, tables = jit.borrowed(form), jit.borrowed(tables)
+  reach, values = jit.borrowed(reach), jit.borrowed(values)
+  work = jit.borrowed(work)
+  for t in range(len(rules)):
+    rule = blocks_lib.rule_of(rules[t])
+    for player in range(num_players):
+      evaluate(form, player, tables, reach, values, work, mode, rule)
+      if alternating:
+        renew(form, player, tables, reach, values, work, mode)
+    if not alternating:
+      for player in range(num_players):
+        renew(form, player, tables, reach, values, work, mode)
+    iteration[0] += 1

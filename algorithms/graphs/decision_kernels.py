@@ -1,0 +1,299 @@
+"""Kernels for nodes at which players decide in turn without seeing each other.
+
+In `dudo_single_round` all but the claimer pass or challenge. A node of
+decisions (see `deal_graph`) stands for 2^d - 1 states of d players; all states
+of one player are the same information set. Where nothing can be flagged the
+sums over these states have a simple form; where something can, the states are
+gone through one by one, as in `pfsi_kernels`.
+
+All arguments but `node` are those of `pfsi_kernels`:
+
+  graph: the `deal_graph.GraphArrays`, of pointers.
+  tables: pointers to (regret, cumulative), both [entry].
+  space: the `pfsi_workspace.Workspace`.
+  offsets: pointer to [player] int64, where the player's column begins.
+  settings: the `pfsi_workspace.Settings`.
+  seed: uint64.
+  iteration: the number of the iteration.
+"""
+
+import numpy as np
+
+from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import random_streams
+from dudo_spiel.algorithms.runtime import simd
+
+UNFLAGGED = 1
+
+_0, _1 = np.uintp(0), np.uintp(1)
+
+
+@jit.kernel
+def flag_number(seed, iteration, players, node, heap):
+  """Returns the random number by which a state flags its children.
+
+  Args:
+    seed: uint64.
+    iteration: the number of the iteration.
+    players: how many players there are.
+    node: the node.
+    heap: the number of the state at a node of decisions, else 0.
+  """
+  return random_streams.uniform(random_streams.stream(seed, iteration),
+                                players + (node << players) + heap)
+
+
+@jit.inline
+def _decider(first, j, players):
+  """Returns who decides as number j (a remainder would take longer)."""
+  player = first + j
+  return player - players if player >= players else player
+
+
+@jit.inline
+def _entry(graph, offsets, node, player, j):
+  """Returns the first entry of the player who decides as number j."""
+  return np.uintp(offsets[player] + graph.entry[node] + graph.stride * j)
+
+
+@jit.inline
+def _untrembled(p, settings):
+  """Returns a probability of one of two actions without what trembles add."""
+  if settings.tremble == settings.zero:
+    return p
+  two = settings.one + settings.one
+  return max((p - settings.tremble / two) / (settings.one - settings.tremble),
+             settings.zero)
+
+
+@jit.inline
+def _is_open(graph, space, node, settings):
+  """Returns whether no state of an unflagged node can flag its children."""
+  if settings.reach == settings.zero:
+    return True
+  least = settings.one
+  begin = graph.child_begin[node]
+  for j in range(graph.deciders[node]):
+    player = _decider(graph.actor[node], j, space.players)
+    if space.reach[2 * space.seats * node + player] * least < settings.reach:
+      return False
+    p = space.strategy[begin + j]
+    least *= min(p, settings.one - p)
+  return True
+
+
+@jit.inline
+def forward(graph, tables, space, node, offsets, settings, seed, iteration):
+  """Goes forward through a node: strategies, averages, reaches and flags."""
+  zero, one = settings.zero, settings.one
+  half = one / (one + one)
+  begin = graph.child_begin[node]
+  first, deciders = graph.actor[node], graph.deciders[node]
+  regret = tables[0]
+  for j in range(deciders):
+    e = _entry(graph, offsets, node, _decider(first, j, space.players), j)
+    x, y = regret[e], regret[e + _1]
+    x = x if x > zero else zero
+    y = y if y > zero else zero
+    p = x / (x + y) if x + y > zero else half
+    space.strategy[begin + j] = (one - settings.tremble) * p + (
+        settings.tremble * half)
+  if space.status[node] == UNFLAGGED and _is_open(graph, space, node, settings):
+    _pass_on(graph, tables, space, node, offsets, settings)
+    return
+  _spread(graph, tables, space, node, offsets, settings, seed, iteration, True)
+  child = graph.child[begin]
+  passed = np.int64(space.state_status[1 << deciders])
+  if passed:  # the only parent of the next claim
+    space.status[child] = passed
+    for q in range(2 * space.seats):
+      space.reach[2 * space.seats * child + q] = (
+          space.state_reach[(2 * space.seats << deciders) + q])
+
+
+@jit.inline
+def _pass_on(graph, tables, space, node, offsets, settings):
+  """Adds to the averages, and passes on to who claims if all have passed."""
+  one = settings.one
+  begin = graph.child_begin[node]
+  first, deciders = graph.actor[node], graph.deciders[node]
+  child = graph.child[begin]
+  seats = np.uintp(space.seats)
+  n, c = _2(seats) * np.uintp(node), _2(seats) * np.uintp(child)
+  reach, strategy, cumulative = space.reach, space.strategy, tables[1]
+  all_pass = one
+  for j in range(deciders):
+    all_pass *= strategy[begin + j]
+  for quad in range(_0, seats, simd.STEP):
+    x = simd.load(reach, n + quad)
+    simd.store(reach, c + quad, x * simd.splat(all_pass))
+    x = simd.load(reach, n + seats + quad)
+    simd.store(reach, c + seats + quad, x)
+  weight = settings.weight
+  for j in range(deciders):
+    player = _decider(first, j, space.players)
+    q = np.uintp(player)
+    p = strategy[begin + j]
+    others = one  # who passes but the player
+    for other in range(deciders):
+      if other != j:
+        others *= strategy[begin + other]
+    reach[c + q] = reach[n + q] * others
+    own = reach[n + seats + q]
+    reach[c + seats + q] = own * p
+    own *= weight
+    weight += weight  # the next decides in twice as many states
+    p = _untrembled(p, settings)
+    e = _entry(graph, offsets, node, player, j)
+    cumulative[e] += own * p
+    cumulative[e + _1] += own * (one - p)
+  space.status[child] = UNFLAGGED
+
+
+@jit.inline
+def _2(number):
+  """Returns twice a number, of its type."""
+  return number + number
+
+
+@jit.kernel
+def _spread(graph, tables, space, node, offsets, settings, seed, iteration,
+            is_forward):
+  """Writes reaches and statuses of all states; adds to averages if forward."""
+  begin = graph.child_begin[node]
+  first, deciders = graph.actor[node], graph.deciders[node]
+  players, seats, one = space.players, space.seats, settings.one
+  reach, status, cumulative = space.state_reach, space.state_status, tables[1]
+  num_masks = 1 << deciders
+  for heap in range(1, 2 * num_masks):
+    status[heap] = 0.0
+  status[1] = space.status[node]
+  for q in range(2 * seats):
+    reach[2 * seats + q] = space.reach[2 * seats * node + q]
+  j = 0
+  for heap in range(1, num_masks):
+    if heap >> (j + 1):
+      j += 1
+    mine = status[heap]
+    if mine == 0.0 or mine > 1 + settings.depth:
+      continue
+    player = _decider(first, j, players)
+    p = space.strategy[begin + j]
+    n = 2 * seats * heap
+    theirs = mine + one
+    if mine == UNFLAGGED:
+      if is_forward:
+        own = reach[n + seats + player] * settings.weight
+        free = _untrembled(p, settings)
+        e = _entry(graph, offsets, node, player, j)
+        cumulative[e] += own * free
+        cumulative[e + _1] += own * (one - free)
+      if not (reach[n + player] < settings.reach and
+              flag_number(seed, iteration, players, node, heap) <
+              settings.flag):
+        theirs = one
+    for a in range(2):
+      share = one - p if a else p
+      if mine != UNFLAGGED and share <= settings.action:
+        continue
+      status[2 * heap + a] = theirs
+      c = 2 * seats * (2 * heap + a)
+      for q in range(players):
+        x, own = reach[n + q], reach[n + seats + q]
+        reach[c + q] = x if q == player else x * share
+        reach[c + seats + q] = own * share if q == player else own
+
+
+@jit.inline
+def backward(graph, tables, space, node, offsets, settings, seed, iteration):
+  """Goes backward through a node: values, then regrets."""
+  begin = graph.child_begin[node]
+  seats = np.uintp(space.seats)
+  num_masks = 1 << graph.deciders[node]
+  for mask in range(num_masks):
+    c = seats * np.uintp(graph.child[begin + mask])
+    to = seats * np.uintp(num_masks + mask)
+    for quad in range(_0, seats, simd.STEP):
+      x = simd.load(space.value, c + quad)
+      simd.store(space.state_value, to + quad, x)
+  if space.status[node] == UNFLAGGED and _is_open(graph, space, node, settings):
+    _learn(graph, tables, space, node, offsets, settings)
+  else:
+    _gather(graph, tables, space, node, offsets, settings, seed, iteration)
+  for quad in range(_0, seats, simd.STEP):
+    simd.store(space.value, seats * np.uintp(node) + quad,
+               simd.load(space.state_value, seats + quad))
+
+
+@jit.inline
+def _learn(graph, tables, space, node, offsets, settings):
+  """Writes the values of all states, and adds to regrets."""
+  begin = graph.child_begin[node]
+  first, deciders = graph.actor[node], graph.deciders[node]
+  seats, one = np.uintp(space.seats), settings.one
+  value, strategy, regret = space.state_value, space.strategy, tables[0]
+  others = space.state_status  # how likely those before play to a state
+  others[1] = one
+  j = 0
+  for heap in range(1, 1 << (deciders - 1)):
+    if heap >> (j + 1):
+      j += 1
+    p = strategy[begin + j]
+    others[2 * heap] = others[heap] * p
+    others[2 * heap + 1] = others[heap] * (one - p)
+  for j in range(deciders - 1, -1, -1):
+    p = strategy[begin + j]
+    challenge = simd.splat(one - p)
+    player = _decider(first, j, space.players)
+    gain = settings.zero  # by a pass
+    for heap in range(np.uintp(1 << j), np.uintp(2 << j)):
+      n = seats * heap
+      a = _2(n)
+      b = a + seats
+      q = np.uintp(player)
+      gain += others[heap] * (value[a + q] - value[b + q])
+      for quad in range(_0, seats, simd.STEP):
+        x = simd.load(value, a + quad)
+        x += challenge * (simd.load(value, b + quad) - x)
+        simd.store(value, n + quad, x)
+    gain *= space.reach[_2(seats) * np.uintp(node) + np.uintp(player)]
+    p = _untrembled(p, settings)
+    e = _entry(graph, offsets, node, player, j)
+    regret[e] += (one - p) * gain
+    regret[e + _1] -= p * gain
+
+
+@jit.kernel
+def _gather(graph, tables, space, node, offsets, settings, seed, iteration):
+  """Writes the values of all states, and adds to regrets where unflagged."""
+  begin = graph.child_begin[node]
+  first, deciders = graph.actor[node], graph.deciders[node]
+  seats, one, even = space.seats, settings.one, settings.even
+  value, regret = space.state_value, tables[0]
+  _spread(graph, tables, space, node, offsets, settings, seed, iteration, False)
+  j = deciders - 1
+  for heap in range((1 << deciders) - 1, 0, -1):
+    if heap >> j == 0:
+      j -= 1
+    mine = space.state_status[heap]
+    if mine == 0.0:
+      continue
+    n = seats * heap
+    for q in range(seats):
+      value[n + q] = even
+    if mine > 1 + settings.depth:
+      continue
+    p = space.strategy[begin + j]
+    least = -one if mine == UNFLAGGED else settings.action
+    for q in range(seats):
+      x = value[2 * n + q] if p > least else even
+      y = value[2 * n + seats + q] if one - p > least else even
+      value[n + q] = x + (one - p) * (y - x) if p > 0.0 else y
+    if mine == UNFLAGGED:
+      player = _decider(first, j, space.players)
+      gain = space.state_reach[2 * n + player] * (
+          value[2 * n + player] - value[2 * n + seats + player])
+      p = _untrembled(p, settings)
+      e = _entry(graph, offsets, node, player, j)
+      regret[e] += (one - p) * gain
+      regret[e + _1] -= p * gain

@@ -1,0 +1,4 @@
+"""Whole matches of two-player Dudo, round by round.
+
+Serves `fsicfr`, `simulation` and `exploitability`.
+"""

@@ -1,0 +1,177 @@
+"""Policies for whole matches of two-player Dudo, as tables by dice and claims.
+
+A `MatchPolicy` has a table for each (own dice, other's dice). A table is
+[row, hand] of weights, its rows those of `claim_memory`; the probabilities of
+the actions at a memory are the shares of their rows. Where all weights are zero
+the policy is uniform.
+"""
+
+import numpy as np
+from open_spiel.python import policy as policy_lib
+
+from dudo_spiel.algorithms.match import kernels as match_kernels
+from dudo_spiel.algorithms.match import rounds as match_rounds
+from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.games import dudo
+
+FILE_KIND = "match_policy"
+_LEVELS = 255  # of a quantised weight
+
+
+class MatchPolicy(policy_lib.Policy):
+  """An OpenSpiel policy that plays every state of a match of Dudo.
+
+  It plays `dudo` and `dudo_ir` with two players, the same rules and at most as
+  many dice.
+
+  Args:
+    game: the `pyspiel.Game`, `dudo` or `dudo_ir` with two players.
+    recall_length: how many claims the policy remembers.
+    tables: dict from (own dice, other's dice) to [row, hand] float32 or uint8.
+      The sum of the rows of a memory, if float32, is how often the policy's own
+      moves lead there (summed over all paths).
+    values: dict from (starter's dice, other's dice) to the starter's value.
+
+  Attributes:
+    match: the `match_rounds.MatchRules`.
+    tables: as given.
+    values: as given.
+  """
+
+  def __init__(self, game, recall_length, tables, values):
+    super().__init__(game, [0, 1])
+    self.match = match_rounds.match_rules(
+        game, arguments.integer("recall_length", recall_length, 1))
+    self.tables = dict(tables)
+    self.values = dict(values)
+    for key, table in self.tables.items():
+      if table.shape != self.match.table_shape(key):
+        raise ValueError(f"tables={key}: has shape {table.shape}; must be "
+                         f"{self.match.table_shape(key)}")
+
+  def check_game(self, game):
+    """Raises a ValueError if the policy cannot play all of the game."""
+    if not self._has_rules_of(game):
+      raise ValueError(f"game={game}: must have the rules of {self.game}, for "
+                       "which the policy is made")
+    if not set(match_rounds.round_keys(game.start_dice)) <= self.tables.keys():
+      raise ValueError(
+          f"game={game}: starts with {' and '.join(map(str, game.start_dice))} "
+          f"dice; the policy knows {self._known_dice()}")
+
+  def _has_rules_of(self, game):
+    return (isinstance(game, dudo.DudoGame) and game.num_players() == 2 and
+            (game.num_sides, game.house) == self.match[:2])
+
+  def _known_dice(self):
+    return ", ".join(f"{a}v{b}" for a, b in sorted(self.tables))
+
+  def action_probabilities(self, state, player_id=None):
+    """Returns {action: probability} for the legal actions of the state."""
+    player = state.current_player() if player_id is None else player_id
+    game = state.get_game()
+    if not self._has_rules_of(game):
+      raise ValueError(f"state={state}: is not one of {self.game}")
+    if player not in (0, 1) or state.current_player() < 0:
+      raise ValueError(f"state={state}: nobody decides there, or "
+                       f"player_id={player_id} is neither 0 nor 1")
+    dice = state.dice
+    key = dice[player], dice[1 - player]
+    table = self.tables.get(key)
+    if table is None:
+      raise ValueError(f"state={state}: has {key[0]} and {key[1]} dice; the "
+                       f"policy knows {self._known_dice()}")
+    claims = state.claim_list()
+    memory = self.match.memory(sum(key))
+    row = memory.first_row(claims)
+    first = claims[-1] + 1 if claims else 0
+    actions = list(range(first, memory.num_claims))
+    if claims:
+      actions.append(game.dudo_action)
+    hand = self.match.rolls(key[0]).index(state.hand(player))
+    weights = table[row:row + len(actions), hand].tolist()
+    total = sum(weights)
+    if not total:
+      return dict.fromkeys(actions, 1.0 / len(actions))
+    return {action: weight / total for action, weight in zip(actions, weights)}
+
+  def after_claims(self, key, claims):
+    """Returns the probabilities of all hands after some claims of a round.
+
+    Args:
+      key: (own dice, other's dice).
+      claims: list of int, first to last.
+
+    Returns:
+      [action, hand] float64: the stronger claims, weakest first, then Dudo
+      (but not before the first claim); hands as in `rolls`.
+    """
+    if key not in self.tables:
+      raise ValueError(f"key={key!r}: must be one of {self._known_dice()}")
+    memory = self.match.memory(sum(key))
+    steps = [-1, *claims, memory.num_claims]
+    if any(after <= before for before, after in zip(steps, steps[1:])):
+      raise ValueError(f"claims={claims!r}: must grow, and be between 0 and "
+                       f"{memory.num_claims - 1}")
+    row = memory.first_row(claims)
+    last = claims[-1] if claims else -1
+    num_actions = memory.num_claims - 1 - last + bool(claims)
+    weights = self.tables[key][row:row + num_actions,
+                               :self.match.rolls(key[0]).num_rolls]
+    totals = weights.sum(axis=0, dtype=np.float64)
+    return np.where(totals > 0, weights / np.where(totals > 0, totals, 1.0),
+                    1.0 / num_actions)
+
+  def probabilities(self, key):
+    """Returns [row, hand] float32, the probabilities of (own, other's) dice."""
+    weights = self.tables[key].astype(np.float32)
+    match_kernels.normalize(self.match.memory(sum(key)).arrays, weights)
+    return weights
+
+  def quantized(self, min_probability=0.0, min_reach=0.0):
+    """Returns the policy in 8 bits a weight, without negligible ones.
+
+    Args:
+      min_probability: actions less likely than this are never played.
+      min_reach: where the policy's own moves lead less often than this, it
+        becomes uniform (and so takes no place in a file).
+    """
+    arguments.number("min_probability", min_probability, 0.0, 1.0)
+    arguments.number("min_reach", min_reach, 0.0)
+    tables = {}
+    for key, table in self.tables.items():
+      if table.dtype == np.uint8:
+        raise ValueError("quantized: this policy already is; use the one from "
+                         "which it was made")
+      tables[key] = np.zeros(table.shape, np.uint8)
+      match_kernels.quantize(self.match.memory(sum(key)).arrays, table,
+                             np.float32(min_probability), np.float32(min_reach),
+                             np.float32(_LEVELS), tables[key])
+    return MatchPolicy(self.game, self.match.recall_length, tables, self.values)
+
+  @property
+  def memory_bytes(self):
+    """How much memory the tables take."""
+    return sum(table.nbytes for table in self.tables.values())
+
+  def save(self, path):
+    """Writes the policy to one file, which `policies.load_policy` reads."""
+    header = {"game": str(self.game),
+              "recall_length": self.match.recall_length,
+              "values": [[*key, value] for key, value in self.values.items()]}
+    checkpoint.save(path, FILE_KIND, header,
+                    {f"{a}v{b}": table
+                     for (a, b), table in self.tables.items()}, compress=True)
+
+
+def from_file(path, header, arrays, game):
+  """Returns the policy in a file that was read by `checkpoint.load`."""
+  try:
+    tables = {tuple(map(int, name.split("v"))): table
+              for name, table in arrays.items()}
+    values = {(a, b): value for a, b, value in header["values"]}
+    return MatchPolicy(game, header["recall_length"], tables, values)
+  except (KeyError, TypeError, ValueError) as error:
+    raise ValueError(f"path={str(path)!r}: must be a whole policy written by "
+                     f"dudo_spiel ({error})") from error

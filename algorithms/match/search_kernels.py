@@ -1,0 +1,491 @@
+"""Bounds of best responses in a round of Dudo: kernels.
+
+`search` walks the histories of a round as `walk_kernels.respond` does, but
+only those that may matter, and gives a lower and an upper bound of what the
+responder gets. It needs bounds for where it does not look. Both are linear in
+the policy's reach, and in both the responder's strategy depends on no more than
+the policy will remember (a unit of `claim_memory`):
+
+  upper[unit, hand, own hand]: the responder sees the policy's hand. Nobody who
+    sees less gets more.
+  lower[unit, hand, own hand]: the responder plays one fixed strategy, the best
+    for the mean reach of all histories of the unit.
+
+A claim of the responder whose upper bound is, for every own hand, not above
+what is sure already is skipped. Below a claim, the bar says for every own hand
+which values cannot matter any more, as alpha does in alpha-beta search.
+"""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from dudo_spiel.algorithms.match import claim_memory
+from dudo_spiel.algorithms.match import walk_kernels
+from dudo_spiel.algorithms.match.walk_kernels import LOWER
+from dudo_spiel.algorithms.match.walk_kernels import UPPER
+from dudo_spiel.algorithms.runtime import jit
+
+_NEGLIGIBLE = 1e-14  # rounding errors are not worth a search
+_TINY = 0.02  # part of `min_mass` below which not even bounds are looked up
+_NODE, _LAST, _FIRST, _AFTER, _ANSWER = range(5)  # columns of `place`
+
+
+@jit.sums
+def mean_reaches(memory, game, role, shares, weights):
+  """Writes weights[unit, hand], the reach of the responder's turns there.
+
+  Args:
+    memory: the `claim_memory.MemoryArrays`.
+    game: the `RoundArrays`.
+    role: the responder's.
+    shares: [row] float64, how likely the responder is taken to claim it.
+    weights: [unit, hand] float64, modified in place.
+  """
+  num_memories, hands = len(memory.last), len(game.chances)
+  reach = np.zeros((2, num_memories, hands))  # at the responder's, the policy's
+  reach[role, 0] = game.chances
+  for i in range(num_memories):
+    node = memory.unit_memory[i]
+    for a in range(game.num_claims - 1 - memory.last[node]):
+      child, row = game.child_begin[node] + a, game.row_begin[node] + a
+      for o in range(hands):
+        reach[1, child, o] += reach[0, node, o] * shares[row]
+        reach[0, child, o] += reach[1, node, o] * game.probabilities[row, o]
+    for o in range(hands):
+      weights[game.unit[node], o] += reach[0, node, o]
+
+
+@jit.sums
+def _improve(game, chance, values, best, scores, tables, unit):
+  """Takes an action into a unit's bounds.
+
+  Args:
+    game: the `RoundArrays`.
+    chance: [hand], the mean reach of the unit.
+    values: [2, hand, own hand], bounds of what the action gives.
+    best: [own hand], the highest score so far, modified in place.
+    scores: [own hand] scratch.
+    tables: [2, unit, hand, own hand], modified in place.
+    unit: the unit.
+  """
+  hands, own_hands = values.shape[1], values.shape[2]
+  scores[:] = 0.0
+  for o in range(hands):
+    for h in range(own_hands):
+      scores[h] += chance[o] * values[LOWER, o, h]
+      tables[UPPER, unit, o, h] = max(tables[UPPER, unit, o, h],
+                                      _rounded_up(values[UPPER, o, h]))
+  for h in range(own_hands):
+    if scores[h] > best[h]:
+      best[h] = scores[h]
+      for o in range(hands):
+        tables[LOWER, unit, o, h] = -_rounded_up(-values[LOWER, o, h])
+
+
+@jit.sums
+def _rounded_up(x):
+  """Returns a float32 that is not below x."""
+  y = np.float32(x)
+  return y if y >= x else np.nextafter(y, np.float32(np.inf))
+
+
+@jit.sums
+def _bound_unit(memory, game, weights, unit, tables):
+  """Writes a unit's bounds from those of units with stronger claims."""
+  hands, own_hands = tables.shape[2], tables.shape[3]
+  node = memory.unit_memory[memory.unit_begin[unit]]
+  last = memory.last[node]
+  values = np.empty((2, hands, own_hands))
+  best = np.full(own_hands, -np.inf)
+  scores = np.empty(own_hands)
+  for bound in range(2):
+    tables[bound, unit] = -np.inf
+  if last >= 0:
+    rank = game.rank[last]
+    for bound in range(2):
+      for o in range(hands):
+        for h in range(own_hands):
+          count = game.matches[rank, o] + game.own_matches[rank, h]
+          values[bound, o, h] = game.challenges[bound, last, count]
+    _improve(game, weights[unit], values, best, scores, tables, unit)
+  for claim in range(last + 1, game.num_claims):
+    child = game.child_begin[node] + claim - last - 1
+    dudo = game.row_begin[child + 1] - 1
+    rank = game.rank[claim]
+    for bound in range(2):
+      for o in range(hands):
+        for h in range(own_hands):
+          count = game.matches[rank, o] + game.own_matches[rank, h]
+          values[bound, o, h] = (game.probabilities[dudo, o] *
+                                 game.challenged[bound, claim, count])
+    for a in range(game.num_claims - 1 - claim):
+      row = game.row_begin[child] + a
+      after = game.unit[game.child_begin[child] + a]
+      for o in range(hands):
+        p = np.float64(game.probabilities[row, o])
+        if p > 0.0:
+          for bound in range(2):
+            for h in range(own_hands):
+              values[bound, o, h] += p * tables[bound, after, o, h]
+    _improve(game, weights[unit], values, best, scores, tables, unit)
+
+
+@jit.sums
+def _bound_unit_of(memory, game, weights, unit, tables):
+  """Does the same with plain tuples, which alone can be passed to threads."""
+  _bound_unit(claim_memory.MemoryArrays(*memory),
+              walk_kernels.RoundArrays(*game), weights, unit, tables)
+
+
+@jit.parallel_sums
+def bound_units(memory, game, weights, tables):
+  """Writes all bounds.
+
+  Args:
+    memory: the `claim_memory.MemoryArrays` as a plain tuple.
+    game: the `RoundArrays` as a plain tuple.
+    weights: [unit, hand] float64, from `mean_reaches`.
+    tables: [2, unit, hand, own hand] float32, modified in place.
+  """
+  level_begin = memory[9]
+  for level in range(len(level_begin) - 2, -1, -1):
+    for unit in numba.prange(level_begin[level], level_begin[level + 1]):
+      _bound_unit_of(memory, game, weights, unit, tables)
+
+
+class SearchSpace(NamedTuple):
+  """Scratch of `search`; bounds are [..., 2, ..., own hand] float64.
+
+  Attributes:
+    reach: [depth, hand] float64.
+    bar: [depth, own hand] float64, values not above it do not matter.
+    value: [depth, 2, own hand], of the responder's turns.
+    action: [depth, claim, own hand], upper bounds of the responder's claims.
+    child: [depth, claim, 2, own hand], of the turns after the policy's claims.
+    child_doubt: [depth, claim], how far these are apart; -1 if they need not
+      be searched.
+    done: [depth, claim] bool, which claims of the responder were searched.
+    place: [depth, 5] int64: the memory and its last claim at the responder's
+      turn; the weakest claim with which the policy can answer the claim that
+      is looked at, and the memory after that claim, -1 for none; and the
+      policy's claim that is looked at.
+    total: [depth, 2, own hand], of the policy's turns.
+    asked: [1, hand] float64.
+    counts: [count] float64.
+    worth: [own count] float64.
+    record: [3] float64: how many of the responder's turns were searched, how
+      many turns and claims were not though they might matter, and the sum of
+      what was in doubt there.
+  """
+  reach: np.ndarray
+  bar: np.ndarray
+  value: np.ndarray
+  action: np.ndarray
+  child: np.ndarray
+  child_doubt: np.ndarray
+  done: np.ndarray
+  place: np.ndarray
+  total: np.ndarray
+  asked: np.ndarray
+  counts: np.ndarray
+  worth: np.ndarray
+  record: np.ndarray
+
+
+@jit.sums
+def _mass(reach, depth):
+  """Returns the sum of a reach."""
+  total = 0.0
+  for o in range(reach.shape[1]):
+    total += reach[depth, o]
+  return total
+
+
+@jit.sums
+def _doubt(game, upper, value, bar, depth):
+  """Returns how much there is to gain above what is sure, or does not matter.
+
+  Args:
+    game: the `RoundArrays`.
+    upper: [own hand], upper bounds.
+    value: [depth, 2, own hand].
+    bar: [depth, own hand].
+    depth: the depth.
+  """
+  total = 0.0
+  for h in range(len(upper)):
+    sure = max(value[depth, LOWER, h], bar[depth, h])
+    if upper[h] > sure:
+      total += game.own_chances[h] * (upper[h] - sure)
+  return total
+
+
+@jit.sums
+def _prune(doubt, work):
+  """Records what is not searched, if it may matter."""
+  if doubt > _NEGLIGIBLE:
+    work.record[1] += 1
+    work.record[2] += doubt
+
+
+@jit.sums
+def _look_up(game, tables, unit, last, reach, depth, work, out):
+  """Writes bounds [2, own hand] of a turn of the responder."""
+  hands, own_hands = tables.shape[2], tables.shape[3]
+  out[:] = 0.0
+  for o in range(hands):
+    x = reach[depth, o]
+    if x > 0.0:
+      for h in range(own_hands):
+        out[LOWER, h] += x * tables[LOWER, unit, o, h]
+        out[UPPER, h] += x * tables[UPPER, unit, o, h]
+  if last >= 0:
+    walk_kernels.count_reach(game, last, reach, depth, work.counts)
+    walk_kernels.challenge_worth(game, last, work.counts, game.challenges,
+                                     LOWER, work.worth)
+    rank = game.rank[last]
+    for h in range(own_hands):
+      out[LOWER, h] = max(out[LOWER, h],
+                          work.worth[game.own_matches[rank, h]])
+
+
+@jit.sums
+def _ask(game, child, claim, depth, work):
+  """Writes bounds [2, own hand] of the policy's challenges at its turn.
+
+  Returns:
+    The mass with which the policy claims more instead.
+  """
+  out = work.total[depth]
+  rest = 0.0
+  dudo = game.row_begin[child + 1] - 1
+  for o in range(work.reach.shape[1]):
+    x = work.reach[depth, o]
+    work.asked[0, o] = x * game.probabilities[dudo, o]
+    rest += x - work.asked[0, o]
+  walk_kernels.count_reach(game, claim, work.asked, 0, work.counts)
+  rank = game.rank[claim]
+  for bound in range(2):
+    walk_kernels.challenge_worth(game, claim, work.counts, game.challenged,
+                                     bound, work.worth)
+    for h in range(out.shape[1]):
+      out[bound, h] = work.worth[game.own_matches[rank, h]]
+  return rest
+
+
+@jit.sums
+def _open_claim(game, tables, node, first, depth, work, settings):
+  """Adds the bounds of all the policy's claims to work.total[depth].
+
+  Args:
+    game: the `RoundArrays`.
+    tables: [2, unit, hand, own hand], bounds.
+    node: the memory at which the policy acts.
+    first: the weakest claim it can make.
+    depth: the depth before its claim.
+    work: the `SearchSpace`, modified in place.
+    settings: the `Settings`.
+  """
+  child, total = work.child[depth], work.total[depth]
+  work.place[depth, _FIRST], work.place[depth, _AFTER] = first, node
+  for claim in range(first, game.num_claims):
+    row = claim - first
+    work.child_doubt[depth, claim] = -1.0
+    if not walk_kernels.policy_claims(game, node, row, depth, work.reach):
+      continue
+    mass = _mass(work.reach, depth + 1)
+    if mass <= _TINY * settings.min_mass:
+      total[LOWER] += settings.lowest * mass
+      total[UPPER] += settings.highest * mass
+      continue
+    after = game.unit[game.child_begin[node] + row]
+    _look_up(game, tables, after, claim, work.reach, depth + 1, work,
+             child[claim])
+    doubt = 0.0
+    for h in range(total.shape[1]):
+      total[LOWER, h] += child[claim, LOWER, h]
+      total[UPPER, h] += child[claim, UPPER, h]
+      doubt += game.own_chances[h] * (child[claim, UPPER, h] -
+                                      child[claim, LOWER, h])
+    work.child_doubt[depth, claim] = doubt
+
+
+@jit.sums
+def _next_child(game, depth, work, settings):
+  """Begins the turn below that has most in doubt; returns whether there is any.
+
+  Its bar is what would make the responder's claim at this depth matter, if all
+  other turns below it were worth their upper bounds.
+  """
+  value, bar, total = work.value, work.bar, work.total[depth]
+  doubts = work.child_doubt[depth]
+  first, node = work.place[depth, _FIRST], work.place[depth, _AFTER]
+  answer, most = -1, max(settings.min_mass, _NEGLIGIBLE)
+  if _doubt(game, total[UPPER], value, bar, depth) <= most:
+    return False
+  for claim in range(first, game.num_claims):
+    if doubts[claim] > most:
+      answer, most = claim, doubts[claim]
+  if answer < 0:
+    for claim in range(first, game.num_claims):
+      _prune(doubts[claim], work)
+    return False
+  work.place[depth, _ANSWER] = answer
+  doubts[answer] = -1.0
+  known = work.child[depth, answer]
+  for h in range(total.shape[1]):
+    sure = max(value[depth, LOWER, h], bar[depth, h])
+    bar[depth + 1, h] = np.inf
+    if total[UPPER, h] > sure:
+      bar[depth + 1, h] = sure - (total[UPPER, h] - known[UPPER, h])
+    value[depth + 1, LOWER, h] = known[LOWER, h]
+    value[depth + 1, UPPER, h] = known[UPPER, h]
+  walk_kernels.policy_claims(game, node, answer - first, depth, work.reach)
+  work.place[depth + 1, _NODE] = game.child_begin[node] + answer - first
+  work.place[depth + 1, _LAST] = answer
+  return True
+
+
+@jit.sums
+def _add_child(depth, work):
+  """Replaces the bounds of the turn below by what was found there."""
+  known = work.child[depth, work.place[depth, _ANSWER]]
+  for bound in range(2):
+    for h in range(known.shape[1]):
+      work.total[depth, bound, h] += (work.value[depth + 1, bound, h] -
+                                      known[bound, h])
+
+
+@jit.sums
+def _begin_turn(game, tables, depth, work, settings):
+  """Looks at all claims of the responder; returns whether to search there."""
+  value, bar, total = work.value, work.bar, work.total
+  doubt = _doubt(game, value[depth, UPPER], value, bar, depth)
+  if doubt <= max(settings.min_mass, _NEGLIGIBLE):
+    _prune(doubt, work)
+    return False
+  work.record[0] += 1
+  node, last = work.place[depth, _NODE], work.place[depth, _LAST]
+  for claim in range(last + 1, game.num_claims):
+    work.done[depth, claim] = False
+    child = game.child_begin[node] + claim - last - 1
+    upper = work.action[depth, claim]
+    rest = _ask(game, child, claim, depth, work)
+    for h in range(len(upper)):
+      upper[h] = total[depth, UPPER, h] + settings.highest * rest
+    if _doubt(game, upper, value, bar, depth) <= 0.0:
+      continue
+    _open_claim(game, tables, child, claim + 1, depth, work, settings)
+    _close_claim(claim, depth, work)
+  work.place[depth, _AFTER] = -1
+  return True
+
+
+@jit.sums
+def _close_claim(claim, depth, work):
+  """Takes what was found about a claim of the responder into its turn."""
+  upper, total = work.action[depth, claim], work.total[depth]
+  value = work.value[depth]
+  for h in range(len(upper)):
+    upper[h] = min(upper[h], total[UPPER, h])
+    value[LOWER, h] = max(value[LOWER, h], total[LOWER, h])
+
+
+@jit.sums
+def _next_claim(game, tables, depth, work, settings):
+  """Opens the responder's most promising claim; returns whether any is."""
+  best, most = np.int64(-1), max(settings.min_mass, _NEGLIGIBLE)
+  node, last = work.place[depth, _NODE], work.place[depth, _LAST]
+  for claim in range(last + 1, game.num_claims):
+    if not work.done[depth, claim]:
+      doubt = _doubt(game, work.action[depth, claim], work.value, work.bar,
+                     depth)
+      if doubt > most:
+        best, most = claim, doubt
+  if best < 0:
+    for claim in range(last + 1, game.num_claims):
+      if not work.done[depth, claim]:
+        _prune(_doubt(game, work.action[depth, claim], work.value, work.bar,
+                      depth), work)
+    return False
+  work.done[depth, best] = True
+  child = game.child_begin[node] + best - last - 1
+  _ask(game, child, best, depth, work)
+  _open_claim(game, tables, child, best + 1, depth, work, settings)
+  return True
+
+
+@jit.sums
+def _end_turn(game, depth, work):
+  """Writes the upper bounds of a turn of the responder."""
+  last, value = work.place[depth, _LAST], work.value[depth]
+  rank = 0
+  if last >= 0:
+    walk_kernels.count_reach(game, last, work.reach, depth, work.counts)
+    walk_kernels.challenge_worth(game, last, work.counts, game.challenges,
+                                     UPPER, work.worth)
+    rank = game.rank[last]
+  for h in range(value.shape[1]):
+    upper = work.worth[game.own_matches[rank, h]] if last >= 0 else -np.inf
+    for claim in range(last + 1, game.num_claims):
+      upper = max(upper, work.action[depth, claim, h])
+    value[UPPER, h] = min(value[UPPER, h], upper)
+
+
+class Settings(NamedTuple):
+  """How to search.
+
+  Attributes:
+    min_mass: what has less mass in doubt is not searched.
+    lowest: the lowest value that a challenge can have.
+    highest: the highest.
+  """
+  min_mass: float
+  lowest: float
+  highest: float
+
+
+@jit.sums
+def search(game, tables, role, work, settings):
+  """Writes work.value[0], bounds of the responder's values of a round.
+
+  Args:
+    game: the `RoundArrays`.
+    tables: [2, unit, hand, own hand] float32, from `bound_units`.
+    role: the responder's: 0 if it makes the first claim, else 1.
+    work: the `SearchSpace`, modified in place.
+    settings: the `Settings`.
+  """
+  depth = node = np.int64(0)  # for literals all would be compiled again
+  work.reach[0] = game.chances
+  work.bar[0] = -np.inf
+  work.place[0, _NODE], work.place[0, _LAST] = node, -1
+  if role == 0:
+    _look_up(game, tables, game.unit[0], node - 1, work.reach, depth, work,
+             work.value[0])
+    if not _begin_turn(game, tables, depth, work, settings):
+      return
+  else:
+    work.total[0] = 0.0
+    work.value[0] = -np.inf
+    _open_claim(game, tables, node, node, depth, work, settings)
+  while True:
+    if work.place[depth, _AFTER] >= 0:
+      if _next_child(game, depth, work, settings):
+        if _begin_turn(game, tables, depth + 1, work, settings):
+          depth += 1
+        else:
+          _add_child(depth, work)
+        continue
+      if depth == 0 and role == 1:
+        work.value[0] = work.total[0]
+        return
+      _close_claim(work.place[depth, _FIRST] - 1, depth, work)
+    if not _next_claim(game, tables, depth, work, settings):
+      _end_turn(game, depth, work)
+      if depth == 0:
+        return
+      depth -= 1
+      _add_child(depth, work)

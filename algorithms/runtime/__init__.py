@@ -1,0 +1,5 @@
+"""What every solver needs and what knows nothing about games.
+
+Compiled code, random numbers, arguments, files, memory, and the base of all
+solvers.
+"""

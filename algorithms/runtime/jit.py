@@ -1,0 +1,133 @@
+"""Decorators for compiled code, and what kernels need beside Numba's own.
+
+All kernels of the package are made by these decorators:
+
+  kernel: a function of its own.
+  inline: a small function that becomes part of every kernel that calls it.
+  parallel: a kernel with `numba.prange`.
+  sums: sums may be taken in any order (always the same one), so that they
+    become vectors; other Python threads run on meanwhile.
+  parallel_sums: both.
+
+Compiled code is kept on disk (see `kernel_cache`). With the environment
+variable DUDO_SPIEL_CHECKED=1 kernels check all bounds and run on one thread.
+
+Numba passes named tuples to threads only as plain ones, and no nested ones. So
+a parallel kernel takes `columns = named[:]` out of its `prange` loop, and what
+the loop calls makes `Named(*columns)` of it.
+"""
+
+import os
+
+import numba
+from numba import extending
+from numba import types
+from numba.core import cgutils
+from numba.core import errors
+
+from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import checked
+from dudo_spiel.algorithms.runtime import kernel_cache
+
+# Threads that wait for others must not keep a core busy: where other processes
+# want the cores too, that makes a parallel loop a thousand times slower. The
+# runtime reads this when the first one starts.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+
+def _decorator(fastmath=frozenset({"contract"}), parallel=False, **options):
+  """Returns a decorator that compiles a function when it is first called."""
+  compiled = numba.njit(
+      fastmath=set(fastmath), error_model="numpy",
+      parallel=parallel and not checked.IS_CHECKED,
+      boundscheck=checked.IS_CHECKED, **options)
+  variant = ".checked" if checked.IS_CHECKED else ""
+
+  def decorate(py_func):
+    dispatcher = compiled(py_func)
+    try:
+      dispatcher._cache = kernel_cache.KernelCache(py_func, variant)
+    except RuntimeError:  # there is no folder that can be written
+      dispatcher._cache = kernel_cache.NoCache()
+    return dispatcher
+
+  return decorate
+
+
+_ANY_ORDER = frozenset({"contract", "reassoc"})
+
+kernel = _decorator()
+inline = _decorator(inline="always")
+parallel = _decorator(parallel=True)
+sums = _decorator(_ANY_ORDER, nogil=True)
+parallel_sums = _decorator(_ANY_ORDER, parallel=True, nogil=True)
+
+
+@extending.intrinsic
+def borrowed(typing_context, array):
+  """Returns the array, or tuple of arrays, without its count of references.
+
+  Compiled code counts the references of arrays wherever it passes them on, and
+  threads wait for each other to do so. In a hot loop that may take longer than
+  all the rest. The caller must keep the array itself.
+  """
+  del typing_context
+
+  def strip(context, builder, kind, value):
+    if isinstance(kind, types.BaseTuple):
+      for i, part in enumerate(kind.types):
+        stripped = strip(context, builder, part,
+                         builder.extract_value(value, i))
+        value = builder.insert_value(value, stripped, i)
+      return value
+    if not isinstance(kind, types.Array):
+      return value
+    view = context.make_array(kind)(context, builder, value)
+    view.meminfo = cgutils.get_null_value(view.meminfo.type)
+    view.parent = cgutils.get_null_value(view.parent.type)
+    return view._getvalue()
+
+  def generate(context, builder, signature, values):
+    return strip(context, builder, signature.args[0], values[0])
+
+  return array(array), generate
+
+
+@extending.intrinsic
+def _pointer(typing_context, array):
+  """Returns where the numbers of a contiguous array stand."""
+  del typing_context
+  if array.layout != "C" or not array.mutable:
+    raise errors.TypingError(f"{array} must be contiguous and not read-only")
+
+  def generate(context, builder, signature, values):
+    return context.make_array(signature.args[0])(context, builder,
+                                                 values[0]).data
+
+  return types.CPointer(array.dtype)(array), generate
+
+
+# Returns where the numbers of a contiguous array stand. A pointer is indexed as
+# the flat array is, from 0 on, and nothing is checked (but see `checked`). It
+# counts no references: small functions in a hot loop best take pointers. Who
+# owns the array must keep it as long as the pointer is used.
+pointer = checked.checked_pointer if checked.IS_CHECKED else _pointer
+
+
+@extending.intrinsic
+def cast_like(typing_context, number, other):
+  """Returns a number in the type of another."""
+  del typing_context
+
+  def generate(context, builder, signature, values):
+    return context.cast(builder, values[0], *signature.args)
+
+  return other(number, other), generate
+
+
+def thread_count(num_threads):
+  """Returns how many threads to use; None stands for all that Numba has."""
+  most = numba.config.NUMBA_NUM_THREADS
+  if num_threads is None:
+    return most
+  return min(most, arguments.integer("num_threads", num_threads, 1))
