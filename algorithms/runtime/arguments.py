@@ -1,7 +1,12 @@
-"""Checks of what users pass: a ValueError says what is allowed."""
+"""Checks of what users pass: a ValueError says what is allowed.
+
+Serves every public class and function.
+"""
 
 import numbers
 import operator
+
+import pyspiel
 
 
 def integer(name, value, low, high=None):
@@ -31,3 +36,19 @@ def boolean(name, value):
   if value not in (True, False):
     raise ValueError(f"{name}={value!r}: must be True or False")
   return bool(value)
+
+
+def choice(name, value, allowed):
+  """Returns the value if it is one of those allowed, or raises a ValueError."""
+  if not isinstance(value, (str, type(None))) or value not in allowed:
+    raise ValueError(f"{name}={value!r}: must be one of "
+                     f"{', '.join(map(repr, allowed))}")
+  return value
+
+
+def game(name, value):
+  """Returns the value if it is a game, or raises a ValueError."""
+  if not isinstance(value, pyspiel.Game):
+    raise ValueError(f"{name}={value!r}: must be a pyspiel.Game, such as "
+                     "pyspiel.load_game returns")
+  return value

@@ -1,0 +1,60 @@
+"""How long to stay in compiled code, and what to show meanwhile.
+
+Compiled code cannot be interrupted, and knows no clock. So solvers run in
+chunks of a fraction of a second, after which Ctrl-C, limits of time and the
+progress bar get their turn. Results do not depend on how a run is cut.
+
+Serves `solver` and `match.solver`.
+"""
+
+import math
+import time
+
+import tqdm
+
+CHUNK_SECONDS = 0.2
+_GROWTH = 4.0  # a chunk has at most so many times the iterations of the last
+
+
+def chunks(advance, iterations=None, seconds=None):
+  """Runs iterations in chunks until one of the limits is reached.
+
+  The time limit is met as closely as whole iterations allow: another one begins
+  if at least half of it fits.
+
+  Args:
+    advance: function of a number of iterations, which it runs.
+    iterations: how many to run at most, or None.
+    seconds: how long to run at most, or None. What the caller does between two
+      chunks does not count.
+
+  Yields:
+    (iterations of the chunk, seconds that it took), after each chunk.
+  """
+  left = math.inf if iterations is None else iterations
+  seconds = math.inf if seconds is None else seconds
+  each = 0.0  # seconds of an iteration
+  size = 1 / _GROWTH
+  while left > 0 and seconds > 0.0 and seconds >= 0.5 * each:
+    size = min(size * _GROWTH, left)
+    if each > 0.0:
+      size = min(size, max(min(CHUNK_SECONDS, seconds) / each, 1.0))
+    size = max(round(size), 1)
+    begin = time.perf_counter()
+    advance(size)
+    elapsed = time.perf_counter() - begin
+    each = elapsed / size
+    left -= size
+    seconds -= elapsed
+    yield size, elapsed
+
+
+def progress_bar(total=None, **options):
+  """Returns a progress bar for a terminal, which a pipe does not show.
+
+  Args:
+    total: how many iterations there will be, or None.
+    **options: as for `tqdm.tqdm`.
+  """
+  options = {"unit": "it", "delay": 1, "leave": False, **options}
+  return tqdm.tqdm(total=total, disable=None, **options)
