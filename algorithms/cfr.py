@@ -32,7 +32,7 @@ from dudo_spiel.algorithms.compiled import table_solver
 from dudo_spiel.algorithms.runtime import arguments
 
 
-class RegretSolver(table_solver.Solver):
+class RegretSolver(table_solver.TableSolver):
   """The family; its members below have the numbers of the papers.
 
   Args:
@@ -41,7 +41,7 @@ class RegretSolver(table_solver.Solver):
     beta: discount of negative regrets.
     gamma: weight of the average.
     prediction: whether to predict the next regrets by the last.
-    **kwargs: as for `table_solver.Solver`.
+    **kwargs: as for `table_solver.TableSolver`.
   """
 
   def __init__(self, game, *, alpha=np.inf, beta=np.inf, gamma=0.0,

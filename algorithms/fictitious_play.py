@@ -35,11 +35,12 @@ from dudo_spiel.algorithms.compiled import table_policy
 from dudo_spiel.algorithms.compiled import table_solver
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import solver
 
 _BEST = "best"  # the name of the best strategy in files
 
 
-class FictitiousPlaySolver(table_solver.Solver):
+class FictitiousPlaySolver(table_solver.TableSolver):
   """What BDFP and XFP have in common.
 
   `solve` keeps the best strategy that it measures, as iterates fluctuate: see
@@ -52,7 +53,7 @@ class FictitiousPlaySolver(table_solver.Solver):
       once, as in the paper).
     average: whether the result is the mean of all iterates.
     **kwargs: `epsilon`, `initial`, `seed`, `dtype`, `num_threads` and `form`,
-      as for `table_solver.Solver`.
+      as for `table_solver.TableSolver`.
   """
 
   _CHECK_GROWTH = 1.02  # measured often, to find good iterates
@@ -74,13 +75,13 @@ class FictitiousPlaySolver(table_solver.Solver):
 
   def _average(self):
     if self._has_mean and self.iteration > 0:
-      return self.compiled.normalized(self._tables.mean.astype(np.float64))
-    return self.compiled.normalized(self._tables.strategy.astype(np.float64))
+      return self.compiled.normalized(self.tables.mean.astype(np.float64))
+    return self.compiled.normalized(self.tables.strategy.astype(np.float64))
 
-  def _checked(self, check, strategy):
+  def _checked(self, check):
     if (self._best is None or
         check.exploitability < self._best[0].exploitability):
-      self._best = check, strategy
+      self._best = check, self._average()
 
   def _reached(self, check):
     return self._best[0].exploitability
@@ -97,7 +98,7 @@ class FictitiousPlaySolver(table_solver.Solver):
 
   @property
   def best_check(self):
-    """The `table_solver.Check` of the best policy; None before `solve`."""
+    """The `solver.Check` of the best policy; None before `solve`."""
     return None if self._best is None else self._best[0]
 
   def _extras(self):
@@ -113,7 +114,7 @@ class FictitiousPlaySolver(table_solver.Solver):
     checkpoint.copy_tables(path, arrays, {_BEST: strategy})
     try:
       fields = header[_BEST]
-      check = table_solver.Check(**{**fields, "values": tuple(fields["values"])})
+      check = solver.Check(**{**fields, "values": tuple(fields["values"])})
     except (KeyError, TypeError) as error:
       raise ValueError(f"path={os.fspath(path)!r}: its {_BEST!r} must be a "
                        f"check as `save` writes it ({error!r})") from error
@@ -151,7 +152,16 @@ class XFPSolver(FictitiousPlaySolver):
     if not self.compiled.has_perfect_recall:
       raise ValueError(f"game={game}: has imperfect recall, so a best response "
                        "is not defined on it; use BDFPSolver")
-    self.compiled.start_mixing(self._tables, self._space)
+    self.compiled.start_mixing(self.tables, self._space)
+
+  def refresh(self):
+    """Brings all else up to date after a change of `tables.strategy`."""
+    super().refresh()
+    mean = self.tables.mean.copy()
+    self.tables.cumulative[:] = 0.0
+    self.compiled.start_mixing(self.tables, self._space)
+    self.tables.cumulative[:] *= self.iteration + 1
+    self.tables.mean[:] = mean
 
 
 SOLVERS = {

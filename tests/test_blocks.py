@@ -18,41 +18,41 @@ def _block():
   shares = rng.random((_ACTIONS, _WIDTH))
   strategy[_BEGIN:] = (shares / shares.sum(axis=0)).ravel()
   values = rng.normal(size=100)
-  tables = blocks.Tables(strategy, rng.normal(size=size), rng.random(size))
-  return tables, values, np.array([40, 7, 80])
+  tables = blocks.SolverTables(strategy, rng.normal(size=size), rng.random(size))
+  return tables, values, blocks.Block(_BEGIN, _WIDTH, np.array([40, 7, 80]))
 
 
 def _matrix(table):
   return table[_BEGIN:].reshape(_ACTIONS, _WIDTH)
 
 
-def _rows(values, rows):
-  return np.stack([values[row:row + _WIDTH] for row in rows])
+def _rows(values, block):
+  return np.stack([values[row:row + _WIDTH] for row in block.rows])
 
 
 def test_play_block(block):
-  tables, values, rows = block
+  tables, values, layout = block
   out = np.empty(_WIDTH)
-  blocks.play_block(_BEGIN, _WIDTH, rows, tables.strategy, values, out)
-  expected = (_matrix(tables.strategy) * _rows(values, rows)).sum(axis=0)
+  blocks.play_block(layout, tables.strategy, values, out)
+  expected = (_matrix(tables.strategy) * _rows(values, layout)).sum(axis=0)
   np.testing.assert_allclose(out, expected, atol=1e-14)
 
 
 def test_equal_values_are_worth_exactly_that(block):
-  tables, values, rows = block
+  tables, values, layout = block
   values[:] = 1 / 3
   out = np.empty(_WIDTH)
-  blocks.play_block(_BEGIN, _WIDTH, rows, tables.strategy, values, out)
+  blocks.play_block(layout, tables.strategy, values, out)
   np.testing.assert_array_equal(out, 1 / 3)
 
 
 def test_respond_block(block):
-  tables, values, rows = block
-  values[rows[0]] = values[rows[2]] = 9.0  # the first of equals is the best
+  tables, values, layout = block
+  values[layout.rows[0]] = values[layout.rows[2]] = 9.0  # the first of equals is the best
   out = np.empty(_WIDTH)
-  blocks.respond_block(_BEGIN, _WIDTH, rows, tables.strategy, values, out,
+  blocks.respond_block(layout, tables.strategy, values, out,
                        blocks.Rule(1.0, 1.0, 0.0, 1.0), np.empty(2 * _WIDTH))
-  matrix = _rows(values, rows)
+  matrix = _rows(values, layout)
   np.testing.assert_array_equal(out, matrix.max(axis=0))
   np.testing.assert_array_equal(_matrix(tables.strategy),
                                 np.eye(_ACTIONS)[matrix.argmax(axis=0)].T)
@@ -62,15 +62,15 @@ def test_respond_block(block):
     blocks.Rule(1.0, 1.0, 0.0, 1.0), blocks.Rule(1.0, 0.0, 0.0, 0.5),
     blocks.Rule(0.7, 0.4, 0.0, 0.9), blocks.Rule(0.8, 0.0, 1.0, 0.3)])
 def test_learn_block(block, rule):
-  tables, values, rows = block
-  old = blocks.Tables(*(_matrix(table).copy() for table in tables[:3]))
-  set_value = (old.strategy * _rows(values, rows)).sum(axis=0)
+  tables, values, layout = block
+  old = blocks.SolverTables(*(_matrix(table).copy() for table in tables[:3]))
+  set_value = (old.strategy * _rows(values, layout)).sum(axis=0)
   reach = np.linspace(0.0, 1.0, _WIDTH)
   # A set without positive regrets plays uniformly next.
   tables.regret[_BEGIN::_WIDTH] = old.regret[:, 0] = -50.0
-  blocks.learn_block(_BEGIN, _WIDTH, rows, tables, values, set_value, reach,
-                     rule, np.empty(_WIDTH))
-  new = _rows(values, rows) - set_value
+  blocks.learn_block(layout, tables, values, set_value, reach, rule,
+                     np.empty(_WIDTH))
+  new = _rows(values, layout) - set_value
   total = old.regret + new
   regret = total * np.where(total > 0, rule.positive, rule.negative)
   np.testing.assert_allclose(_matrix(tables.regret), regret, atol=1e-14)

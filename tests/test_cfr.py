@@ -89,10 +89,10 @@ def _settle_ties(solver, regrets, probabilities):
     if max(map(abs, regrets(player, key).values())) < 1e-10:
       for a, action in enumerate(tree.set_actions[s]):
         entry = form.set_entry[s] + a * form.set_stride[s]
-        solver._tables.strategy[entry] = probabilities(player, key)[action]
+        solver.tables.strategy[entry] = probabilities(player, key)[action]
         changed = True
   if changed:
-    solver.compiled.propagate(solver._tables.strategy, solver._space)
+    solver.refresh()
 
 
 @pytest.mark.parametrize("game", _GAMES)

@@ -35,7 +35,7 @@ def test_resumed_runs_are_exactly_unbroken_runs(name, options, tmp_path):
   assert second.iteration == 10
   second.run(15)
   assert second.iteration == unbroken.iteration
-  for ours, theirs in zip(second._tables, unbroken._tables):
+  for ours, theirs in zip(second.tables, unbroken.tables):
     np.testing.assert_array_equal(ours, theirs)
 
 
@@ -125,7 +125,7 @@ def test_killing_the_process_before_a_step_keeps_the_old_file(function,
   checkpoint.save(path, "test", {"number": 1}, {"x": np.zeros(1000)})
   program = (
       "import os, signal, sys, numpy as np\n"
-      "from dudo_spiel.algorithms import checkpoint\n"
+      "from dudo_spiel.algorithms.runtime import checkpoint\n"
       "die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
       f"os.{function} = die\n"
       "checkpoint.save(sys.argv[1], 'test', {'number': 2}, {'x': np.ones(9)})")
@@ -158,10 +158,10 @@ def test_files_without_tables_are_refused_and_change_nothing(tmp_path):
   rest = {key: header[key] for key in ("solver", "game", "fingerprint",
                                        "parameters", "iteration")}
   checkpoint.save(path, "solver", rest, arrays)
-  before = [table.copy() for table in solver._tables]
+  before = [table.copy() for table in solver.tables]
   with pytest.raises(ValueError, match="its cumulative is"):
     solver.load(path)
-  for ours, theirs in zip(solver._tables, before):
+  for ours, theirs in zip(solver.tables, before):
     np.testing.assert_array_equal(ours, theirs)
 
 
@@ -169,7 +169,7 @@ def test_killing_the_process_while_it_saves_keeps_a_whole_file(tmp_path):
   path = tmp_path / "file.npz"
   checkpoint.save(path, "test", {"number": -1}, {"x": np.zeros(1000)})
   program = (
-      "import sys, numpy as np; from dudo_spiel.algorithms import checkpoint\n"
+      "import sys, numpy as np; from dudo_spiel.algorithms.runtime import checkpoint\n"
       "x = np.random.default_rng(0).random(500_000)\n"
       "print('ready', flush=True)\n"
       "for number in range(10**6):\n"

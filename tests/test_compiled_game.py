@@ -7,11 +7,11 @@ import random_games
 
 import dudo_spiel  # noqa: F401
 from dudo_spiel.algorithms import cfr
-from dudo_spiel.algorithms import exploitability
-from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms.compiled import deal_form
+from dudo_spiel.algorithms.compiled import evaluator as evaluator_lib
 from dudo_spiel.algorithms.compiled import game as compiled_game
 from dudo_spiel.algorithms.compiled import public_tree
+from dudo_spiel.algorithms.compiled import table_policy
 
 
 @functools.cache
@@ -80,7 +80,7 @@ def _forms(game):
 def _random_policy(compiled, seed):
   rng = np.random.default_rng(seed)
   table = rng.exponential(size=compiled.num_entries)**3
-  return policies.table_policy(compiled, compiled.normalized(table))
+  return table_policy.from_strategy(compiled, compiled.normalized(table))
 
 
 @pytest.mark.parametrize("game", [
@@ -99,8 +99,10 @@ def test_all_forms_learn_the_same(game, alternating):
       solver = cfr.CFRSolver(_load(game), form=compiled.form_name,
                              initial=start, alternating=alternating)
       solver.run(1)
-      tables.append([policies.table_policy(solver.compiled, table).probabilities
-                     for table in (solver._tables.regret, solver._average())])
+      regrets = table_policy.from_strategy(solver.compiled,
+                                           solver.tables.regret)
+      tables.append([regrets.probabilities,
+                     solver.average_policy().probabilities])
     for regret, average in tables[1:]:
       np.testing.assert_allclose(regret, tables[0][0], atol=1e-12)
       np.testing.assert_allclose(average, tables[0][1], atol=1e-12)
@@ -114,8 +116,8 @@ def test_all_forms_evaluate_the_same(game):
   policy = _random_policy(forms[0], 5)
   results = []
   for compiled in forms:
-    evaluator = exploitability.Evaluator(compiled)
-    strategy = policies.strategy_of(compiled, policy)
+    evaluator = evaluator_lib.Evaluator(compiled)
+    strategy = table_policy.to_strategy(compiled, policy)
     results.append([*evaluator.expected_values(strategy),
                     evaluator.nash_conv(strategy)])
   for result in results[1:]:
@@ -142,8 +144,8 @@ def test_random_games(seed, num_players, zero_sum, uneven):
                                             [average] * num_players)
   tree = compiled_game.compile_game(game).tree
   for compiled in _forms(game):
-    evaluator = exploitability.Evaluator(compiled)
-    strategy = policies.strategy_of(compiled, average)
+    evaluator = evaluator_lib.Evaluator(compiled)
+    strategy = table_policy.to_strategy(compiled, average)
     assert evaluator.nash_conv(strategy) == pytest.approx(expected, abs=1e-9)
     assert evaluator.expected_values(strategy) == pytest.approx(values)
     solver = cfr.CFRSolver(game, form=compiled.form_name)
@@ -154,7 +156,7 @@ def test_random_games(seed, num_players, zero_sum, uneven):
     if compiled.form_name == "history":
       continue
     own = solver.average_policy()
-    weights = policies.table_policy(compiled, solver._tables.cumulative)
+    weights = table_policy.from_strategy(compiled, solver.tables.cumulative)
     for player, key in zip(tree.set_player.tolist(), tree.info_states):
       if sum(weights.at(player, key).values()) > 1e-9:
         theirs_here = average.policy_for_key(key)
@@ -164,7 +166,7 @@ def test_random_games(seed, num_players, zero_sum, uneven):
 
 @pytest.mark.parametrize("alternating", [True, False])
 def test_threads_do_not_change_the_result(alternating, monkeypatch):
-  monkeypatch.setattr(deal_form, "_MIN_CELLS_TO_CUT", 1)
+  monkeypatch.setattr(deal_form, "MIN_CELLS_TO_CUT", 1)
   game = pyspiel.load_game("leduc_poker")
   one, two = (cfr.PDCFRPlusSolver(game, alternating=alternating,
                                   num_threads=num_threads)
@@ -173,7 +175,7 @@ def test_threads_do_not_change_the_result(alternating, monkeypatch):
   assert list(one.compiled.form.arrays.num_hands) == [3, 3, 3, 3]
   one.run(30)
   two.run(30)
-  for ours, theirs in zip(one._tables, two._tables):
+  for ours, theirs in zip(one.tables, two.tables):
     np.testing.assert_array_equal(ours, theirs)
   monkeypatch.undo()
   whole = cfr.PDCFRPlusSolver(pyspiel.load_game("leduc_poker"),
@@ -185,7 +187,7 @@ def test_threads_do_not_change_the_result(alternating, monkeypatch):
 
 
 def test_hands_are_cut_unevenly_too(monkeypatch):
-  monkeypatch.setattr(deal_form, "_MIN_CELLS_TO_CUT", 1)
+  monkeypatch.setattr(deal_form, "MIN_CELLS_TO_CUT", 1)
   game = pyspiel.load_game("kuhn_poker")
   solver = cfr.CFRSolver(game)
   assert list(solver.compiled.form.arrays.num_hands) == [1, 2, 1, 2]
@@ -200,11 +202,8 @@ def test_forms_that_do_not_fit():
     compiled_game.CompiledGame(_load("liar_die(sides=3)"), "deal")
   with pytest.raises(ValueError, match="form='sequence'.*imperfect recall"):
     compiled_game.CompiledGame(_load("liar_die_ir(sides=3)"), "sequence")
-  with pytest.raises(ValueError, match="form='x': must be None or one of"):
+  with pytest.raises(ValueError, match="form='x': must be one of None, 'deal'"):
     compiled_game.CompiledGame(_load("kuhn_poker"), "x")
-  compiled = compiled_game.CompiledGame(_load("liar_die_ir(sides=3)"))
-  with pytest.raises(ValueError, match="imperfect recall"):
-    compiled.best_responses(np.zeros(compiled.num_entries))
 
 
 def test_the_same_game_is_compiled_once():

@@ -14,8 +14,10 @@ from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fictitious_play
 from dudo_spiel.algorithms.compiled import deal_form
+from dudo_spiel.algorithms.compiled import evaluator
 from dudo_spiel.algorithms.compiled import game as compiled_game
 from dudo_spiel.algorithms.compiled import sequence_form
+from dudo_spiel.algorithms.compiled import table_policy
 from dudo_spiel.algorithms.runtime import checkpoint
 
 _SOLVERS = fictitious_play.SOLVERS
@@ -54,7 +56,7 @@ def _compare_with_the_oracle(game, name, iterations, epsilon=0.0,
       s = list(zip(tree.set_player.tolist(), tree.info_states)).index(key)
       entries = form.set_entry[s] + form.set_stride[s] * np.arange(
           len(tree.set_actions[s]))
-      response = dict(zip(tree.set_actions[s], ours._tables.response[entries]))
+      response = dict(zip(tree.set_actions[s], ours.tables.response[entries]))
       return max(actions, key=response.get)
     after = ours.current_policy().at(*key)
     return max(actions, key=lambda a: (
@@ -123,7 +125,7 @@ def test_xfp_is_open_spiels(game, iterations):
   tree, form = ours.compiled.tree, ours.compiled.form
   num_equal = 0
   for n in range(1, iterations + 1):
-    before = ours._average()
+    before = table_policy.to_strategy(ours.compiled, ours.average_policy())
     theirs.iteration()
     ours.run(1)
     tables = theirs.average_policy_tables()
@@ -132,18 +134,15 @@ def test_xfp_is_open_spiels(game, iterations):
       entries = form.set_entry[s] + form.set_stride[s] * np.arange(
           len(tree.set_actions[s]))
       expected = [tables[player][key][a] for a in tree.set_actions[s]]
-      if ours._tables.strategy[entries] == pytest.approx(expected, abs=1e-12):
+      if ours.tables.strategy[entries] == pytest.approx(expected, abs=1e-12):
         num_equal += 1
-      ours._tables.strategy[entries] = expected
+      ours.tables.strategy[entries] = expected
     # Their responses earn as much as ours do.
-    response = _response_of(before, ours._tables.strategy, ours.compiled, n)
+    response = _response_of(before, ours.tables.strategy, ours.compiled, n)
     values = _response_values(ours.compiled, before, response)
-    best, _ = ours.compiled.best_responses(before)
+    _, best, _, _ = evaluator.Evaluator(ours.compiled).best_responses(before)
     assert values == pytest.approx(best, abs=1e-9)
-    ours.compiled.propagate(ours._tables.strategy, ours._space)
-    ours._tables.cumulative[:] = 0.0
-    ours.compiled.start_mixing(ours._tables, ours._space)
-    ours._tables.cumulative[:] *= n + 1
+    ours.refresh()
   share = num_equal / (iterations * tree.num_info_sets)
   assert share == 1.0 if game == "leduc_poker" else share > 0.5
 
@@ -176,7 +175,8 @@ def _response_values(compiled, strategy, response):
   sets, _, entries = compiled.entries_of_sets()
   player = np.empty(compiled.num_entries, dtype=np.int64)
   player[entries] = compiled.tree.set_player[sets]
-  return [compiled.expected_values(np.where(player == p, response, strategy))[p]
+  measure = evaluator.Evaluator(compiled).expected_values
+  return [measure(np.where(player == p, response, strategy))[p]
           for p in range(compiled.num_players)]
 
 
@@ -236,7 +236,8 @@ def _enumerated_nash_conv(game, epsilon):
   compiled = compiled_game.compile_game(game)
   sets, actions, entries = compiled.entries_of_sets()
   uniform = np.full(compiled.num_entries, 0.5)
-  values = compiled.expected_values(uniform)
+  measure = evaluator.Evaluator(compiled).expected_values
+  values = measure(uniform)
   gain = 0.0
   for player in range(2):
     own = np.flatnonzero(compiled.tree.set_player == player)
@@ -246,7 +247,7 @@ def _enumerated_nash_conv(game, epsilon):
       for s, best_action in zip(own, choice):
         for entry, a in zip(entries[sets == s], actions[sets == s]):
           strategy[entry] = 1 - epsilon if a == best_action else epsilon
-      best = max(best, compiled.expected_values(strategy)[player])
+      best = max(best, measure(strategy)[player])
     gain += best - values[player]
   return gain
 
@@ -309,7 +310,7 @@ def test_saved_solvers_go_on_exactly(name, kwargs, tmp_path):
   assert second.best_check == first.best_check
   assert second.best_policy().distance(first.best_policy()) == 0.0
   second.run(20)
-  for ours, theirs in zip(second._tables, whole._tables):
+  for ours, theirs in zip(second.tables, whole.tables):
     np.testing.assert_array_equal(ours, theirs)
   assert second.average_policy().distance(whole.average_policy()) == 0.0
   others = [{**kwargs, "average": not kwargs.get("average", False)},
@@ -446,7 +447,7 @@ def test_float32_is_close(name):
 def test_threads_do_not_matter(name, alternating):
   game = _load("neumann_poker(num_ranks=60,num_bets=2)")
   with pytest.MonkeyPatch.context() as patch:
-    patch.setattr(deal_form, "_MIN_CELLS_TO_CUT", 0)
+    patch.setattr(deal_form, "MIN_CELLS_TO_CUT", 0)
     compiled = compiled_game.CompiledGame(game)
     assert compiled.can_use_threads
     patch.setattr(compiled_game, "compile_game", lambda *_: compiled)

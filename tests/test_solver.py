@@ -14,7 +14,7 @@ import pytest
 
 import dudo_spiel  # noqa: F401
 from dudo_spiel.algorithms import cfr
-from dudo_spiel.algorithms.compiled import table_solver as solver_lib
+from dudo_spiel.algorithms.runtime import solver as solver_lib
 
 
 @functools.cache
@@ -66,14 +66,14 @@ def test_no_iterations_measure_the_start():
 
 def test_an_interrupted_solve_still_reports(monkeypatch):
   solver = cfr.CFRSolver(_load("kuhn_poker"))
-  plain = solver.run
+  plain = solver._advance
 
-  def run(iterations):
+  def advance(iterations):
     if solver.iteration >= 20:
       raise KeyboardInterrupt
     plain(iterations)
 
-  monkeypatch.setattr(solver, "run", run)
+  monkeypatch.setattr(solver, "_advance", advance)
   result = solver.solve(max_iterations=10**6)
   assert result.reason == "interrupted"
   assert result.iterations >= 20
@@ -90,7 +90,7 @@ def test_a_real_interrupt_leaves_tables_and_count_in_step():
   assert result.reason == "interrupted"
   plain = cfr.DiscountedCFRSolver(_load("leduc_poker"))
   plain.run(result.iterations)
-  for ours, theirs in zip(solver._tables, plain._tables):
+  for ours, theirs in zip(solver.tables, plain.tables):
     np.testing.assert_array_equal(ours, theirs)
 
 

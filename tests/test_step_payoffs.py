@@ -91,13 +91,13 @@ def _load(game):
 
 
 @pytest.mark.parametrize("game, expected", [
-    ("neumann_poker(num_ranks=30)", [[0, deal_form._STEPS, 0],
-                                     [9, deal_form._OTHER, 0]]),
+    ("neumann_poker(num_ranks=30)", [[0, deal_form.STEPS, 0],
+                                     [9, deal_form.OTHER, 0]]),
     ("neumann_poker(num_ranks=30,asymmetric=True)",
-     [[0, deal_form._STEPS, 0], [3, deal_form._OTHER, 0]])])
+     [[0, deal_form.STEPS, 0], [3, deal_form.OTHER, 0]])])
 def test_neumann_poker_has_steps(game, expected):
   arrays = compiled_game.CompiledGame(_load(game), "deal").form.arrays
-  assert arrays.runs.tolist() == expected
+  assert arrays.runs.tolist() == list(map(tuple, expected))
 
 
 def test_runs_of_all_kinds():
@@ -106,11 +106,11 @@ def test_runs_of_all_kinds():
   columns[0, 45:] = np.arange(15)
   is_step = np.zeros(60, dtype=bool)
   is_step[[25, 26, 50]] = True
-  runs = deal_form._find_runs(columns, is_step)
-  other, equal, steps = deal_form._OTHER, deal_form._EQUAL, deal_form._STEPS
+  runs = deal_form.find_runs(columns, is_step)
+  other, equal, steps = deal_form.OTHER, deal_form.EQUAL, deal_form.STEPS
   assert runs.tolist() == [
-      [0, other, 0], [5, equal, 0], [25, steps, 0], [27, equal, 2],
-      [46, other, 2], [50, steps, 2], [51, other, 3], [60, other, 0]]
+      (0, other, 0), (5, equal, 0), (25, steps, 0), (27, equal, 2),
+      (46, other, 2), (50, steps, 2), (51, other, 3), (60, other, 0)]
 
 
 @pytest.mark.parametrize("dtype, tolerance", [("float64", 1e-12),
@@ -121,7 +121,8 @@ def test_steps_change_no_result(game, dtype, tolerance):
   steps = cfr.CFRPlusSolver(_load(game), initial="random", dtype=dtype)
   plain = cfr.CFRPlusSolver(_load(game), form="sequence",
                             initial=steps.current_policy())
-  assert (steps.compiled.form.arrays.runs[:-1, 1] == deal_form._STEPS).all()
+  assert (steps.compiled.form.arrays.runs["kind"][:-1] ==
+          deal_form.STEPS).all()
   steps.run(5)
   plain.run(5)
   assert steps.average_policy().distance(plain.average_policy()) < tolerance

@@ -1,15 +1,17 @@
 """How the numbers of all information sets are laid out, and kernels on them.
 
-Sets of one player with equally many actions that can be handled together make
-a block. Its entries (one a set and action) stand action by action, so that all
-loops run over neighbouring sets:
+A block holds information sets of one player that have equally many actions and
+are handled together. Each set has one entry per action. The entries of a block
+stand action by action, so that all loops run over neighbouring sets:
 
   entry of action a in set j of block b = entry_begin[b] + a * width[b] + j
 
-A form of a game (see `deal_form`, `sequence_form`, `history_form`) decides
-which sets make a block and computes counterfactual values, from the last sets
-to the first. What is done with the values of a block is here, and does not
-depend on the form.
+Each form of a game (`deal_form`, `sequence_form`, `history_form`) decides which
+sets make a block, and computes counterfactual values from the last sets to the
+first. This module decides what happens with the values of a block, whatever the
+form: it holds the one update of the CFR family and of fictitious play.
+
+Serves the forms and `table_solver`.
 """
 
 from typing import NamedTuple
@@ -43,17 +45,18 @@ class Blocks(NamedTuple):
 _NONE = np.zeros(0)
 
 
-class Tables(NamedTuple):
+class SolverTables(NamedTuple):
   """What a solver keeps: arrays [entry] of float64 or float32.
 
-  A solver has the tables that it needs; the others have no entries.
+  A solver has the tables that it needs; the others are empty.
 
   Attributes:
     strategy: the current strategy.
     regret: the (discounted, clipped) sums of regrets.
-    cumulative: the weighted sums of strategies, each times the own reach.
+    cumulative: the weighted sums of strategies, each times the reach of the
+      player who acts.
     response: the best response to the others' strategies.
-    mean: the sums of all strategies that there were, not weighted.
+    mean: the sums of all strategies so far, each with weight one.
   """
   strategy: np.ndarray
   regret: np.ndarray = _NONE
@@ -63,14 +66,16 @@ class Tables(NamedTuple):
 
 
 class Rule(NamedTuple):
-  """How one iteration changes the tables (see `cfr`, `fictitious_play`).
+  """How iterations change the tables (see `cfr`, `fictitious_play`).
+
+  Each attribute is a number, or [iteration] in the type of the tables.
 
   Attributes:
-    positive: factor on positive regrets after the new ones were added.
+    positive: factor on positive regrets after the new ones are added.
     negative: factor on negative regrets; 0 clips them (regret matching+).
     prediction: weight of the newest regret as a prediction of the next.
     decay: factor on the cumulative strategy before the new one is added.
-    epsilon: the least probability of every action.
+    epsilon: the lowest probability that an action may have.
     step: how far a strategy moves towards the best action.
   """
   positive: float
@@ -124,22 +129,35 @@ def perturb(blocks, epsilon, strategy):
           strategy[e] = epsilon + (1.0 - actions * epsilon) * strategy[e]
 
 
+class Block(NamedTuple):
+  """One block during a pass over a form.
+
+  Attributes:
+    begin: int, its first entry.
+    width: int, how many sets it has.
+    rows: [action] int64, where the values of each action begin in an array of
+      values.
+  """
+  begin: int
+  width: int
+  rows: np.ndarray
+
+
 @jit.kernel
-def play_block(begin, width, rows, strategy, values, out):
+def play_block(block, strategy, values, out):
   """Writes the value of each set: its strategy times its actions' values.
 
-  The sum is of differences to the first action's value, so that a set whose
-  actions are all worth the same is worth exactly that: its regrets are zero,
-  and not rounding errors that would be taken for preferences.
+  The sum is taken over differences from the first action's value. So a set
+  whose actions are all worth the same is worth exactly that: its regrets are
+  zero, and not rounding errors that would look like preferences.
 
   Args:
-    begin: the block's first entry.
-    width: how many sets it has.
-    rows: [action] int64, where the values of each action begin.
+    block: the `Block`.
     strategy: [entry].
-    values: array in which `rows` points.
+    values: array that `block.rows` points into.
     out: [set], modified in place.
   """
+  begin, width, rows = block.begin, block.width, block.rows
   first = values[rows[0]:rows[0] + width]
   for j in range(width):
     out[j] = first[j]
@@ -151,8 +169,9 @@ def play_block(begin, width, rows, strategy, values, out):
 
 
 @jit.kernel
-def _choose(width, rows, values, best, choice):
-  """Writes each set's best value and its action, the first of equals."""
+def _choose(block, values, best, choice):
+  """Writes each set's best value and its action, the first among equals."""
+  width, rows = block.width, block.rows
   value = values[rows[0]:rows[0] + width]
   for j in range(width):
     best[j] = value[j]
@@ -167,23 +186,23 @@ def _choose(width, rows, values, best, choice):
 
 
 @jit.kernel
-def respond_block(begin, width, rows, response, values, out, rule, work):
+def respond_block(block, response, values, out, rule, work):
   """Writes the best value of each set; its response becomes the best action.
 
-  With `epsilon` the response is the best with every action at least so likely.
+  With `rule.epsilon` above 0, the response plays every other action with that
+  probability.
 
   Args:
-    begin: as for `play_block`.
-    width: as for `play_block`.
-    rows: as for `play_block`.
-    response: [entry], modified in place; the first of equals is the best.
-    values: as for `play_block`.
+    block: the `Block`.
+    response: [entry], modified in place; the first among equals is the best.
+    values: array that `block.rows` points into.
     out: [set], modified in place.
-    rule: the `Rule`.
+    rule: the `Rule` of this iteration.
     work: [2 * set] scratch.
   """
+  begin, width, rows = block.begin, block.width, block.rows
   best, choice = work[:width], work[width:2 * width]
-  _choose(width, rows, values, best, choice)
+  _choose(block, values, best, choice)
   low = response.dtype.type(rule.epsilon)
   high = response.dtype.type(1.0 - (len(rows) - 1) * rule.epsilon)
   for j in range(width):
@@ -200,26 +219,24 @@ def respond_block(begin, width, rows, response, values, out, rule, work):
 
 
 @jit.kernel
-def decide_block(begin, width, rows, tables, values, out, rule, work):
+def decide_block(block, tables, values, out, rule, work):
   """Moves a block's strategy towards the best decisions; writes its values.
 
   Equations 3 and 23 of Schulze, with d = epsilon + (1 - |A| epsilon) [a is
   best] in place of equation 35, which does not sum to one.
 
   Args:
-    begin: as for `play_block`.
-    width: as for `play_block`.
-    rows: as for `play_block`.
-    tables: the `Tables`; strategy and mean are modified in place.
-    values: as for `play_block`.
-    out: [set], the value of each set under the old strategy, modified in
-      place.
-    rule: the `Rule`.
+    block: the `Block`.
+    tables: the `SolverTables`; strategy and mean are modified in place.
+    values: array that `block.rows` points into.
+    out: [set], modified in place: each set's value under the old strategy.
+    rule: the `Rule` of this iteration.
     work: [2 * set] scratch.
   """
+  begin, width, rows = block.begin, block.width, block.rows
   best, choice = work[:width], work[width:2 * width]
-  play_block(begin, width, rows, tables.strategy, values, out)
-  _choose(width, rows, values, best, choice)
+  play_block(block, tables.strategy, values, out)
+  _choose(block, values, best, choice)
   step = tables.strategy.dtype.type(rule.step)
   low = tables.strategy.dtype.type(rule.epsilon)
   high = tables.strategy.dtype.type(1.0 - (len(rows) - 1) * rule.epsilon)
@@ -237,15 +254,16 @@ def mix_block(begin, width, num_actions, tables, reach, work):
   """Adds a block's response to its strategy, each weighted by its reach.
 
   Equation 21 of Schulze (Heinrich, Lanctot & Silver 2015) with step 1/(n+1):
-  the sums of reach times response, the first strategy's included, are kept;
-  the strategy is each action's share of them.
+  the sums of reach times response, the first strategy included, are kept; the
+  strategy is each action's share of them.
 
   Args:
     begin: the block's first entry.
     width: how many sets it has.
     num_actions: how many actions each set has.
-    tables: the `Tables`; strategy, cumulative and mean are modified in place.
-    reach: [set], the player's own reach of each set with the response.
+    tables: the `SolverTables`; strategy, cumulative and mean are modified in
+      place.
+    reach: [set], how likely the player plays to each set with the response.
     work: [set] scratch.
   """
   total = work[:width]
@@ -270,7 +288,7 @@ def mix_block(begin, width, num_actions, tables, reach, work):
 
 @jit.kernel
 def _add_to_mean(begin, end, tables):
-  """Adds strategies to the sums of all, where these are kept."""
+  """Adds strategies to the sums of all, if the solver keeps these."""
   if len(tables.mean) > 0:
     strategy, mean = tables.strategy[begin:end], tables.mean[begin:end]
     for e in range(end - begin):
@@ -278,11 +296,12 @@ def _add_to_mean(begin, end, tables):
 
 
 @jit.kernel
-def _matched_value(width, rows, values, set_value, epsilon, out):
+def _matched_value(block, values, set_value, epsilon, out):
   """Writes each set's value of regret matching, without the perturbation.
 
   The strategy is epsilon + (1 - |A| epsilon) times regret matching.
   """
+  width, rows = block.width, block.rows
   first = values[rows[0]:rows[0] + width]
   scale = 1.0 - len(rows) * epsilon
   factor = out.dtype.type(1.0 / scale if scale > 0.0 else 0.0)
@@ -297,25 +316,23 @@ def _matched_value(width, rows, values, set_value, epsilon, out):
 
 
 @jit.kernel
-def learn_block(begin, width, rows, tables, values, set_value, reach, rule,
-                work):
+def learn_block(block, tables, values, set_value, reach, rule, work):
   """Adds a block's regrets and its strategy, and makes the next strategy.
 
   In a perturbed game the next strategy is epsilon + (1 - |A| epsilon) times
   regret matching, and regrets are those of regret matching (Farina, Kroer &
-  Sandholm 2017): what is forced is not regretted.
+  Sandholm 2017): nobody regrets what is forced.
 
   Args:
-    begin: the block's first entry.
-    width: how many sets it has.
-    rows: [action] int64, where the values of each action begin.
-    tables: the `Tables`, modified in place.
-    values: array in which `rows` points.
+    block: the `Block`.
+    tables: the `SolverTables`, modified in place.
+    values: array that `block.rows` points into.
     set_value: [set], the value of each set.
-    reach: [set], the player's own reach of each set.
-    rule: the `Rule`.
+    reach: [set], how likely the player plays to each set.
+    rule: the `Rule` of this iteration.
     work: [set] scratch, [2 * set] in a perturbed game.
   """
+  begin, width, rows = block.begin, block.width, block.rows
   positive, negative = rule.positive, rule.negative
   prediction, decay = rule.prediction, rule.decay
   total = work[:width]
@@ -323,7 +340,7 @@ def learn_block(begin, width, rows, tables, values, set_value, reach, rule,
   base = set_value
   if rule.epsilon > 0.0:
     base = work[width:2 * width]
-    _matched_value(width, rows, values, set_value, rule.epsilon, base)
+    _matched_value(block, values, set_value, rule.epsilon, base)
   for a in range(len(rows)):
     first, last = begin + a * width, begin + (a + 1) * width
     strategy = tables.strategy[first:last]
@@ -353,14 +370,39 @@ def learn_block(begin, width, rows, tables, values, set_value, reach, rule,
                      uniform)
 
 
-# Each form has a kernel `run` of the same few lines: Numba does not keep on
-# disk what it compiles from functions that are arguments, and that takes time.
+@jit.kernel
+def update_block(block, tables, values, out, reach, mode, rule, work):
+  """Writes the values of a block, and changes its tables as the mode says.
+
+  Args:
+    block: the `Block`.
+    tables: the `SolverTables`, modified in place.
+    values: array that `block.rows` points into.
+    out: [set], modified in place: each set's value.
+    reach: [set], how likely the player plays to each set; read only to learn.
+    mode: EVALUATE, RESPOND, LEARN or DECIDE.
+    rule: the `Rule` of this iteration.
+    work: [2 * set] scratch.
+  """
+  if mode == RESPOND:
+    respond_block(block, tables.response, values, out, rule, work)
+  elif mode == DECIDE:
+    decide_block(block, tables, values, out, rule, work)
+  else:
+    play_block(block, tables.strategy, values, out)
+    if mode == LEARN:
+      learn_block(block, tables, values, out, reach, rule, work)
+
+
+# Each form has its own copy of the kernels `renew` and `run`: Numba does not
+# cache kernels that take functions as arguments. A test keeps the copies equal.
 
 
 @jit.kernel
-def rule_of(row):
-  """Returns the `Rule` in a row, whose numbers stand in the order of Rule."""
-  return Rule(row[0], row[1], row[2], row[3], row[4], row[5])
+def rule_at(rules, t):
+  """Returns the `Rule` of one iteration of a `Rule` of arrays."""
+  return Rule(rules.positive[t], rules.negative[t], rules.prediction[t],
+              rules.decay[t], rules.epsilon[t], rules.step[t])
 
 
 def entry_rows(blocks):
@@ -369,7 +411,7 @@ def entry_rows(blocks):
   return blocks.entry_begin[:, None] + actions * blocks.width[:, None]
 
 
-class Workspace(NamedTuple):
+class FormWorkspace(NamedTuple):
   """What the passes over a form need beside a solver's tables.
 
   Attributes:

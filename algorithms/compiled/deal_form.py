@@ -30,13 +30,16 @@ _MAX_EMPTINESS = 4  # payoff table entries a terminal history, at most
 _SMALL_TABLES = 100_000  # entries that are worth no thought
 _CHUNK = 128  # terminals handled at once
 _CUTS = 2  # sides of a player, where there is enough to do
-_MIN_CELLS_TO_CUT = 100_000
+MIN_CELLS_TO_CUT = 100_000
 _MIN_RUN = 16  # equal terminals that are worth a run of their own
 
-# Kinds of runs of terminals.
-_OTHER = 0
-_EQUAL = 1
-_STEPS = 2
+# A run of neighbouring terminals: the first of them, the kind of their payoffs
+# (see below), and the first of their step tables.
+RUN = np.dtype([("begin", np.int64), ("kind", np.int64),
+                 ("table", np.int64)])
+OTHER = 0  # any payoffs
+EQUAL = 1  # all terminals have the same
+STEPS = 2  # each has steps (see `step_payoffs`)
 
 
 class DealArrays(NamedTuple):
@@ -62,10 +65,8 @@ class DealArrays(NamedTuple):
     payoff_0: [own hand, other hand, terminal], what player 0 gets, times the
       probability of chance.
     payoff_1: the same for player 1, whose hand is then the own one.
-    runs: [run + 1, 3] int64: the first terminal of each run; whether all its
-      terminals have the same payoffs (_EQUAL), or all have steps (_STEPS), or
-      neither (_OTHER); the first step table of the run. The last row is the
-      end.
+    runs: [run + 1] of RUN, neighbouring terminals that are handled alike. The
+      last one is the end.
     step_index: see `step_payoffs.Steps`.
     step_coefficient: likewise.
   """
@@ -186,7 +187,7 @@ class DealForm:
     """Cuts each player's hands into sides, if there is enough to do."""
     player, begin = [], []
     for p, num_hands in enumerate(public.num_hands):
-      is_large = num_hands * len(public.actor) >= _MIN_CELLS_TO_CUT
+      is_large = num_hands * len(public.actor) >= MIN_CELLS_TO_CUT
       cuts = min(_CUTS, num_hands) if is_large else 1
       player += [p] * cuts
       begin += [num_hands * cut // cuts for cut in range(cuts)]
@@ -231,7 +232,7 @@ class DealForm:
       payoffs.append(payoff if player == 0 else np.ascontiguousarray(
           payoff.transpose(1, 0, 2)))
     is_step, steps = step_payoffs.find_steps(payoffs)
-    runs = _find_runs(
+    runs = find_runs(
         np.concatenate([payoff.reshape(-1, count) for payoff in payoffs]),
         is_step)
     self.arrays = DealArrays(
@@ -240,37 +241,41 @@ class DealForm:
         self._edge_row, *payoffs, runs, *steps)
 
   def workspace(self, dtype):
-    """Returns the `blocks.Workspace` for tables of this type."""
+    """Returns the `blocks.FormWorkspace` for tables of this type."""
     rows = max(int(self.arrays.num_hands.sum()),
                -(-2 * int(self.blocks.width.max()) // _CHUNK))
-    return blocks_lib.Workspace(
+    return blocks_lib.FormWorkspace(
         blocks_lib.with_dtype(self.arrays, dtype),
         np.zeros(self.num_cells, dtype), np.zeros(self.num_cells, dtype),
         np.zeros((len(self._num_hands), rows, _CHUNK), dtype))
 
 
-def _find_runs(columns, is_step):
+def find_runs(columns, is_step):
   """Cuts [value, terminal] into runs of steps, of equal columns, of others."""
   changes = np.any(columns[:, 1:] != columns[:, :-1], axis=0)
   changes &= ~(is_step[1:] & is_step[:-1])
   changes |= is_step[1:] != is_step[:-1]
   begins = np.concatenate([[0], np.flatnonzero(changes) + 1])
   ends = np.append(begins[1:], columns.shape[1])
-  kind = np.where(is_step[begins], _STEPS,
-                  np.where(ends - begins >= _MIN_RUN, _EQUAL, _OTHER))
+  kind = np.where(is_step[begins], STEPS,
+                  np.where(ends - begins >= _MIN_RUN, EQUAL, OTHER))
   # Neighbouring short runs are handled as one.
-  keep = (kind != _OTHER) | np.concatenate([[True], kind[:-1] != _OTHER])
+  keep = (kind != OTHER) | np.concatenate([[True], kind[:-1] != OTHER])
   tables = np.cumsum(is_step) - is_step
-  return np.append(np.stack([begins, kind, tables[begins]], axis=1)[keep],
-                   [[columns.shape[1], _OTHER, 0]], axis=0)
+  runs = np.zeros(int(keep.sum()) + 1, RUN)
+  runs["begin"] = np.append(begins[keep], columns.shape[1])
+  runs["kind"][:-1] = kind[keep]
+  runs["table"][:-1] = tables[begins[keep]]
+  return runs
 
 
 # Kernels.
 
 
 @jit.kernel
-def _propagate_side(deal, side, own_player, strategy, reach):
-  """Writes a side's own reach of every node and hand into `reach`."""
+def _propagate_side(space, side, player, strategy):
+  """Writes how likely the side's player plays to every node, by hand."""
+  deal, reach = space.arrays, space.reach
   hands = deal.num_hands[side]
   root = deal.cell_begin[side, 0]
   reach[root:root + hands] = 1.0
@@ -280,7 +285,7 @@ def _propagate_side(deal, side, own_player, strategy, reach):
     for edge in range(deal.edge_begin[c], deal.edge_begin[c + 1]):
       begin = deal.edge_row[side, edge]
       target = reach[begin:begin + width]
-      if deal.actor[c] == own_player:
+      if deal.actor[c] == player:
         entry = (deal.entry_begin[side, c] +
                  (edge - deal.edge_begin[c]) * width)
         shares = strategy[entry:entry + width]
@@ -300,14 +305,15 @@ def _transpose(source, rows, columns, target):
 
 
 @jit.kernel
-def _step_values(deal, side, player, run, reach, values, work):
+def _step_values(space, side, player, run, work):
   """Writes the values of the terminals of a run whose payoffs are steps."""
+  deal, reach, values = space.arrays, space.reach, space.values
   c = len(deal.actor) - 1
-  begin, table = deal.runs[run, 0], deal.runs[run, 2]
+  begin, table = deal.runs[run].begin, deal.runs[run].table
   others = deal.payoff_0.shape[1 - player]
   hands, first_hand = deal.num_hands[side], deal.hand_begin[side]
   other_reach, sums = work[:others], work[others:2 * others + 1]
-  for i in range(deal.runs[run + 1, 0] - begin):
+  for i in range(deal.runs[run + 1].begin - begin):
     for q in range(deal.side_begin[1 - player], deal.side_begin[2 - player]):
       size = deal.num_hands[q]
       first = deal.cell_begin[q, c] + (begin + i) * size
@@ -323,11 +329,13 @@ def _step_values(deal, side, player, run, reach, values, work):
 
 
 @jit.kernel
-def _terminal_values(deal, side, player, reach, values, work):
+def _terminal_values(space, side, player):
   """Writes the values of terminal nodes: payoffs times the other's reach.
 
   Chunks of nodes are turned to [hand, node], so that loops run over nodes.
   """
+  deal, reach, values = space.arrays, space.reach, space.values
+  work = space.work[side]
   c = len(deal.actor) - 1
   payoff = deal.payoff_0 if player == 0 else deal.payoff_1
   others = payoff.shape[1]
@@ -335,11 +343,11 @@ def _terminal_values(deal, side, player, reach, values, work):
   own = deal.cell_begin[side, c]
   reaches, sums = work[:others], work[others:others + hands]
   for r in range(len(deal.runs) - 1):
-    kind, end = deal.runs[r, 1], deal.runs[r + 1, 0]
-    if kind == _STEPS:
-      _step_values(deal, side, player, r, reach, values, work.reshape(-1))
+    kind, end = deal.runs[r].kind, deal.runs[r + 1].begin
+    if kind == STEPS:
+      _step_values(space, side, player, r, work.reshape(-1))
       continue
-    for begin in range(deal.runs[r, 0], end, _CHUNK):
+    for begin in range(deal.runs[r].begin, end, _CHUNK):
       size = min(_CHUNK, end - begin)
       for q in range(deal.side_begin[1 - player], deal.side_begin[2 - player]):
         source = deal.cell_begin[q, c] + begin * deal.num_hands[q]
@@ -350,7 +358,7 @@ def _terminal_values(deal, side, player, reach, values, work):
         out[:] = 0.0
         for g in range(others):
           other_reach = reaches[g, :size]
-          if kind == _EQUAL:
+          if kind == EQUAL:
             coefficient = payoff[first_hand + h, g, begin]
             if coefficient != 0.0:
               for i in range(size):
@@ -366,161 +374,160 @@ def _terminal_values(deal, side, player, reach, values, work):
 
 
 @jit.kernel
-def _evaluate_side(deal, side, player, tables, reach, values, work, mode, rule):
+def _evaluate_side(space, side, player, tables, mode, rule):
   """Does for one side of a player what `evaluate` does for the player."""
-  _terminal_values(deal, side, player, reach, values, work)
-  scratch = work.reshape(-1)
+  deal, reach, values = space.arrays, space.reach, space.values
+  _terminal_values(space, side, player)
+  scratch = space.work[side].reshape(-1)
   hands = deal.num_hands[side]
   for c in range(len(deal.actor) - 2, -1, -1):
     width = deal.num_nodes[c] * hands
     begin = deal.cell_begin[side, c]
     out = values[begin:begin + width]
     rows = deal.edge_row[side, deal.edge_begin[c]:deal.edge_begin[c + 1]]
-    entry = deal.entry_begin[side, c]
-    if deal.actor[c] != player:
-      out[:] = 0.0
-      for a in range(len(rows)):
-        value = values[rows[a]:rows[a] + width]
-        for i in range(width):
-          out[i] += value[i]
-    elif mode == blocks_lib.RESPOND:
-      blocks_lib.respond_block(entry, width, rows, tables.response, values, out,
-                               rule, scratch)
-    elif mode == blocks_lib.DECIDE:
-      blocks_lib.decide_block(entry, width, rows, tables, values, out, rule,
-                              scratch)
-    else:
-      blocks_lib.play_block(entry, width, rows, tables.strategy, values, out)
-      if mode == blocks_lib.LEARN:
-        blocks_lib.learn_block(entry, width, rows, tables, values, out,
-                               reach[begin:begin + width], rule, scratch)
+    if deal.actor[c] == player:
+      block = blocks_lib.Block(deal.entry_begin[side, c], width, rows)
+      blocks_lib.update_block(block, tables, values, out,
+                              reach[begin:begin + width], mode, rule, scratch)
+      continue
+    out[:] = 0.0
+    for a in range(len(rows)):
+      value = values[rows[a]:rows[a] + width]
+      for i in range(width):
+        out[i] += value[i]
   root = deal.cell_begin[side, 0]
   return values[root:root + hands].sum()
 
 
 @jit.kernel
-def _mix_side(deal, side, player, tables, reach, work):
+def _mix_side(space, side, player, tables):
   """Does for one side of a player what `mix` does for the player."""
+  deal, scratch = space.arrays, space.work[side].reshape(-1)
   for c in range(len(deal.actor) - 1):
     if deal.actor[c] == player:
       width = deal.num_nodes[c] * deal.num_hands[side]
       begin = deal.cell_begin[side, c]
       blocks_lib.mix_block(deal.entry_begin[side, c], width,
                            deal.edge_begin[c + 1] - deal.edge_begin[c], tables,
-                           reach[begin:begin + width], work.reshape(-1))
+                           space.reach[begin:begin + width], scratch)
 
 
 @jit.kernel
-def mix(deal, player, tables, reach, values, work):
+def mix(space, player, tables):
   """Adds the player's response, whose reach this is, to the strategy."""
-  for side in range(deal.side_begin[player], deal.side_begin[player + 1]):
-    _mix_side(deal, side, player, tables, reach, work[side])
+  sides = space.arrays.side_begin
+  for side in range(sides[player], sides[player + 1]):
+    _mix_side(space, side, player, tables)
 
 
 @jit.kernel
-def propagate(deal, player, strategy, reach):
-  """Writes the player's own reach of every node and hand into `reach`."""
-  for side in range(deal.side_begin[player], deal.side_begin[player + 1]):
-    _propagate_side(deal, side, player, strategy, reach)
+def propagate(space, player, strategy):
+  """Writes how likely the player plays to every node, by hand, to `reach`."""
+  sides = space.arrays.side_begin
+  for side in range(sides[player], sides[player + 1]):
+    _propagate_side(space, side, player, strategy)
 
 
 @jit.kernel
-def evaluate(deal, player, tables, reach, values, work, mode, rule):
+def evaluate(space, player, tables, mode, rule):
   """Computes the player's counterfactual values, and learns from them.
 
   Args:
-    deal: the `DealArrays`.
+    space: the `blocks.FormWorkspace`: `arrays` are the `DealArrays`; `reach`
+      [cell] is up to date for both players; `values` [cell] and `work` [side,
+      row, _CHUNK] are scratch.
     player: the player.
-    tables: the `blocks.Tables`, modified in place as the mode says.
-    reach: both players' reaches, from `propagate`.
-    values: [cell] scratch, modified in place.
-    work: [side, row, _CHUNK] scratch.
+    tables: the `blocks.SolverTables`, modified in place as the mode says.
     mode: what to do with the values, such as `blocks.LEARN`.
-    rule: the `blocks.Rule` by which to learn.
+    rule: the `blocks.Rule` of this iteration.
 
   Returns:
     The player's expected value.
   """
+  sides = space.arrays.side_begin
   total = 0.0
-  for side in range(deal.side_begin[player], deal.side_begin[player + 1]):
-    total += _evaluate_side(deal, side, player, tables, reach, values,
-                            work[side], mode, rule)
+  for side in range(sides[player], sides[player + 1]):
+    total += _evaluate_side(space, side, player, tables, mode, rule)
   return total
 
 
 @jit.kernel
-def renew(form, player, tables, reach, values, work, mode):
+def renew(space, player, tables, mode):
   """Updates what depends on the player's table that `evaluate` changed."""
   if mode == blocks_lib.RESPOND:
-    propagate(form, player, tables.response, reach)
-    mix(form, player, tables, reach, values, work)
-  propagate(form, player, tables.strategy, reach)
+    propagate(space, player, tables.response)
+    mix(space, player, tables)
+  propagate(space, player, tables.strategy)
 
 
 @jit.kernel
-def run(form, num_players, tables, reach, values, work, rules, alternating,
-        mode, iteration):
-  """Runs one iteration for each row of `rules` (see `blocks.rule_of`).
+def run(space, num_players, tables, rules, alternating, mode, iteration):
+  """Runs an iteration for each of the rules.
 
-  Reaches must be up to date before, and are so afterwards. `iteration` [1] is
-  counted up here, so that it is right whenever Python gets to see it.
+  Args:
+    space: the `blocks.FormWorkspace`. Its reaches must be up to date before,
+      and are so afterwards.
+    num_players: how many players there are.
+    tables: the `blocks.SolverTables`, modified in place.
+    rules: the `blocks.Rule` of arrays.
+    alternating: whether players are updated one after the other.
+    mode: what to do with the values, such as `blocks.LEARN`.
+    iteration: [1] int64, counted up here, so that it is right whenever Python
+      gets to see it.
   """
-  form, tables = jit.borrowed(form), jit.borrowed(tables)
-  reach, values = jit.borrowed(reach), jit.borrowed(values)
-  work = jit.borrowed(work)
-  for t in range(len(rules)):
-    rule = blocks_lib.rule_of(rules[t])
+  space, tables = jit.borrowed(space), jit.borrowed(tables)
+  for t in range(len(rules.step)):
+    rule = blocks_lib.rule_at(rules, t)
     for player in range(num_players):
-      evaluate(form, player, tables, reach, values, work, mode, rule)
+      evaluate(space, player, tables, mode, rule)
       if alternating:
-        renew(form, player, tables, reach, values, work, mode)
+        renew(space, player, tables, mode)
     if not alternating:
       for player in range(num_players):
-        renew(form, player, tables, reach, values, work, mode)
+        renew(space, player, tables, mode)
     iteration[0] += 1
 
 
+# Threads get plain tuples of arrays only, so the next two make named ones.
+
+
 @jit.kernel
-def _learn_side(form, side, player, tables, reach, values, work, row,
-                alternating, mode):
-  """Runs one iteration for one side; tuples come without their names."""
-  deal = jit.borrowed(DealArrays(*form))
-  named_tables = jit.borrowed(blocks_lib.Tables(*tables))
-  _evaluate_side(deal, side, player, named_tables, jit.borrowed(reach),
-                 jit.borrowed(values), jit.borrowed(work), mode,
-                 blocks_lib.rule_of(row))
+def _learn_side(arrays, scratch, tables, side, player, mode, rule, alternating):
+  """Runs one iteration for one side."""
+  space = jit.borrowed(blocks_lib.FormWorkspace(DealArrays(*arrays), *scratch))
+  named_tables = jit.borrowed(blocks_lib.SolverTables(*tables))
+  _evaluate_side(space, side, player, named_tables, mode,
+                 blocks_lib.Rule(*rule))
   if alternating:
-    _renew_side(form, side, player, tables, reach, work, mode)
+    _renew_side(arrays, scratch, tables, side, player, mode)
 
 
 @jit.kernel
-def _renew_side(form, side, player, tables, reach, work, mode):
+def _renew_side(arrays, scratch, tables, side, player, mode):
   """Does for one side what `renew` does for the player."""
-  deal = jit.borrowed(DealArrays(*form))
-  named_tables = jit.borrowed(blocks_lib.Tables(*tables))
+  space = jit.borrowed(blocks_lib.FormWorkspace(DealArrays(*arrays), *scratch))
+  named_tables = jit.borrowed(blocks_lib.SolverTables(*tables))
   if mode == blocks_lib.RESPOND:
-    _propagate_side(deal, side, player, named_tables.response, reach)
-    _mix_side(deal, side, player, named_tables, reach, work)
-  _propagate_side(deal, side, player, named_tables.strategy, reach)
+    _propagate_side(space, side, player, named_tables.response)
+    _mix_side(space, side, player, named_tables)
+  _propagate_side(space, side, player, named_tables.strategy)
 
 
 @jit.parallel
-def run_parallel(form, num_players, tables, reach, values, work, rules,
-                 alternating, mode, iteration):
-  """Does what `run` does, with threads for the sides; the result is equal.
-
-  Numba does not pass named tuples to threads, so here `form` and `tables` are
-  plain tuples of the same arrays.
-  """
-  side_begin = form[2]
-  for t in range(len(rules)):
-    row = rules[t]
+def run_parallel(space, num_players, tables, rules, alternating, mode,
+                 iteration):
+  """Does what `run` does, with threads for the sides; the result is equal."""
+  sides = space.arrays.side_begin
+  arrays, scratch = space.arrays[:], space[1:]
+  columns = tables[:]
+  for t in range(len(rules.step)):
+    rule = blocks_lib.rule_at(rules, t)[:]
     for player in range(num_players):
-      for side in numba.prange(side_begin[player], side_begin[player + 1]):
-        _learn_side(form, side, player, tables, reach, values, work[side], row,
-                    alternating, mode)
+      for side in numba.prange(sides[player], sides[player + 1]):
+        _learn_side(arrays, scratch, columns, side, player, mode, rule,
+                    alternating)
     if not alternating:
       for player in range(num_players):
-        for side in numba.prange(side_begin[player], side_begin[player + 1]):
-          _renew_side(form, side, player, tables, reach, work[side], mode)
+        for side in numba.prange(sides[player], sides[player + 1]):
+          _renew_side(arrays, scratch, columns, side, player, mode)
     iteration[0] += 1

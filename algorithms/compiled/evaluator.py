@@ -1,18 +1,21 @@
 """Exact evaluation of policies: values, best responses, exploitability.
 
-The meaning of each function is OpenSpiel's (`exploitability.nash_conv` and so
-on), for any number of players and any OpenSpiel policy, but computed on a
-compiled game. A best responder always has perfect recall: a policy that was
-learned with imperfect recall is measured against players who forget nothing.
+Each function means what OpenSpiel's function of the same name means, for any
+number of players and any OpenSpiel policy, but runs on a compiled game. A best
+responder always has perfect recall: a policy that was learned with imperfect
+recall is measured against players who forget nothing.
 
-With `epsilon` it is the perturbed game's: all players, those who respond too,
-play every action with at least that probability.
+With `epsilon` the game is perturbed: all players, responders included, play
+every action with at least that probability.
+
+Serves `exploitability` and all solvers.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from dudo_spiel.algorithms.compiled import blocks
 from dudo_spiel.algorithms.compiled import game as compiled_game
 from dudo_spiel.algorithms.compiled import table_policy
 from dudo_spiel.algorithms.runtime import arguments
@@ -25,8 +28,8 @@ class BestResponse(NamedTuple):
 
   Attributes:
     value: what the player gets with it.
-    policy: a `table_policy.TablePolicy` in which the player plays it and the others
-      what they played.
+    policy: a `table_policy.TablePolicy` in which the player plays it and the
+      others play what they played.
   """
   value: float
   policy: table_policy.TablePolicy
@@ -35,14 +38,18 @@ class BestResponse(NamedTuple):
 class Evaluator:
   """Evaluates strategies of a compiled game, whatever its recall.
 
+  Each evaluator has its own scratch memory, so that threads that share a game
+  do not get into each other's way.
+
   Args:
-    compiled: the `compiled_game.CompiledGame` whose strategies are evaluated.
+    compiled: the `game.CompiledGame` whose strategies are evaluated.
   """
 
   def __init__(self, compiled):
     self.compiled = compiled
     self._real = None  # the game in which the responder has perfect recall
     self._entries = None  # [entry of the real game]: the abstract one's entry
+    self._workspaces = {}  # by compiled game
 
   def _prepare(self):
     """Finds the game with perfect recall and its sets' abstractions."""
@@ -60,16 +67,26 @@ class Evaluator:
                                 actions * compiled.form.set_stride[abstract])
     self._real = real
 
+  def _evaluate(self, compiled, strategy, mode, epsilon=0.0):
+    """Returns each player's value in the mode, and the responses then."""
+    space = self._workspaces.get(compiled)
+    if space is None:
+      space = self._workspaces[compiled] = compiled.workspace()
+    strategy = np.array(strategy, dtype=np.float64)
+    tables = blocks.SolverTables(strategy, response=np.empty_like(strategy))
+    compiled.propagate(strategy, space)
+    return compiled.evaluate(tables, space, mode, epsilon), tables.response
+
   def expected_values(self, strategy):
     """Returns [player] float64, what each gets if all play the strategy."""
-    return self.compiled.expected_values(strategy)
+    return self._evaluate(self.compiled, strategy, blocks.EVALUATE)[0]
 
   def best_responses(self, strategy, epsilon=0.0):
     """Returns the compiled game with perfect recall, and best responses there.
 
     Args:
       strategy: [entry], what the others play.
-      epsilon: the least probability of every action in a response.
+      epsilon: the lowest probability of every action in a response.
 
     Returns:
       (real, values, responses, strategy): the `CompiledGame` in which they
@@ -78,7 +95,8 @@ class Evaluator:
     """
     self._prepare()
     real_strategy = np.asarray(strategy)[self._entries]
-    values, responses = self._real.best_responses(real_strategy, epsilon)
+    values, responses = self._evaluate(self._real, real_strategy,
+                                       blocks.RESPOND, epsilon)
     return self._real, values, responses, real_strategy
 
   def measure(self, strategy, epsilon=0.0):
@@ -86,8 +104,8 @@ class Evaluator:
 
     Args:
       strategy: [entry].
-      epsilon: above 0, the NashConv of the perturbed game: responses too play
-        every action with at least this probability.
+      epsilon: above 0, the NashConv of the perturbed game, in which responses
+        too play every action with at least this probability.
     """
     values = self.expected_values(strategy)
     _, best, _, _ = self.best_responses(strategy, epsilon)
@@ -136,9 +154,9 @@ def exploitability(game, policy, epsilon=0.0):
   """Returns the NashConv divided by the number of players.
 
   Args:
-    game: as for `nash_conv`.
-    policy: as for `nash_conv`.
-    epsilon: as for `nash_conv`.
+    game: a `pyspiel.Game`.
+    policy: any OpenSpiel policy.
+    epsilon: above 0, the exploitability in the perturbed game; see `nash_conv`.
   """
   return nash_conv(game, policy, epsilon) / game.num_players()
 

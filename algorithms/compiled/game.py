@@ -1,8 +1,10 @@
 """Games compiled for solvers: one walk, then arrays.
 
-`compile_game` chooses the form by looking at the game: the deal form for two
+`compile_game` looks at the game and chooses the form: the deal form for two
 players, private deals and public play; the sequence form for other games of
 perfect recall; the history form for the rest.
+
+Serves `table_solver` and `evaluator`.
 """
 
 import collections
@@ -25,7 +27,7 @@ _NO_RULE = blocks_lib.Rule(1.0, 1.0, 0.0, 1.0)
 
 
 class CompiledGame:
-  """A game in one of the forms, and exact evaluation of strategies on it.
+  """A game in one of the forms, and the passes over it.
 
   A strategy is an array over entries: the probability of action a in
   information set s stands at set_entry[s] + a * set_stride[s].
@@ -47,12 +49,8 @@ class CompiledGame:
   """
 
   def __init__(self, game, form=None, tree=None):
-    if not isinstance(game, pyspiel.Game):
-      raise ValueError(f"game={game!r}: must be a pyspiel.Game, such as "
-                       "pyspiel.load_game returns")
-    if form is not None and form not in FORMS:
-      raise ValueError(f"form={form!r}: must be None or one of "
-                       f"{', '.join(map(repr, FORMS))}")
+    arguments.game("game", game)
+    arguments.choice("form", form, (None, *FORMS))
     self.game = game
     self.tree = game_tree.GameTree(game) if tree is None else tree
     if self.tree.num_info_sets == 0:
@@ -64,8 +62,7 @@ class CompiledGame:
     self.blocks = self.form.blocks
     self.num_players = self.tree.num_players
     self.num_entries = self.form.num_entries
-    self._workspace = None  # for evaluation, made when it is first needed
-    self._perfect_recall = None  # likewise
+    self._perfect_recall = None  # made when it is first needed
 
   def _choose(self, form, parents):
     if form in (None, "deal") and self.has_perfect_recall:
@@ -107,15 +104,15 @@ class CompiledGame:
           f"as there are information sets with {most} actions") from None
 
   def new_tables(self, dtype, names=("regret", "cumulative")):
-    """Returns `blocks.Tables` with a uniform strategy.
+    """Returns `blocks.SolverTables` with a uniform strategy.
 
     Args:
       dtype: the type of all tables.
       names: which tables there are beside the strategy; they are zero.
     """
-    tables = blocks_lib.Tables(*(
+    tables = blocks_lib.SolverTables(*(
         np.zeros(self.num_entries if name in ("strategy", *names) else 0, dtype)
-        for name in blocks_lib.Tables._fields))
+        for name in blocks_lib.SolverTables._fields))
     blocks_lib.set_uniform(self.blocks, tables.strategy)
     return tables
 
@@ -125,46 +122,71 @@ class CompiledGame:
     blocks_lib.normalize(self.blocks, table, out)
     return out
 
+  def workspace(self, dtype=np.float64):
+    """Returns a new `blocks.FormWorkspace` for tables of this type."""
+    return self.form.workspace(np.dtype(dtype))
+
   def propagate(self, strategy, workspace):
     """Updates the reaches of all players in the workspace."""
     for player in range(self.num_players):
-      self._kernels.propagate(workspace.arrays, player, strategy,
-                              workspace.reach)
+      self._kernels.propagate(workspace, player, strategy)
 
   def perturbed(self, strategy, epsilon):
-    """Returns a strategy in which every action is at least so likely.
+    """Returns a strategy in which every action has at least this probability.
 
-    Sets whose actions all are keep theirs; in the others the strategy is
-    epsilon + (1 - |A| epsilon) times what it was.
+    Args:
+      strategy: [entry].
+      epsilon: sets in which every action has it already stay as they are.
     """
     out = np.array(strategy)
-    blocks_lib.perturb(self.blocks, epsilon, out)
+    if epsilon > 0.0:
+      blocks_lib.perturb(self.blocks, epsilon, out)
     return out
 
   def start_mixing(self, tables, workspace):
-    """Lets the cumulative tables begin with the strategy, times its reach."""
+    """Makes sums of reach times strategy in which responses can be mixed."""
     tables.response[:] = tables.strategy
     for player in range(self.num_players):
-      self._kernels.mix(workspace.arrays, player, tables, workspace.reach,
-                        workspace.values, workspace.work)
+      self._kernels.mix(workspace, player, tables)
     tables.strategy[:] = tables.response
     tables.mean[:] = 0.0
 
-  def run(self, tables, workspace, rules, alternating, iteration,
-          num_threads=1, mode=blocks_lib.LEARN):
-    """Runs one iteration of a solver for each row of `rules`.
+  def evaluate(self, tables, workspace, mode, epsilon=0.0):
+    """Returns [player] float64, each player's value in a mode.
+
+    Args:
+      tables: the `blocks.SolverTables`; in mode RESPOND `response` is written.
+      workspace: the `blocks.FormWorkspace`, with reaches that are up to date.
+      mode: EVALUATE or RESPOND of `blocks`.
+      epsilon: the lowest probability of every action in a response.
+    """
+    rule = _NO_RULE._replace(epsilon=epsilon)
+    return np.array([
+        self._kernels.evaluate(workspace, player, tables, mode, rule)
+        for player in range(self.num_players)])
+
+  def run(self, tables, workspace, rules, alternating, mode, iteration,
+          num_threads=1):
+    """Runs an iteration of a solver for each of the rules.
 
     The result does not depend on the number of threads. Only the deal form of
     a large game can use a second one.
+
+    Args:
+      tables: the `blocks.SolverTables`, modified in place.
+      workspace: the `blocks.FormWorkspace`, modified in place.
+      rules: the `blocks.Rule` of arrays [iteration].
+      alternating: whether players are updated one after the other.
+      mode: what to do with the values, such as `blocks.LEARN`.
+      iteration: [1] int64, counted up.
+      num_threads: how many threads to use.
     """
+    run = self._kernels.run
     if num_threads > 1 and self.can_use_threads:
       numba.set_num_threads(min(num_threads, numba.config.NUMBA_NUM_THREADS))
       run = self._kernels.run_parallel
-      form, tables = tuple(workspace.arrays), tuple(tables)
-    else:
-      run, form = self._kernels.run, workspace.arrays
-    run(form, self.num_players, tables, workspace.reach, workspace.values,
-        workspace.work, rules, alternating, mode, iteration)
+    run(workspace, self.num_players, tables, rules, alternating, mode,
+        iteration)
 
   @property
   def can_use_threads(self):
@@ -172,53 +194,12 @@ class CompiledGame:
     return (self.form_name == "deal" and
             len(self.form.arrays.num_hands) > self.num_players)
 
-  def _evaluate(self, strategy, mode, epsilon=0.0):
-    """Returns each player's value in the mode, and the responses then."""
-    if self._workspace is None:
-      self._workspace = self.form.workspace(np.float64)
-    space = self._workspace
-    strategy = np.array(strategy, dtype=np.float64)
-    response = np.empty_like(strategy)
-    tables = blocks_lib.Tables(strategy, response=response)
-    rule = _NO_RULE._replace(epsilon=epsilon)
-    self.propagate(strategy, space)
-    values = [
-        self._kernels.evaluate(space.arrays, player, tables, space.reach,
-                               space.values, space.work, mode, rule)
-        for player in range(self.num_players)
-    ]
-    return np.array(values), response
-
-  def expected_values(self, strategy):
-    """Returns [player] float64, what each gets if all play the strategy."""
-    return self._evaluate(strategy, blocks_lib.EVALUATE)[0]
-
-  def best_responses(self, strategy, epsilon=0.0):
-    """Returns what each player gets with a best response, and the responses.
-
-    Args:
-      strategy: [entry], what the others play.
-      epsilon: the least probability of every action in a response.
-
-    Returns:
-      ([player] float64, [entry] float64): the values, and a strategy in which
-      each player's part is the best response to the others'.
-    """
-    if not self.has_perfect_recall:
-      raise ValueError(
-          f"game={self.game}: has imperfect recall, so a best response is not "
-          "defined on it; evaluate the policy on the game with perfect recall")
-    if self.form_name == "history":
-      raise ValueError("form='history': best responses need another form; "
-                       "leave the form out")
-    return self._evaluate(strategy, blocks_lib.RESPOND, epsilon)
-
   def with_perfect_recall(self):
     """Returns the compiled game in which a best responder plays.
 
     The histories are the same. An abstraction `x_ir` belongs to the registered
-    game `x`, with the parameters that both have; in another game of imperfect
-    recall players are given the memory of what they knew and did.
+    game `x`, with the parameters that both have. In another game of imperfect
+    recall, players get the memory of what they knew and did.
     """
     if self._perfect_recall is None:
       self._perfect_recall = self._make_perfect_recall()

@@ -77,10 +77,10 @@ class HistoryForm:
         sequence_form.num_levels(tree, parents))
 
   def workspace(self, dtype):
-    """Returns the `blocks.Workspace` for tables of this type."""
+    """Returns the `blocks.FormWorkspace` for tables of this type."""
     tree = self.tree
     size = tree.num_nodes + self.num_entries + tree.num_info_sets
-    return blocks_lib.Workspace(
+    return blocks_lib.FormWorkspace(
         blocks_lib.with_dtype(self.arrays, dtype),
         np.zeros((tree.num_players, tree.num_nodes), dtype),
         np.zeros(size, dtype),
@@ -91,9 +91,9 @@ class HistoryForm:
 
 
 @jit.kernel
-def propagate(form, player, strategy, reach):
-  """Writes the player's own reach of every node: reach is [player, node]."""
-  own = reach[player]
+def propagate(space, player, strategy):
+  """Writes how likely the player plays to every node to `reach`."""
+  form, own = space.arrays, space.reach[player]
   own[0] = 1.0
   for node in range(len(form.actor)):
     begin = form.child_begin[node]
@@ -105,23 +105,28 @@ def propagate(form, player, strategy, reach):
 
 
 @jit.kernel
-def _sweep(form, player, strategy, reach, values):
-  """Writes the values of nodes and entries, and the own reaches of sets.
+def _parts(space, num_entries):
+  """Returns the three parts of `values`: of nodes, of entries, of sets."""
+  num_nodes = len(space.arrays.actor)
+  values = space.values
+  return (values[:num_nodes], values[num_nodes:num_nodes + num_entries],
+          values[num_nodes + num_entries:])
+
+
+@jit.kernel
+def _sweep(space, player, strategy):
+  """Writes the values of nodes and entries, and the player's reaches of sets.
 
   Args:
-    form: as for `evaluate`.
-    player: as for `evaluate`.
+    space: the `blocks.FormWorkspace`, see `evaluate`.
+    player: the player.
     strategy: [entry], what the player plays.
-    reach: as for `evaluate`.
-    values: as for `evaluate`.
   """
-  num_nodes, num_entries = len(form.actor), len(strategy)
-  node_value = values[:num_nodes]
-  entry_value = values[num_nodes:num_nodes + num_entries]
-  set_reach = values[num_nodes + num_entries:]
+  form, reach = space.arrays, space.reach
+  node_value, entry_value, set_reach = _parts(space, len(strategy))
   entry_value[:] = 0.0
   set_reach[:] = 0.0
-  for node in range(num_nodes - 1, -1, -1):
+  for node in range(len(form.actor) - 1, -1, -1):
     begin, end = form.child_begin[node], form.child_begin[node + 1]
     total = form.payoff[player, node]
     if begin == end:
@@ -141,106 +146,101 @@ def _sweep(form, player, strategy, reach, values):
 
 
 @jit.kernel
-def evaluate(form, player, tables, reach, values, work, mode, rule):
+def evaluate(space, player, tables, mode, rule):
   """Computes the player's counterfactual values, and learns from them.
 
   Args:
-    form: the `HistoryArrays`.
+    space: the `blocks.FormWorkspace`: `arrays` are the `HistoryArrays`; `reach`
+      [player, node] is up to date for all players; `values` [node + entry +
+      set] and `work` [3, widest block] are scratch.
     player: the player.
-    tables: the `blocks.Tables`, modified in place as the mode says.
-    reach: [player, node], all players' reaches, from `propagate`.
-    values: [node + entry + set] scratch, modified in place: counterfactual
-      values of nodes and of entries, and the own reaches.
-    work: [3, widest block] scratch.
+    tables: the `blocks.SolverTables`, modified in place as the mode says.
     mode: what to do with the values, such as `blocks.LEARN`.
-    rule: the `blocks.Rule` by which to learn.
+    rule: the `blocks.Rule` of this iteration.
 
   Returns:
     The player's expected value.
   """
   if mode == blocks_lib.RESPOND:
     # Each sweep settles the last sets that are not settled yet.
-    for _ in range(form.num_levels[player]):
-      _sweep(form, player, tables.response, reach, values)
-      _change_blocks(form, player, tables, values, work, mode, rule)
-    _sweep(form, player, tables.response, reach, values)
+    for _ in range(space.arrays.num_levels[player]):
+      _sweep(space, player, tables.response)
+      _update_blocks(space, player, tables, mode, rule)
+    _sweep(space, player, tables.response)
   else:
-    _sweep(form, player, tables.strategy, reach, values)
+    _sweep(space, player, tables.strategy)
     if mode != blocks_lib.EVALUATE:
-      _change_blocks(form, player, tables, values, work, mode, rule)
-  return values[0]
+      _update_blocks(space, player, tables, mode, rule)
+  return space.values[0]
 
 
 @jit.kernel
-def _change_blocks(form, player, tables, values, work, mode, rule):
+def _update_blocks(space, player, tables, mode, rule):
   """Changes the player's tables by what a sweep has found."""
+  form = space.arrays
   blocks = form.blocks
-  num_nodes, num_entries = len(form.actor), len(tables.strategy)
-  entry_value = values[num_nodes:num_nodes + num_entries]
-  set_reach = values[num_nodes + num_entries:]
-  out, scratch = work[0], work[1:].reshape(-1)
+  _, entry_value, set_reach = _parts(space, len(tables.strategy))
+  out, scratch = space.work[0], space.work[1:].reshape(-1)
   for b in range(len(blocks.width)):
     if blocks.player[b] != player:
       continue
-    width, begin = blocks.width[b], blocks.entry_begin[b]
-    rows = form.rows[b, :blocks.actions[b]]
-    own_reach = set_reach[form.set_begin[b]:form.set_begin[b] + width]
-    if mode == blocks_lib.RESPOND:
-      blocks_lib.respond_block(begin, width, rows, tables.response, entry_value,
-                               out, rule, scratch)
-    elif mode == blocks_lib.DECIDE:
-      blocks_lib.decide_block(begin, width, rows, tables, entry_value, out,
-                              rule, scratch)
-    else:
-      blocks_lib.play_block(begin, width, rows, tables.strategy, entry_value,
-                            out)
-      blocks_lib.learn_block(begin, width, rows, tables, entry_value, out,
-                             own_reach, rule, scratch)
+    width = blocks.width[b]
+    reach = set_reach[form.set_begin[b]:form.set_begin[b] + width]
+    block = blocks_lib.Block(blocks.entry_begin[b], width,
+                             form.rows[b, :blocks.actions[b]])
+    blocks_lib.update_block(block, tables, entry_value, out, reach, mode, rule,
+                            scratch)
 
 
 @jit.kernel
-def mix(form, player, tables, reach, values, work):
+def mix(space, player, tables):
   """Adds the player's response, whose reach this is, to the strategy."""
+  form = space.arrays
   blocks = form.blocks
-  set_reach = values[len(form.actor) + len(tables.strategy):]
+  _, _, set_reach = _parts(space, len(tables.strategy))
   set_reach[:] = 0.0
   for node in range(len(form.actor)):
     if form.actor[node] == player:
-      set_reach[form.place[node]] += reach[player, node]
+      set_reach[form.place[node]] += space.reach[player, node]
   for b in range(len(blocks.width)):
     if blocks.player[b] == player:
       blocks_lib.mix_block(blocks.entry_begin[b], blocks.width[b],
                            blocks.actions[b], tables,
-                           set_reach[form.set_begin[b]:], work[0])
+                           set_reach[form.set_begin[b]:], space.work[0])
 
 
 @jit.kernel
-def renew(form, player, tables, reach, values, work, mode):
+def renew(space, player, tables, mode):
   """Updates what depends on the player's table that `evaluate` changed."""
   if mode == blocks_lib.RESPOND:
-    propagate(form, player, tables.response, reach)
-    mix(form, player, tables, reach, values, work)
-  propagate(form, player, tables.strategy, reach)
+    propagate(space, player, tables.response)
+    mix(space, player, tables)
+  propagate(space, player, tables.strategy)
 
 
 @jit.kernel
-def run(form, num_players, tables, reach, values, work, rules, alternating,
-        mode, iteration):
-  """Runs one iteration for each row of `rules` (see `blocks.rule_of`).
+def run(space, num_players, tables, rules, alternating, mode, iteration):
+  """Runs an iteration for each of the rules.
 
-  Reaches must be up to date before, and are so afterwards. `iteration` [1] is
-  counted up here, so that it is right whenever Python gets to see it.
+  Args:
+    space: the `blocks.FormWorkspace`. Its reaches must be up to date before,
+      and are so afterwards.
+    num_players: how many players there are.
+    tables: the `blocks.SolverTables`, modified in place.
+    rules: the `blocks.Rule` of arrays.
+    alternating: whether players are updated one after the other.
+    mode: what to do with the values, such as `blocks.LEARN`.
+    iteration: [1] int64, counted up here, so that it is right whenever Python
+      gets to see it.
   """
-  form, tables = jit.borrowed(form), jit.borrowed(tables)
-  reach, values = jit.borrowed(reach), jit.borrowed(values)
-  work = jit.borrowed(work)
-  for t in range(len(rules)):
-    rule = blocks_lib.rule_of(rules[t])
+  space, tables = jit.borrowed(space), jit.borrowed(tables)
+  for t in range(len(rules.step)):
+    rule = blocks_lib.rule_at(rules, t)
     for player in range(num_players):
-      evaluate(form, player, tables, reach, values, work, mode, rule)
+      evaluate(space, player, tables, mode, rule)
       if alternating:
-        renew(form, player, tables, reach, values, work, mode)
+        renew(space, player, tables, mode)
     if not alternating:
       for player in range(num_players):
-        renew(form, player, tables, reach, values, work, mode)
+        renew(space, player, tables, mode)
     iteration[0] += 1

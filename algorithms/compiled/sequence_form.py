@@ -88,9 +88,9 @@ class SequenceForm:
     return np.ascontiguousarray(leaves), payoff
 
   def workspace(self, dtype):
-    """Returns the `blocks.Workspace` for tables of this type."""
+    """Returns the `blocks.FormWorkspace` for tables of this type."""
     num_sequences = self.num_entries + self.tree.num_players
-    return blocks_lib.Workspace(
+    return blocks_lib.FormWorkspace(
         blocks_lib.with_dtype(self.arrays, dtype),
         np.zeros(num_sequences, dtype), np.zeros(num_sequences, dtype),
         np.zeros((4, max(int(self.blocks.width.max()), 1)), dtype))
@@ -186,8 +186,9 @@ def num_levels(tree, parents):
 
 
 @jit.kernel
-def propagate(form, player, strategy, reach):
-  """Writes the player's reach of all own sequences into `reach`."""
+def propagate(space, player, strategy):
+  """Writes how likely the player plays each of its sequences to `reach`."""
+  form, reach = space.arrays, space.reach
   blocks = form.blocks
   reach[len(strategy) + player] = 1.0
   for b in range(len(blocks.width)):
@@ -227,92 +228,91 @@ def _leaf_values(form, player, num_entries, reach, values):
 
 
 @jit.kernel
-def evaluate(form, player, tables, reach, values, work, mode, rule):
+def evaluate(space, player, tables, mode, rule):
   """Computes the player's counterfactual values, and learns from them.
 
   Args:
-    form: the `SequenceArrays`.
+    space: the `blocks.FormWorkspace`: `arrays` are the `SequenceArrays`;
+      `reach` [sequence] is up to date for all players; `values` [sequence] and
+      `work` [4, widest block] are scratch.
     player: the player.
-    tables: the `blocks.Tables`, modified in place as the mode says.
-    reach: [sequence], all players' reaches, from `propagate`.
-    values: [sequence] scratch, modified in place.
-    work: [4, widest block] scratch.
+    tables: the `blocks.SolverTables`, modified in place as the mode says.
     mode: what to do with the values, such as `blocks.LEARN`.
-    rule: the `blocks.Rule` by which to learn.
+    rule: the `blocks.Rule` of this iteration.
 
   Returns:
     The player's expected value.
   """
+  form, reach, values = space.arrays, space.reach, space.values
   blocks = form.blocks
   num_entries = len(tables.strategy)
   _leaf_values(form, player, num_entries, reach, values)
-  scratch = work[2:].reshape(-1)
+  work, scratch = space.work, space.work[2:].reshape(-1)
   for b in range(len(blocks.width) - 1, -1, -1):
     if blocks.player[b] != player:
       continue
-    width, begin = blocks.width[b], blocks.entry_begin[b]
-    rows = form.rows[b, :blocks.actions[b]]
+    width = blocks.width[b]
     parent = form.parent[form.set_begin[b]:form.set_begin[b] + width]
     out, own_reach = work[0, :width], work[1, :width]
-    if mode == blocks_lib.RESPOND:
-      blocks_lib.respond_block(begin, width, rows, tables.response, values, out,
-                               rule, scratch)
-    elif mode == blocks_lib.DECIDE:
-      blocks_lib.decide_block(begin, width, rows, tables, values, out, rule,
-                              scratch)
-    else:
-      blocks_lib.play_block(begin, width, rows, tables.strategy, values, out)
-      if mode == blocks_lib.LEARN:
-        for j in range(width):
-          own_reach[j] = reach[parent[j]]
-        blocks_lib.learn_block(begin, width, rows, tables, values, out,
-                               own_reach, rule, scratch)
+    if mode == blocks_lib.LEARN:
+      for j in range(width):
+        own_reach[j] = reach[parent[j]]
+    block = blocks_lib.Block(blocks.entry_begin[b], width,
+                             form.rows[b, :blocks.actions[b]])
+    blocks_lib.update_block(block, tables, values, out, own_reach, mode, rule,
+                            scratch)
     for j in range(width):
       values[parent[j]] += out[j]
   return values[num_entries + player]
 
 
 @jit.kernel
-def mix(form, player, tables, reach, values, work):
+def mix(space, player, tables):
   """Adds the player's response, whose reach this is, to the strategy."""
+  form, work = space.arrays, space.work
   blocks = form.blocks
   for b in range(len(blocks.width)):
     if blocks.player[b] == player:
       width, own_reach = blocks.width[b], work[1]
       parent = form.parent[form.set_begin[b]:form.set_begin[b] + width]
       for j in range(width):
-        own_reach[j] = reach[parent[j]]
+        own_reach[j] = space.reach[parent[j]]
       blocks_lib.mix_block(blocks.entry_begin[b], width, blocks.actions[b],
                            tables, own_reach, work[2])
 
 
 @jit.kernel
-def renew(form, player, tables, reach, values, work, mode):
+def renew(space, player, tables, mode):
   """Updates what depends on the player's table that `evaluate` changed."""
   if mode == blocks_lib.RESPOND:
-    propagate(form, player, tables.response, reach)
-    mix(form, player, tables, reach, values, work)
-  propagate(form, player, tables.strategy, reach)
+    propagate(space, player, tables.response)
+    mix(space, player, tables)
+  propagate(space, player, tables.strategy)
 
 
 @jit.kernel
-def run(form, num_players, tables, reach, values, work, rules, alternating,
-        mode, iteration):
-  """Runs one iteration for each row of `rules` (see `blocks.rule_of`).
+def run(space, num_players, tables, rules, alternating, mode, iteration):
+  """Runs an iteration for each of the rules.
 
-  Reaches must be up to date before, and are so afterwards. `iteration` [1] is
-  counted up here, so that it is right whenever Python gets to see it.
+  Args:
+    space: the `blocks.FormWorkspace`. Its reaches must be up to date before,
+      and are so afterwards.
+    num_players: how many players there are.
+    tables: the `blocks.SolverTables`, modified in place.
+    rules: the `blocks.Rule` of arrays.
+    alternating: whether players are updated one after the other.
+    mode: what to do with the values, such as `blocks.LEARN`.
+    iteration: [1] int64, counted up here, so that it is right whenever Python
+      gets to see it.
   """
-  form, tables = jit.borrowed(form), jit.borrowed(tables)
-  reach, values = jit.borrowed(reach), jit.borrowed(values)
-  work = jit.borrowed(work)
-  for t in range(len(rules)):
-    rule = blocks_lib.rule_of(rules[t])
+  space, tables = jit.borrowed(space), jit.borrowed(tables)
+  for t in range(len(rules.step)):
+    rule = blocks_lib.rule_at(rules, t)
     for player in range(num_players):
-      evaluate(form, player, tables, reach, values, work, mode, rule)
+      evaluate(space, player, tables, mode, rule)
       if alternating:
-        renew(form, player, tables, reach, values, work, mode)
+        renew(space, player, tables, mode)
     if not alternating:
       for player in range(num_players):
-        renew(form, player, tables, reach, values, work, mode)
+        renew(space, player, tables, mode)
     iteration[0] += 1

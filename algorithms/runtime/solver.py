@@ -7,7 +7,6 @@ its tables are, and how good its average policy is.
 
 import dataclasses
 import math
-import os
 import time
 
 import numpy as np
