@@ -1,1 +1,24 @@
-"""Solvers for OpenSpiel games."""
+"""Solvers for OpenSpiel games, and what measures and plays their policies.
+
+What to import:
+
+  cfr: CFR, CFR+, linear, discounted and predictive CFR on any game of moderate
+    size.
+  fictitious_play: best-decision and extensive-form fictitious play on the same.
+  fsicfr: fixed-strategy iteration CFR for two players, and whole matches of
+    two-player Dudo up to five dice each.
+  pfsi: fixed-strategy iteration for n players, plain and pruned; four-player
+    Dudo.
+  pass_through: pass-through CFR for n players, pruned or by Monte Carlo.
+  exploitability: how good policies are: values, best responses, bounds.
+  policies: policies in files, and the kinds of policies.
+  policy_bots: bots by name, trained policies included.
+  simulation: millions of games between policies and bots.
+
+Below stand the packages that these use. Each may know those before it:
+
+  runtime: compiled code, random numbers, arguments, files, the base of solvers.
+  compiled: any OpenSpiel game as arrays, and what iterates on them.
+  graphs: fixed-strategy iteration on graphs, without any rules of Dudo.
+  single_round, match: four-player Dudo; matches of two-player Dudo.
+"""

@@ -1,18 +1,20 @@
 """Deal form: private hands first, then public play.
 
-Many games deal each player a hand and then go on in public: every action is
-seen by both players, and so is every later chance event. What a player knows
-is then the own hand and the node of one public tree. Public nodes whose
-subtrees have the same shape make a class; everything is computed for all nodes
-of a class and all hands at once, in loops over neighbouring cells:
+Many games deal each player a hand and then go on in public: both players see
+every action and every later chance event. A player then knows two things, the
+hand and the node of one public tree. Public nodes whose subtrees have the same
+shape make a class. Everything is computed for all nodes of a class and all
+hands at once, in loops over neighbouring cells:
 
   [node of the class, hand]
 
-The nodes of a class stand in the order of the edges that lead to it, so that
-the children of a class by one action are a contiguous range of a class. The
-probabilities of chance are in the terminal payoffs.
+The nodes of a class stand in the order of the edges that lead to it, so the
+children of a class by one action are a contiguous range of another class. The
+probabilities of chance are part of the terminal payoffs.
 
 Liar's dice with one die each has 4,096 public decision nodes but 24 classes.
+
+Serves `game`, which chooses it for the games that have this form.
 """
 
 from typing import NamedTuple
@@ -27,10 +29,10 @@ from dudo_spiel.algorithms.compiled import step_payoffs
 from dudo_spiel.algorithms.runtime import jit
 
 _MAX_EMPTINESS = 4  # payoff table entries a terminal history, at most
-_SMALL_TABLES = 100_000  # entries that are worth no thought
+_SMALL_TABLES = 100_000  # entries; smaller tables are always made
 _CHUNK = 128  # terminals handled at once
 _CUTS = 2  # sides of a player, where there is enough to do
-MIN_CELLS_TO_CUT = 100_000
+MIN_CELLS_TO_CUT = 100_000  # of a player; fewer are one side
 _MIN_RUN = 16  # equal terminals that are worth a run of their own
 
 # A run of neighbouring terminals: the first of them, the kind of their payoffs
@@ -45,9 +47,9 @@ STEPS = 2  # each has steps (see `step_payoffs`)
 class DealArrays(NamedTuple):
   """The public tree as arrays that kernels can take.
 
-  Classes are numbered parents first; the last one has all terminal nodes. In
-  large games a player's hands are cut into sides, which do not need each other
-  and so can be handled by different threads; in small games a side is a player.
+  Classes are numbered parents first; the last one holds all terminal nodes. In
+  large games a player's hands are cut into sides. Sides do not need each other,
+  so different threads can handle them. In small games a side is a player.
 
   Attributes:
     actor: [class] int64, a player, CHANCE or TERMINAL.
@@ -62,9 +64,10 @@ class DealArrays(NamedTuple):
     edge_begin: [class + 1] int64, the class's edges, action by action.
     edge_row: [side, edge] int64, the cell where the children begin: as many as
       there are cells in the class.
-    payoff_0: [own hand, other hand, terminal], what player 0 gets, times the
-      probability of chance.
-    payoff_1: the same for player 1, whose hand is then the own one.
+    payoff_0: [player 0's hand, player 1's hand, terminal], what player 0 gets,
+      times the probability of chance.
+    payoff_1: [player 1's hand, player 0's hand, terminal], the same for player
+      1.
     runs: [run + 1] of RUN, neighbouring terminals that are handled alike. The
       last one is the end.
     step_index: see `step_payoffs.Steps`.
@@ -87,11 +90,11 @@ class DealArrays(NamedTuple):
 
 
 def compile_deal_form(tree):
-  """Returns the `DealForm` of a game tree, or None if it is not of that kind.
+  """Returns the `DealForm` of a game tree, or None if it does not have one.
 
-  It is when the game has two players, begins with chance nodes only, and every
-  later action and chance outcome is seen by both: at each node of the public
-  tree the actor's information set is the own hand, and nothing but it.
+  It has one if there are two players, the game begins with chance nodes only,
+  and both players see every later action and chance outcome. So at each node of
+  the public tree the actor's information set is the actor's hand.
 
   Args:
     tree: the `game_tree.GameTree`.

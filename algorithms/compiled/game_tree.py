@@ -1,7 +1,9 @@
 """An OpenSpiel game, walked once into flat arrays.
 
-Every compiled form of a game (see `compiled_game`) is made from this tree; no
-solver walks pyspiel states.
+Every compiled form of a game is made from this tree; no solver walks pyspiel
+states.
+
+Serves `game` and `graphs`.
 """
 
 import copy
@@ -10,7 +12,8 @@ import random
 
 import numpy as np
 import pyspiel
-import tqdm
+
+from dudo_spiel.algorithms.runtime import pacing
 
 CHANCE = int(pyspiel.PlayerId.CHANCE)
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)
@@ -37,7 +40,7 @@ class GameTree:
       is a chance node, else 1.
     info_set: [node] int32, the information set, -1 where no player acts.
     level_begin: [level + 1] int32, the first node of each level.
-    returns: [node, player] float64, zero but for terminal nodes.
+    returns: [node, player] float64, zero at all nodes that are not terminal.
     num_info_sets: how many information sets there are.
     info_states: list of str, each set's information state.
     set_player: [set] int8, who acts there.
@@ -61,42 +64,42 @@ class GameTree:
     set_actions = []
     # (state, parent, action that led to it, its probability, depth)
     stack = [(self.game.new_initial_state(), -1, -1, 1.0, 0)]
-    bar = tqdm.tqdm(desc="compiling", unit=" histories", disable=None, delay=2)
-    while stack:
-      state, parent, action, chance, depth = stack.pop()
-      node = len(players)
-      if node == max_nodes:
-        raise _too_large(self.game, max_nodes)
-      player = int(state.current_player())
-      info_set = -1
-      if player >= 0:
-        outcomes = [(legal, 1.0) for legal in state.legal_actions()]
-        legal_actions = tuple(legal for legal, _ in outcomes)
-        key = (player, state.information_state_string())
-        info_set = sets.setdefault(key, len(sets))
-        if info_set == len(set_actions):
-          set_actions.append(legal_actions)
-        elif set_actions[info_set] != legal_actions:
-          raise ValueError(
-              f"game={self.game}: information state {key[1]!r} has histories "
-              "with different legal actions; no policy can be defined on it")
-      elif player == TERMINAL:
-        outcomes = []
-        returns.append((node, state.returns()))
-      else:
-        outcomes = state.chance_outcomes()
-      players.append(player)
-      parents.append(parent)
-      actions.append(action)
-      chances.append(chance)
-      depths.append(depth)
-      info_sets.append(info_set)
-      num_children.append(len(outcomes))
-      for child_action, probability in reversed(outcomes):
-        stack.append((state.child(child_action), node, child_action,
-                      probability, depth + 1))
-      bar.update()
-    bar.close()
+    with pacing.progress_bar(desc="walking the game", unit=" histories",
+                             delay=2) as bar:
+      while stack:
+        state, parent, action, chance, depth = stack.pop()
+        node = len(players)
+        if node == max_nodes:
+          raise _too_large(self.game, max_nodes)
+        player = int(state.current_player())
+        info_set = -1
+        if player >= 0:
+          outcomes = [(legal, 1.0) for legal in state.legal_actions()]
+          legal_actions = tuple(legal for legal, _ in outcomes)
+          key = (player, state.information_state_string())
+          info_set = sets.setdefault(key, len(sets))
+          if info_set == len(set_actions):
+            set_actions.append(legal_actions)
+          elif set_actions[info_set] != legal_actions:
+            raise ValueError(
+                f"game={self.game}: information state {key[1]!r} has histories "
+                "with different legal actions; no policy can be defined on it")
+        elif player == TERMINAL:
+          outcomes = []
+          returns.append((node, state.returns()))
+        else:
+          outcomes = state.chance_outcomes()
+        players.append(player)
+        parents.append(parent)
+        actions.append(action)
+        chances.append(chance)
+        depths.append(depth)
+        info_sets.append(info_set)
+        num_children.append(len(outcomes))
+        for child_action, probability in reversed(outcomes):
+          stack.append((state.child(child_action), node, child_action,
+                        probability, depth + 1))
+        bar.update()
     # By level; within a level the order of the walk keeps siblings together.
     order = np.argsort(depths, kind="stable")
     rank = np.empty(len(order), dtype=np.int32)
@@ -212,11 +215,11 @@ def _too_large(game, max_nodes):
 
 
 def _is_surely_too_large(game, max_nodes):
-  """Guesses the size from random histories, so as not to walk for nothing.
+  """Estimates the size from random histories, so as not to walk for nothing.
 
-  The product of the numbers of actions on a random history is on average the
-  number of terminal histories (Knuth 1975), so that it is rarely ten times as
-  much: seven of nine such probes are proof enough.
+  The product of the numbers of actions along a random history is on average
+  the number of terminal histories (Knuth 1975). So it is rarely ten times as
+  large: seven of nine such probes are proof enough.
   """
   rng = random.Random(0)
   sizes = []

@@ -1,9 +1,11 @@
 """History form: the whole game tree, for games of imperfect recall.
 
-Histories of one information set may differ in what the player did before, so
+Histories of one information set may differ in what the player did before. So
 counterfactual values and reaches are summed over the histories of a set, as
-OpenSpiel's CFR does. In a game of imperfect recall a best response is not
-defined here: the responder has perfect recall, and so another form.
+OpenSpiel's CFR does. Best responses to policies of such games have perfect
+recall and are computed in another form.
+
+Serves `game`, which chooses it where no other form fits.
 """
 
 from typing import NamedTuple
@@ -24,13 +26,13 @@ class HistoryArrays(NamedTuple):
     set_begin: [block] int64, where the block's sets begin in order of blocks.
     actor: [node] int64, a player, CHANCE or TERMINAL.
     child_begin: [node + 1] int64.
-    entry: [node] int64, the entry of the first action, -1 where none acts.
+    entry: [node] int64, the entry of the first action, -1 where nobody acts.
     stride: [node] int64, how far apart the entries are.
     place: [node] int64, the node's set in order of blocks.
-    payoff: [player, node], what the player gets there, times the probability
-      of chance; zero but for terminals.
-    num_levels: [player] int64, how many own sets a history passes at most; 0
-      in a game of imperfect recall.
+    payoff: [player, node], what the player gets at a terminal, times the
+      probability of chance; zero at other nodes.
+    num_levels: [player] int64, how many of the player's sets a history passes
+      at most; 0 in a game of imperfect recall.
   """
   blocks: blocks_lib.Blocks
   rows: np.ndarray

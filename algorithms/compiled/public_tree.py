@@ -1,8 +1,10 @@
 """Finds out whether a game deals in private and then plays in public.
 
-The histories of all deals are laid over each other: those with the same actions
-and chance outcomes after the deal are one public node. Each level is checked as
-it is made, so that a game of another kind is soon recognised.
+Histories with the same actions and chance outcomes after the deal are one
+public node. Each level is checked as it is made, so a game of another kind is
+soon recognised.
+
+Serves `deal_form`.
 """
 
 from typing import NamedTuple

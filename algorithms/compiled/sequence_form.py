@@ -1,9 +1,12 @@
 """Sequence form: for each player a tree of information sets.
 
-For games of perfect recall (Koller, Megiddo & von Stengel 1996), with any
-number of players. A player's sequence is the last own action and all before it;
-a leaf pays each player and is reached by one sequence of each. An iteration is
-one pass over the leaves and one over the player's sets.
+It fits all games of perfect recall (Koller, Megiddo & von Stengel 1996), with
+any number of players. A sequence is a player's last action together with all
+that the player did before. One sequence of each player leads to a leaf, which
+pays all of them. An iteration is one pass over the leaves and one over the
+player's sets.
+
+Serves `game`, which chooses it for what has no deal form.
 """
 
 from typing import NamedTuple
@@ -125,7 +128,7 @@ def lay_out_sets(order, keys, actions):
 
 
 class ParentSequences:
-  """Each player's last own action before every node of a tree.
+  """Each player's last action before every node of a tree.
 
   Attributes:
     of_set: ([set] int64, [set] int64), the set and the action (its number among
@@ -160,7 +163,7 @@ class ParentSequences:
 
 
 def _levels(tree, parents):
-  """Returns [set], how many own sets come before each set."""
+  """Returns [set], how many sets of the same player come before each set."""
   levels = np.zeros(tree.num_info_sets, dtype=np.int64)
   parent_set = parents.of_set[0]
   for info_set in np.argsort(tree.set_node):
@@ -170,7 +173,9 @@ def _levels(tree, parents):
 
 
 def num_levels(tree, parents):
-  """Returns [player] int64, how many own sets a history passes at most.
+  """Returns [player] int64, how many of a player's sets a history passes.
+
+  That is the largest number over all histories.
 
   Args:
     tree: the `game_tree.GameTree`.

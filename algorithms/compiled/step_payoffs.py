@@ -1,14 +1,15 @@
-"""Payoffs that are steps: a comparison of ranks, in time of the hands.
+"""Payoffs that are steps: comparing ranks in time linear in the hands.
 
-Where the higher hand wins, a row of the payoff table [own hand, other hand] has
-few different numbers: one for all hands below, one for the equal ones, one for
-all above. With the other's hands in order of strength, what an own hand earns
-needs only the sums of the other's reaches up to two places: for all hands
-together that is one running sum and a few products a hand, instead of a product
-of hands times hands.
+Where the higher hand wins, a row of the payoff table [hand, other's hand] has
+few different numbers: one for all weaker hands, one for equal ones, one for all
+stronger ones. Sort the other's hands by strength. What a hand earns then needs
+only the sums of the other's reaches up to two places. For all hands together
+that is one running sum and a few products a hand, instead of hands times hands.
 
-A table is taken as steps only if its numbers are exactly so, whatever the game
-is; it is not asked what the hands mean.
+A table counts as steps only if its numbers are exactly so. Nothing depends on
+what the hands mean.
+
+Serves `deal_form`.
 """
 
 from typing import NamedTuple

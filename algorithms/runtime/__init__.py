@@ -1,5 +1,7 @@
-"""What every solver needs and what knows nothing about games.
+"""What knows nothing about games.
 
 Compiled code, random numbers, arguments, files, memory, and the base of all
 solvers.
+
+Serves all packages.
 """

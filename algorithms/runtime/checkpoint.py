@@ -1,8 +1,10 @@
 """Files of solvers and policies: whole or not at all.
 
 A file is a NumPy archive with a JSON header. It is written beside its place and
-then renamed, so that a process that dies while it writes leaves the old file as
-it was. Archives carry checksums, so that damage is noticed.
+then renamed, so a process that dies while it writes leaves the old file as it
+was. Archives carry checksums, which reveal damage.
+
+Serves `solver` and all policies.
 """
 
 import json
@@ -11,8 +13,6 @@ import zipfile
 import zlib
 
 import numpy as np
-
-from dudo_spiel.algorithms.runtime import arguments
 
 _FORMAT = "dudo_spiel"
 _VERSION = 1
@@ -57,7 +57,8 @@ def load(path, kind):
     (header, arrays); header["kind"] tells what the file holds.
   """
   try:
-    with np.load(path, allow_pickle=False) as archive:
+    with (open(path, "rb") as file,
+          np.load(file, allow_pickle=False) as archive):
       arrays = {name: archive[name] for name in archive.files}
     header = json.loads(arrays.pop(_HEADER).tobytes())
   except FileNotFoundError:
@@ -107,22 +108,3 @@ def copy_tables(path, arrays, tables):
                        f"{saved.dtype}; must be {table.shape} {table.dtype}")
   for name, table in tables.items():
     table[:] = arrays[name]
-
-
-def load_solver(path, kind, identity, tables):
-  """Reads a solver's tables from a file.
-
-  Args:
-    path: as for `load`.
-    kind: as for `load`.
-    identity: dict of what the file's header must have.
-    tables: as for `copy_tables`.
-
-  Returns:
-    How many iterations the solver had run.
-  """
-  header, arrays = load(path, kind)
-  check_header(path, header, identity)
-  iteration = arguments.integer("iteration", header["iteration"], 0)
-  copy_tables(path, arrays, tables)
-  return iteration

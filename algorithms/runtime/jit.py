@@ -15,6 +15,8 @@ variable DUDO_SPIEL_CHECKED=1 kernels check all bounds and run on one thread.
 Numba passes named tuples to threads only as plain ones, and no nested ones. So
 a parallel kernel takes `columns = named[:]` out of its `prange` loop, and what
 the loop calls makes `Named(*columns)` of it.
+
+Serves every module with kernels.
 """
 
 import os
@@ -38,7 +40,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 def _decorator(fastmath=frozenset({"contract"}), parallel=False, **options):
   """Returns a decorator that compiles a function when it is first called."""
   compiled = numba.njit(
-      fastmath=set(fastmath), error_model="numpy",
+      fastmath=set(fastmath), error_model="numpy", no_cfunc_wrapper=True,
       parallel=parallel and not checked.IS_CHECKED,
       boundscheck=checked.IS_CHECKED, **options)
   variant = ".checked" if checked.IS_CHECKED else ""

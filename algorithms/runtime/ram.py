@@ -1,4 +1,7 @@
-"""How much memory there is, to refuse what would not fit before it is taken."""
+"""How much memory there is, to refuse in time what would not fit.
+
+Serves solvers and responders that take gigabytes.
+"""
 
 
 def available_bytes():

@@ -3,6 +3,9 @@
 A solver iterates inside compiled code, a short while at a time (see `pacing`),
 and hands out OpenSpiel policies. A subclass says what an iteration does, what
 its tables are, and how good its average policy is.
+
+Serves `compiled.table_solver`, `graphs.graph_solver`, `graphs.fsicfr_solver`
+and `match.solver`.
 """
 
 import dataclasses

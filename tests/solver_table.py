@@ -1,0 +1,83 @@
+"""All solvers on small games, by name: what every one of them must be able to.
+
+Run as a program, it loads solvers from a folder and goes on with them:
+
+  python solver_table.py FOLDER ITERATIONS
+"""
+
+import os
+import sys
+
+import numpy as np
+import pyspiel
+
+import dudo_spiel  # noqa: F401, registers the games
+from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms import fictitious_play
+from dudo_spiel.algorithms import fsicfr
+from dudo_spiel.algorithms import pass_through
+from dudo_spiel.algorithms import pfsi
+
+_SINGLE_ROUND = ("dudo_single_round(players=3,numdice=1,dice_sides=2,"
+                 "claim_window=3,max_amount=2)")
+_ONE_ROUND = "dudo(numdice=1,dice_sides=3)"
+
+# name: (class, game, keyword arguments)
+SOLVERS = {
+    **{name: (solver, "kuhn_poker", {"initial": "random", "seed": 5})
+       for name, solver in {**cfr.SOLVERS, **fictitious_play.SOLVERS}.items()},
+    "cfr on histories": (cfr.CFRSolver, "liar_die_ir(sides=3)", {}),
+    "fsicfr": (fsicfr.FSICFRSolver, "kuhn_poker", {"seed": 3}),
+    "fsicfr exact": (fsicfr.FSICFRSolver, "kuhn_poker", {"deals": "exact"}),
+    "fsi": (pfsi.FSISolver, _SINGLE_ROUND, {"num_threads": 2}),
+    "pfsi": (pfsi.PFSISolver, _SINGLE_ROUND,
+             {"num_threads": 2, "reach_threshold": 0.05}),
+    "ppt": (pass_through.PrunedPassThroughSolver, _SINGLE_ROUND,
+            {"num_threads": 2}),
+    "mcpt": (pass_through.MonteCarloPassThroughSolver, _SINGLE_ROUND,
+             {"num_threads": 1, "num_playouts": 9}),
+    "fsi on a walked game": (pfsi.FSISolver, "kuhn_poker(players=3)", {}),
+    "match": (fsicfr.MatchSolver, _ONE_ROUND, {"recall_length": 2}),
+}
+
+
+def make(name):
+  """Returns a new solver."""
+  solver, game, kwargs = SOLVERS[name]
+  return solver(pyspiel.load_game(game), **kwargs)
+
+
+def saved(solver, path):
+  """Returns {file and array: numbers} of what a solver saves."""
+  solver.save(path)
+  files = [path]
+  if os.path.isdir(path):
+    files = sorted(os.path.join(path, file) for file in os.listdir(path))
+  found = {}
+  for number, file in enumerate(files):
+    with np.load(file) as archive:
+      for name in archive.files:
+        if name != "header":
+          found[number, name] = archive[name]
+  return found
+
+
+def assert_same(first, second):
+  """Asserts that two results of `saved` are equal to the bit."""
+  assert first.keys() == second.keys()
+  for name, array in first.items():
+    np.testing.assert_array_equal(array, second[name], err_msg=str(name))
+
+
+def go_on(folder, iterations):
+  """Loads every solver from the folder, runs it, and saves it there."""
+  for number, name in enumerate(SOLVERS):
+    path = os.path.join(folder, str(number))
+    solver = make(name)
+    solver.load(path)
+    solver.run(iterations)
+    solver.save(path)
+
+
+if __name__ == "__main__":
+  go_on(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,104 @@
+"""Kernels on disk: kept while nothing changes, never kept too long."""
+
+import os
+import pathlib
+import pty
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import dudo_spiel
+from dudo_spiel import algorithms
+
+# Prints what a kernel computes with the help of another module's kernels, and
+# whether its machine code came from the disk.
+_PROGRAM = """
+import numpy as np
+from dudo_spiel.algorithms.graphs import set_kernels
+rolls = np.zeros(6, np.int64)
+set_kernels.sample_rolls(np.arange(1, 1001) / 1000, np.uint64(3), 1, rolls)
+print(rolls.tolist(), sum(set_kernels.sample_rolls.stats.cache_hits.values()))
+"""
+
+
+@pytest.fixture(name="copy")
+def _copy(tmp_path):
+  """Returns the folder of a copy of the package, without compiled code."""
+  copy = tmp_path / "dudo_spiel"
+  ignore = shutil.ignore_patterns("__pycache__")
+  shutil.copytree(pathlib.Path(dudo_spiel.__file__).parent, copy, ignore=ignore)
+  shutil.copytree(pathlib.Path(algorithms.__file__).parent, copy / "algorithms",
+                  ignore=ignore)
+  return copy
+
+
+def _run(copy, **variables):
+  """Runs the program on the copy; returns (rolls, hits of the cache)."""
+  environment = {**os.environ, "PYTHONPATH": str(copy.parent), **variables}
+  environment.pop("NUMBA_CACHE_DIR", None)
+  result = subprocess.run([sys.executable, "-c", _PROGRAM], cwd=copy.parent,
+                          env=environment, text=True, capture_output=True,
+                          check=True)
+  *rolls, hits = result.stdout.rsplit(maxsplit=1)
+  return rolls, int(hits)
+
+
+def test_a_change_of_a_called_kernel_is_noticed(copy):
+  first = _run(copy)
+  assert first[1] == 0
+  assert _run(copy) == (first[0], 1)
+  source = copy / "algorithms" / "runtime" / "random_streams.py"
+  times = os.stat(source)
+  text = source.read_text(encoding="utf-8")
+  changed = text.replace("np.uint64(31)", "np.uint64(29)")
+  assert changed != text
+  source.write_text(changed, encoding="utf-8")
+  os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
+  rolls, hits = _run(copy)
+  assert rolls != first[0]
+  assert hits == 0
+  source.write_text(text, encoding="utf-8")
+  assert _run(copy)[0] == first[0]
+
+
+def test_a_change_elsewhere_does_not_matter(copy):
+  first = _run(copy)
+  with open(copy / "algorithms" / "match" / "kernels.py", "a",
+            encoding="utf-8") as file:
+    file.write("# nothing\n")
+  assert _run(copy) == (first[0], 1)
+
+
+def test_checked_kernels_are_kept_apart(copy):
+  first = _run(copy)
+  assert _run(copy, DUDO_SPIEL_CHECKED="1") == (first[0], 0)
+  assert _run(copy) == (first[0], 1)
+
+
+def _terminal_output(copy):
+  """Returns what the program shows on a terminal beside its results."""
+  leader, follower = pty.openpty()
+  process = subprocess.Popen(
+      [sys.executable, "-c", _PROGRAM], cwd=copy.parent, stderr=follower,
+      stdout=subprocess.DEVNULL,
+      env={**os.environ, "PYTHONPATH": str(copy.parent)})
+  os.close(follower)
+  shown = b""
+  while True:
+    try:
+      piece = os.read(leader, 4096)
+    except OSError:  # the other end was closed
+      piece = b""
+    if not piece:
+      break
+    shown += piece
+  os.close(leader)
+  assert process.wait() == 0
+  return shown.decode()
+
+
+def test_a_terminal_is_told_once_that_kernels_are_compiled(copy):
+  assert _terminal_output(copy).count("compiling kernels") == 1
+  assert _terminal_output(copy) == ""
