@@ -1,28 +1,28 @@
 """Counterfactual regret minimization and its variants.
 
-All variants are one traversal (see the forms of `compiled_game`) and one update
-(`blocks.learn_block`); they differ in four numbers:
+All variants share one traversal (see `compiled.game`) and one update
+(`compiled.blocks.learn_block`). They differ in four numbers:
 
-  alpha: positive regrets are multiplied by t^alpha / (t^alpha + 1) in iteration
-    t (infinity: kept as they are);
-  beta: the same for negative regrets (minus infinity: set to zero, which is
-    regret matching+);
-  gamma: the strategy of iteration t weighs t^gamma in the average;
-  prediction: whether the newest regrets are added once more when the next
-    strategy is made.
+  alpha: in iteration t positive regrets are multiplied by
+    t^alpha / (t^alpha + 1); infinity keeps them as they are.
+  beta: the same for negative regrets; minus infinity sets them to zero, which
+    is regret matching+.
+  gamma: the strategy of iteration t weighs t^gamma in the average.
+  prediction: whether the newest regrets count once more when the next strategy
+    is made.
 
 The order is OpenSpiel's: new regrets are added, then the sums are discounted.
 Brown & Sandholm (2019) discount the sums before they add the next iteration's
 regrets, which gives the same strategies.
 
-Iterates are OpenSpiel's but for rounding. Where all regrets of a set are zero,
-rounding may decide the current strategy there, in OpenSpiel as here; average
-strategies of sets that are reached do not depend on it.
+Up to rounding, the iterates are OpenSpiel's. Where all regrets of a set are
+zero, rounding may decide the current strategy there, both here and in
+OpenSpiel. Average strategies of sets that are reached do not depend on it.
 
-With `epsilon` the game is perturbed: what is played is epsilon + (1 - |A|
-epsilon) times regret matching (Farina, Kroer & Sandholm 2017). Regrets compare
-each action with regret matching, not with what is played: that is worse by what
-is forced on it, which would be regretted forever.
+With `epsilon` the game is perturbed: players play epsilon + (1 - |A| epsilon)
+times regret matching (Farina, Kroer & Sandholm 2017). Regrets compare each
+action with regret matching and not with what is played. What is played is worse
+by what the perturbation forces, and that would be regretted forever.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ from dudo_spiel.algorithms.runtime import arguments
 
 
 class RegretSolver(table_solver.TableSolver):
-  """The family; its members below have the numbers of the papers.
+  """The whole family; the classes below have the numbers of the papers.
 
   Args:
     game: a `pyspiel.Game`.
@@ -41,7 +41,8 @@ class RegretSolver(table_solver.TableSolver):
     beta: discount of negative regrets.
     gamma: weight of the average.
     prediction: whether to predict the next regrets by the last.
-    **kwargs: as for `table_solver.TableSolver`.
+    **kwargs: `alternating`, `initial`, `seed`, `epsilon`, `dtype`,
+      `num_threads` and `form`, see `compiled.table_solver.TableSolver`.
   """
 
   def __init__(self, game, *, alpha=np.inf, beta=np.inf, gamma=0.0,
@@ -78,7 +79,7 @@ class CFRSolver(RegretSolver):
 
   Args:
     game: a `pyspiel.Game`.
-    **kwargs: as for `RegretSolver`.
+    **kwargs: see `RegretSolver`.
   """
 
 
@@ -88,7 +89,7 @@ class CFRPlusSolver(RegretSolver):
   Args:
     game: a `pyspiel.Game`.
     gamma: 1 for the linear, 2 for the quadratic average.
-    **kwargs: as for `RegretSolver`.
+    **kwargs: see `RegretSolver`.
   """
 
   def __init__(self, game, *, gamma=1.0, **kwargs):
@@ -100,7 +101,7 @@ class LinearCFRSolver(RegretSolver):
 
   Args:
     game: a `pyspiel.Game`.
-    **kwargs: as for `RegretSolver`.
+    **kwargs: see `RegretSolver`.
   """
 
   def __init__(self, game, **kwargs):
@@ -115,7 +116,7 @@ class DiscountedCFRSolver(RegretSolver):
     alpha: discount of positive regrets.
     beta: discount of negative regrets.
     gamma: weight of the average.
-    **kwargs: as for `RegretSolver`.
+    **kwargs: see `RegretSolver`.
   """
 
   def __init__(self, game, *, alpha=1.5, beta=0.0, gamma=2.0, **kwargs):
@@ -128,7 +129,7 @@ class PredictiveCFRPlusSolver(RegretSolver):
   Args:
     game: a `pyspiel.Game`.
     gamma: weight of the average.
-    **kwargs: as for `RegretSolver`.
+    **kwargs: see `RegretSolver`.
   """
 
   def __init__(self, game, *, gamma=2.0, **kwargs):
@@ -143,7 +144,7 @@ class PDCFRPlusSolver(RegretSolver):
     game: a `pyspiel.Game`.
     alpha: discount of the (positive) regrets.
     gamma: weight of the average.
-    **kwargs: as for `RegretSolver`.
+    **kwargs: see `RegretSolver`.
   """
 
   def __init__(self, game, *, alpha=2.3, gamma=5.0, **kwargs):

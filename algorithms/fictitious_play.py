@@ -3,26 +3,26 @@
 Schulze, "An extensive-form fictitious play algorithm with local best decision
 updates". The initial strategy is b_1; iteration n makes b_(n+1):
 
-  BDFP (best-decision fictitious play, equations 3, 4 and 23): at every
-    information set I the action d(I) with the highest counterfactual utility
-    under the current b_n of all players, the own later play included, is mixed
-    in: b_(n+1) = b_n + (d(b_n) - b_n) / (n + 1).
+  BDFP (best-decision fictitious play, equations 3, 4 and 23): every information
+    set I moves towards its best decision d(I), the action with the highest
+    counterfactual utility when all players, the deciding one included, go on to
+    play b_n: b_(n+1) = b_n + (d(b_n) - b_n) / (n + 1).
   XFP (extensive-form fictitious play, equations 21 and 22; Heinrich, Lanctot &
-    Silver 2015): a full best response B to b_n of the others is mixed in,
-    weighted by the reaches P of the set, so that plans of the whole game mix:
-    b_(n+1) = b_n + P(I; B) (B - b_n) / (n P(I; b_n) + P(I; B)).
+    Silver 2015): every set moves towards a full best response B to the others'
+    b_n. The reaches P of the set weigh both, so that plans for the whole game
+    are mixed: b_(n+1) = b_n + P(I; B) (B - b_n) / (n P(I; b_n) + P(I; B)).
 
-b_n is an average already, so `average_policy` returns it; with `average=True`
-it returns the plain mean of b_2, ..., b_(n+1), the running average of section
-5.1, whose exploitability fluctuates less. Of actions with equal values the
-first is best. Values that would be equal without rounding may differ by it, and
-then it decides: the forms of a game may choose differently, as OpenSpiel may.
+b_n is an average already, so `average_policy` returns it. With `average=True`
+it returns the mean of b_2, ..., b_(n+1), the running average of section 5.1,
+whose exploitability fluctuates less. Among actions with equal values the first
+is best. Rounding may decide between values that are equal otherwise, so the
+forms of a game, and OpenSpiel, may choose differently.
 
 In a perturbed game (`epsilon`) decisions and responses are epsilon + (1 - |A|
-epsilon) [a is best]: the paper's equation 35 does not sum to one.
+epsilon) [a is best]. The paper's equation 35 does not sum to one.
 
-Both converge in two-player zero-sum games of perfect recall. With more players,
-and BDFP also with imperfect recall, they run, but nothing is promised.
+Both converge in two-player zero-sum games of perfect recall. They also run with
+more players, and BDFP with imperfect recall, but without any promise.
 """
 
 import dataclasses
@@ -43,9 +43,10 @@ _BEST = "best"  # the name of the best strategy in files
 class FictitiousPlaySolver(table_solver.TableSolver):
   """What BDFP and XFP have in common.
 
-  `solve` keeps the best strategy that it measures, as iterates fluctuate: see
-  `best_policy`. It has reached a target when that strategy has, in this call or
-  in an earlier one; `SolveResult` tells of this call and its last iterate.
+  Iterates fluctuate, so `solve` keeps the best strategy that it measures (see
+  `best_policy`). A target is reached when that strategy reaches it, in this
+  call or in an earlier one. `SolveResult` describes this call and its last
+  iterate.
 
   Args:
     game: a `pyspiel.Game`.
@@ -53,7 +54,7 @@ class FictitiousPlaySolver(table_solver.TableSolver):
       once, as in the paper).
     average: whether the result is the mean of all iterates.
     **kwargs: `epsilon`, `initial`, `seed`, `dtype`, `num_threads` and `form`,
-      as for `table_solver.TableSolver`.
+      see `compiled.table_solver.TableSolver`.
   """
 
   _CHECK_GROWTH = 1.02  # measured often, to find good iterates
@@ -87,10 +88,10 @@ class FictitiousPlaySolver(table_solver.TableSolver):
     return self._best[0].exploitability
 
   def best_policy(self):
-    """Returns the best policy that any `solve` has measured.
+    """Returns the best policy that `solve` has measured so far.
 
-    It is what `average_policy` was then; `save` keeps it. Where `solve` has not
-    run yet, this is `average_policy`.
+    It is what `average_policy` was then; `save` keeps it. Before the first
+    `solve` it is `average_policy`.
     """
     if self._best is None:
       return self.average_policy()
@@ -129,7 +130,7 @@ class BDFPSolver(FictitiousPlaySolver):
 
   Args:
     game: a `pyspiel.Game`.
-    **kwargs: as for `FictitiousPlaySolver`.
+    **kwargs: see `FictitiousPlaySolver`.
   """
 
   _MODE = blocks.DECIDE
@@ -141,7 +142,7 @@ class XFPSolver(FictitiousPlaySolver):
 
   Args:
     game: a `pyspiel.Game` of perfect recall.
-    **kwargs: as for `FictitiousPlaySolver`.
+    **kwargs: see `FictitiousPlaySolver`.
   """
 
   _MODE = blocks.RESPOND

@@ -36,11 +36,11 @@ class SeatPolicy(policy_lib.Policy):
 
 
 class TablePolicy(policy_lib.Policy):
-  """An OpenSpiel policy that knows all information states of a game.
+  """An OpenSpiel policy for all information states of a game.
 
-  It also plays other games with the same actions and chance outcomes, if their
+  It also plays other games with the same actions and chance outcomes whose
   information states tell at least as much: a policy of `liars_dice_ir` plays
-  `liars_dice`, one of `dudo_ir` plays `dudo`.
+  `liars_dice`, and one of `dudo_ir` plays `dudo`.
 
   Args:
     game: the `pyspiel.Game`.
