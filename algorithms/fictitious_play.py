@@ -145,7 +145,7 @@ class XFPSolver(FictitiousPlaySolver):
     **kwargs: see `FictitiousPlaySolver`.
   """
 
-  _MODE = blocks.RESPOND
+  _MODE = blocks.MIX
   _TABLES = ("cumulative", "response")
 
   def __init__(self, game, **kwargs):

@@ -25,6 +25,7 @@ EVALUATE = 0  # play the strategy
 RESPOND = 1  # play the best action, and make it the response
 LEARN = 2  # play the strategy, then change it by regrets
 DECIDE = 3  # play the strategy, then move it towards the best action
+MIX = 4  # respond, then mix the response into the strategy
 
 
 class Blocks(NamedTuple):
@@ -370,7 +371,7 @@ def learn_block(block, tables, values, set_value, reach, rule, work):
                      uniform)
 
 
-@jit.kernel
+@jit.inline
 def update_block(block, tables, values, out, reach, mode, rule, work):
   """Writes the values of a block, and changes its tables as the mode says.
 
@@ -380,11 +381,11 @@ def update_block(block, tables, values, out, reach, mode, rule, work):
     values: array that `block.rows` points into.
     out: [set], modified in place: each set's value.
     reach: [set], how likely the player plays to each set; read only to learn.
-    mode: EVALUATE, RESPOND, LEARN or DECIDE.
+    mode: EVALUATE, RESPOND, LEARN, DECIDE or MIX.
     rule: the `Rule` of this iteration.
     work: [2 * set] scratch.
   """
-  if mode == RESPOND:
+  if mode == RESPOND or mode == MIX:
     respond_block(block, tables.response, values, out, rule, work)
   elif mode == DECIDE:
     decide_block(block, tables, values, out, rule, work)

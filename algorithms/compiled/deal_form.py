@@ -415,7 +415,7 @@ def _mix_side(space, side, player, tables):
                            space.reach[begin:begin + width], scratch)
 
 
-@jit.kernel
+@jit.inline
 def mix(space, player, tables):
   """Adds the player's response, whose reach this is, to the strategy."""
   sides = space.arrays.side_begin
@@ -423,7 +423,7 @@ def mix(space, player, tables):
     _mix_side(space, side, player, tables)
 
 
-@jit.kernel
+@jit.inline
 def propagate(space, player, strategy):
   """Writes how likely the player plays to every node, by hand, to `reach`."""
   sides = space.arrays.side_begin
@@ -431,7 +431,7 @@ def propagate(space, player, strategy):
     _propagate_side(space, side, player, strategy)
 
 
-@jit.kernel
+@jit.inline
 def evaluate(space, player, tables, mode, rule):
   """Computes the player's counterfactual values, and learns from them.
 
@@ -454,39 +454,42 @@ def evaluate(space, player, tables, mode, rule):
   return total
 
 
-@jit.kernel
+@jit.inline
 def renew(space, player, tables, mode):
   """Updates what depends on the player's table that `evaluate` changed."""
-  if mode == blocks_lib.RESPOND:
+  if mode == blocks_lib.MIX:
     propagate(space, player, tables.response)
     mix(space, player, tables)
   propagate(space, player, tables.strategy)
 
 
 @jit.kernel
-def run(space, num_players, tables, rules, alternating, mode, iteration):
-  """Runs an iteration for each of the rules.
+def run(space, tables, rules, alternating, mode, iteration, values):
+  """Runs an iteration for each of the rules, or evaluates once.
+
+  This is the only entry from Python, as everything below it is compiled anew
+  for each entry.
 
   Args:
     space: the `blocks.FormWorkspace`. Its reaches must be up to date before,
       and are so afterwards.
-    num_players: how many players there are.
-    tables: the `blocks.SolverTables`, modified in place.
-    rules: the `blocks.Rule` of arrays.
+    tables: the `blocks.SolverTables`, modified in place as the mode says.
+    rules: the `blocks.Rule` of arrays [iteration].
     alternating: whether players are updated one after the other.
     mode: what to do with the values, such as `blocks.LEARN`.
     iteration: [1] int64, counted up here, so that it is right whenever Python
       gets to see it.
+    values: [player] float64, written: what each player got last.
   """
   space, tables = jit.borrowed(space), jit.borrowed(tables)
+  players = len(values)
   for t in range(len(rules.step)):
     rule = blocks_lib.rule_at(rules, t)
-    for player in range(num_players):
-      evaluate(space, player, tables, mode, rule)
-      if alternating:
-        renew(space, player, tables, mode)
-    if not alternating:
-      for player in range(num_players):
+    for step in range(2 * players):  # each is evaluated, then renewed
+      player = step // 2 if alternating else step % players
+      if step == 2 * player if alternating else step < players:
+        values[player] = evaluate(space, player, tables, mode, rule)
+      elif mode > blocks_lib.RESPOND:
         renew(space, player, tables, mode)
     iteration[0] += 1
 
@@ -510,19 +513,21 @@ def _renew_side(arrays, scratch, tables, side, player, mode):
   """Does for one side what `renew` does for the player."""
   space = jit.borrowed(blocks_lib.FormWorkspace(DealArrays(*arrays), *scratch))
   named_tables = jit.borrowed(blocks_lib.SolverTables(*tables))
-  if mode == blocks_lib.RESPOND:
+  if mode == blocks_lib.MIX:
     _propagate_side(space, side, player, named_tables.response)
     _mix_side(space, side, player, named_tables)
   _propagate_side(space, side, player, named_tables.strategy)
 
 
 @jit.parallel
-def run_parallel(space, num_players, tables, rules, alternating, mode,
-                 iteration):
-  """Does what `run` does, with threads for the sides; the result is equal."""
+def run_parallel(space, tables, rules, alternating, mode, iteration, values):
+  """Does what `run` does, with threads for the sides; the result is equal.
+
+  It only runs iterations, and does not write `values`.
+  """
   sides = space.arrays.side_begin
   arrays, scratch = space.arrays[:], space[1:]
-  columns = tables[:]
+  columns, num_players = tables[:], len(values)
   for t in range(len(rules.step)):
     rule = blocks_lib.rule_at(rules, t)[:]
     for player in range(num_players):

@@ -160,10 +160,12 @@ class CompiledGame:
       mode: EVALUATE or RESPOND of `blocks`.
       epsilon: the lowest probability of every action in a response.
     """
-    rule = _NO_RULE._replace(epsilon=epsilon)
-    return np.array([
-        self._kernels.evaluate(workspace, player, tables, mode, rule)
-        for player in range(self.num_players)])
+    rules = blocks_lib.Rule(*(np.array([x], tables.strategy.dtype)
+                              for x in _NO_RULE._replace(epsilon=epsilon)))
+    values = np.zeros(self.num_players)
+    self._kernels.run(workspace, tables, rules, False, mode,
+                      np.zeros(1, np.int64), values)
+    return values
 
   def run(self, tables, workspace, rules, alternating, mode, iteration,
           num_threads=1):
@@ -185,8 +187,8 @@ class CompiledGame:
     if num_threads > 1 and self.can_use_threads:
       numba.set_num_threads(min(num_threads, numba.config.NUMBA_NUM_THREADS))
       run = self._kernels.run_parallel
-    run(workspace, self.num_players, tables, rules, alternating, mode,
-        iteration)
+    run(workspace, tables, rules, alternating, mode, iteration,
+        np.zeros(self.num_players))
 
   @property
   def can_use_threads(self):

@@ -92,7 +92,7 @@ class HistoryForm:
 # Kernels.
 
 
-@jit.kernel
+@jit.inline
 def propagate(space, player, strategy):
   """Writes how likely the player plays to every node to `reach`."""
   form, own = space.arrays, space.reach[player]
@@ -147,7 +147,7 @@ def _sweep(space, player, strategy):
     node_value[node] = total
 
 
-@jit.kernel
+@jit.inline
 def evaluate(space, player, tables, mode, rule):
   """Computes the player's counterfactual values, and learns from them.
 
@@ -163,7 +163,7 @@ def evaluate(space, player, tables, mode, rule):
   Returns:
     The player's expected value.
   """
-  if mode == blocks_lib.RESPOND:
+  if mode == blocks_lib.RESPOND or mode == blocks_lib.MIX:
     # Each sweep settles the last sets that are not settled yet.
     for _ in range(space.arrays.num_levels[player]):
       _sweep(space, player, tables.response)
@@ -194,7 +194,7 @@ def _update_blocks(space, player, tables, mode, rule):
                             scratch)
 
 
-@jit.kernel
+@jit.inline
 def mix(space, player, tables):
   """Adds the player's response, whose reach this is, to the strategy."""
   form = space.arrays
@@ -211,38 +211,41 @@ def mix(space, player, tables):
                            set_reach[form.set_begin[b]:], space.work[0])
 
 
-@jit.kernel
+@jit.inline
 def renew(space, player, tables, mode):
   """Updates what depends on the player's table that `evaluate` changed."""
-  if mode == blocks_lib.RESPOND:
+  if mode == blocks_lib.MIX:
     propagate(space, player, tables.response)
     mix(space, player, tables)
   propagate(space, player, tables.strategy)
 
 
 @jit.kernel
-def run(space, num_players, tables, rules, alternating, mode, iteration):
-  """Runs an iteration for each of the rules.
+def run(space, tables, rules, alternating, mode, iteration, values):
+  """Runs an iteration for each of the rules, or evaluates once.
+
+  This is the only entry from Python, as everything below it is compiled anew
+  for each entry.
 
   Args:
     space: the `blocks.FormWorkspace`. Its reaches must be up to date before,
       and are so afterwards.
-    num_players: how many players there are.
-    tables: the `blocks.SolverTables`, modified in place.
-    rules: the `blocks.Rule` of arrays.
+    tables: the `blocks.SolverTables`, modified in place as the mode says.
+    rules: the `blocks.Rule` of arrays [iteration].
     alternating: whether players are updated one after the other.
     mode: what to do with the values, such as `blocks.LEARN`.
     iteration: [1] int64, counted up here, so that it is right whenever Python
       gets to see it.
+    values: [player] float64, written: what each player got last.
   """
   space, tables = jit.borrowed(space), jit.borrowed(tables)
+  players = len(values)
   for t in range(len(rules.step)):
     rule = blocks_lib.rule_at(rules, t)
-    for player in range(num_players):
-      evaluate(space, player, tables, mode, rule)
-      if alternating:
-        renew(space, player, tables, mode)
-    if not alternating:
-      for player in range(num_players):
+    for step in range(2 * players):  # each is evaluated, then renewed
+      player = step // 2 if alternating else step % players
+      if step == 2 * player if alternating else step < players:
+        values[player] = evaluate(space, player, tables, mode, rule)
+      elif mode > blocks_lib.RESPOND:
         renew(space, player, tables, mode)
     iteration[0] += 1

@@ -190,7 +190,7 @@ def num_levels(tree, parents):
 # Kernels.
 
 
-@jit.kernel
+@jit.inline
 def propagate(space, player, strategy):
   """Writes how likely the player plays each of its sequences to `reach`."""
   form, reach = space.arrays, space.reach
@@ -232,7 +232,7 @@ def _leaf_values(form, player, num_entries, reach, values):
       values[own[leaf]] += weight
 
 
-@jit.kernel
+@jit.inline
 def evaluate(space, player, tables, mode, rule):
   """Computes the player's counterfactual values, and learns from them.
 
@@ -271,7 +271,7 @@ def evaluate(space, player, tables, mode, rule):
   return values[num_entries + player]
 
 
-@jit.kernel
+@jit.inline
 def mix(space, player, tables):
   """Adds the player's response, whose reach this is, to the strategy."""
   form, work = space.arrays, space.work
@@ -286,38 +286,41 @@ def mix(space, player, tables):
                            tables, own_reach, work[2])
 
 
-@jit.kernel
+@jit.inline
 def renew(space, player, tables, mode):
   """Updates what depends on the player's table that `evaluate` changed."""
-  if mode == blocks_lib.RESPOND:
+  if mode == blocks_lib.MIX:
     propagate(space, player, tables.response)
     mix(space, player, tables)
   propagate(space, player, tables.strategy)
 
 
 @jit.kernel
-def run(space, num_players, tables, rules, alternating, mode, iteration):
-  """Runs an iteration for each of the rules.
+def run(space, tables, rules, alternating, mode, iteration, values):
+  """Runs an iteration for each of the rules, or evaluates once.
+
+  This is the only entry from Python, as everything below it is compiled anew
+  for each entry.
 
   Args:
     space: the `blocks.FormWorkspace`. Its reaches must be up to date before,
       and are so afterwards.
-    num_players: how many players there are.
-    tables: the `blocks.SolverTables`, modified in place.
-    rules: the `blocks.Rule` of arrays.
+    tables: the `blocks.SolverTables`, modified in place as the mode says.
+    rules: the `blocks.Rule` of arrays [iteration].
     alternating: whether players are updated one after the other.
     mode: what to do with the values, such as `blocks.LEARN`.
     iteration: [1] int64, counted up here, so that it is right whenever Python
       gets to see it.
+    values: [player] float64, written: what each player got last.
   """
   space, tables = jit.borrowed(space), jit.borrowed(tables)
+  players = len(values)
   for t in range(len(rules.step)):
     rule = blocks_lib.rule_at(rules, t)
-    for player in range(num_players):
-      evaluate(space, player, tables, mode, rule)
-      if alternating:
-        renew(space, player, tables, mode)
-    if not alternating:
-      for player in range(num_players):
+    for step in range(2 * players):  # each is evaluated, then renewed
+      player = step // 2 if alternating else step % players
+      if step == 2 * player if alternating else step < players:
+        values[player] = evaluate(space, player, tables, mode, rule)
+      elif mode > blocks_lib.RESPOND:
         renew(space, player, tables, mode)
     iteration[0] += 1
