@@ -1,27 +1,42 @@
-"""How fast the solvers are, beside OpenSpiel's C++ (and LiteEFG, if installed).
+"""Times the CFR solvers beside OpenSpiel's C++ (and LiteEFG, if installed).
 
-Ours and theirs run in turns in the same process, so that a noisy machine
-disturbs both alike; ratios are medians over the rounds. Compilation of kernels
-is not timed, compilation of games is.
+All solvers run in turn in one process, so a noisy machine disturbs them alike.
+Ratios are medians over the rounds. Compiling a game is timed. Compiling kernels
+is not: it happens once on a machine.
+
+With --plot it only draws exploitability by seconds.
 """
 
 import statistics
 import time
 
-from absl import app
 from absl import flags
+import binary
+import figures
 import pyspiel
 
-import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms.compiled import game as compiled_game
 
 _GAMES = flags.DEFINE_multi_string("game", ["leduc_poker", "liars_dice"],
-                                   "A game to measure; may be repeated.")
-_ROUNDS = flags.DEFINE_integer("rounds", 5, "Rounds of measurements.",
+                                   "A game to measure, with its parameters.")
+_ROUNDS = flags.DEFINE_integer("rounds", 5, "How many rounds.",
                                lower_bound=1)
-_SECONDS = flags.DEFINE_float("seconds", 0.5, "Seconds a measurement.",
+_SECONDS = flags.DEFINE_float("seconds", 0.5, "Seconds per measurement.",
                               lower_bound=0.0)
+_PLOT = flags.DEFINE_string("plot", None, "Draw the last game to this PNG file "
+                            "instead of measuring.")
+_PLOT_SECONDS = flags.DEFINE_float("plot_seconds", 60.0, "Seconds per line of "
+                                   "the plot.", lower_bound=0.1)
+
+_PLOTTED = {
+    "OpenSpiel's CFR (C++)": (pyspiel.CFRSolver, "tab:gray", ":"),
+    "OpenSpiel's CFR+ (C++)": (pyspiel.CFRPlusSolver, "black", ":"),
+    "CFR": (cfr.CFRSolver, "tab:blue", "-"),
+    "CFR+": (cfr.CFRPlusSolver, "tab:green", "-"),
+    "discounted CFR": (cfr.DiscountedCFRSolver, "tab:red", "-"),
+}
 
 
 def seconds_of(function, *arguments):
@@ -117,21 +132,64 @@ def compare_compilation(game):
         "pyspiel.CFRSolver's construction and ten iterations")
 
 
-def main(argv):
-  if len(argv) > 1:
-    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
-  try:
-    games = {name: pyspiel.load_game(name) for name in _GAMES.value}
-    forms = {name: compiled_game.compile_game(game).form_name
-             for name, game in games.items()}
-  except (ValueError, pyspiel.SpielError) as error:
-    raise app.UsageError(str(error)) from None
+def follow(make, name, game):
+  """Returns ([seconds], [exploitability]) of a solver.
+
+  The clock runs while the solver is made, which here compiles the game, and
+  while it iterates. It stands still while the policy is measured.
+
+  Args:
+    make: returns the solver of a game.
+    name: the game.
+    game: the same, for measuring.
+  """
+  begin = time.perf_counter()
+  solver = make(pyspiel.load_game(name))
+  spent, last = time.perf_counter() - begin, 0
+  run = getattr(solver, "run", repeat(solver.evaluate_and_update_policy))
+  seconds, gains = [], []
+  for count in figures.counts(10**9, 1.2):
+    spent += seconds_of(run, count - last)
+    last = count
+    seconds.append(spent)
+    gains.append(exploitability.exploitability(game, solver.average_policy()))
+    if spent >= _PLOT_SECONDS.value:
+      return seconds, gains
+  return seconds, gains
+
+
+def plot(name, path):
+  """Draws exploitability by seconds."""
+  game = binary.load_game(name)
+  figure, axis = figures.subplots(figsize=(8, 4.5))
+  for label, (make, color, style) in _PLOTTED.items():
+    if style == "-":
+      make(game).run(1)  # compiles the kernels
+    seconds, gains = follow(make, name, game)
+    print(f"{label:<24} exploitability {gains[-1]:.2e} after "
+          f"{seconds[-1]:.1f} s", flush=True)
+    axis.loglog(seconds, gains, color=color, linestyle=style, linewidth=2,
+                label=label if style == ":" else f"dudo_spiel's {label}")
+  axis.set(xlabel="seconds on one core, compiling the game included",
+           ylabel="exploitability (0: perfect play)",
+           title=f"Solving {name}: how far from perfect after so many seconds")
+  axis.grid(alpha=0.3)
+  axis.legend()
+  figures.save(figure, path)
+
+
+def main(_):
+  games = {name: binary.load_game(name) for name in _GAMES.value}
+  figures.check_plot(_PLOT.value)
+  if _PLOT.value:
+    plot(_GAMES.value[-1], _PLOT.value)
+    return
   for name, game in games.items():
-    print(f"{name} ({forms[name]} form)")
+    print(f"{name} ({compiled_game.compile_game(game).form_name} form)")
     compare_iterations(game)
     compare_policies(game)
     compare_compilation(game)
 
 
 if __name__ == "__main__":
-  app.run(main)
+  binary.run(main)
