@@ -30,12 +30,11 @@ _PLOT = flags.DEFINE_string("plot", None, "Draw the last game to this PNG file "
 _PLOT_SECONDS = flags.DEFINE_float("plot_seconds", 60.0, "Seconds per line of "
                                    "the plot.", lower_bound=0.1)
 
-_PLOTTED = {
-    "OpenSpiel's CFR (C++)": (pyspiel.CFRSolver, "tab:gray", ":"),
-    "OpenSpiel's CFR+ (C++)": (pyspiel.CFRPlusSolver, "black", ":"),
-    "CFR": (cfr.CFRSolver, "tab:blue", "-"),
-    "CFR+": (cfr.CFRPlusSolver, "tab:green", "-"),
-    "discounted CFR": (cfr.DiscountedCFRSolver, "tab:red", "-"),
+_LINES = {  # the solver, and how its line looks
+    "OpenSpiel's CFR": (pyspiel.CFRSolver, "tab:blue", ":"),
+    "OpenSpiel's CFR+": (pyspiel.CFRPlusSolver, "tab:red", ":"),
+    "dudo_spiel's CFR": (cfr.CFRSolver, "tab:blue", "-"),
+    "dudo_spiel's CFR+": (cfr.CFRPlusSolver, "tab:red", "-"),
 }
 
 
@@ -135,46 +134,45 @@ def compare_compilation(game):
 def follow(make, name, game):
   """Returns ([seconds], [exploitability]) of a solver.
 
-  The clock runs while the solver is made, which here compiles the game, and
-  while it iterates. It stands still while the policy is measured.
+  The clock counts processor time. It runs while the solver is made, which here
+  compiles the game, and while it iterates, not while the policy is measured.
 
   Args:
     make: returns the solver of a game.
     name: the game.
     game: the same, for measuring.
   """
-  begin = time.perf_counter()
+  begin = time.process_time()
   solver = make(pyspiel.load_game(name))
-  spent, last = time.perf_counter() - begin, 0
   run = getattr(solver, "run", repeat(solver.evaluate_and_update_policy))
-  seconds, gains = [], []
-  for count in figures.counts(10**9, 1.2):
-    spent += seconds_of(run, count - last)
-    last = count
-    seconds.append(spent)
+  seconds, gains, iterations = [0.0], [], 1.0
+  while seconds[-1] < _PLOT_SECONDS.value:
+    run(int(iterations))
+    iterations *= 1.2
+    seconds.append(time.process_time() - begin)
     gains.append(exploitability.exploitability(game, solver.average_policy()))
-    if spent >= _PLOT_SECONDS.value:
-      return seconds, gains
-  return seconds, gains
+    begin = time.process_time() - seconds[-1]
+  return seconds[1:], gains
 
 
 def plot(name, path):
   """Draws exploitability by seconds."""
   game = binary.load_game(name)
+  cfr.CFRSolver(game).run(1)  # compiles the kernels
   figure, axis = figures.subplots(figsize=(8, 4.5))
-  for label, (make, color, style) in _PLOTTED.items():
-    if style == "-":
-      make(game).run(1)  # compiles the kernels
+  for label, (make, color, style) in _LINES.items():
     seconds, gains = follow(make, name, game)
-    print(f"{label:<24} exploitability {gains[-1]:.2e} after "
+    print(f"{label:<18} exploitability {gains[-1]:.2e} after "
           f"{seconds[-1]:.1f} s", flush=True)
-    axis.loglog(seconds, gains, color=color, linestyle=style, linewidth=2,
-                label=label if style == ":" else f"dudo_spiel's {label}")
-  axis.set(xlabel="seconds on one core, compiling the game included",
-           ylabel="exploitability (0: perfect play)",
-           title=f"Solving {name}: how far from perfect after so many seconds")
+    axis.semilogy(seconds, gains, color=color, linestyle=style, linewidth=2)
+    axis.annotate(label, (seconds[-1], gains[-1]), (6, 0), va="center",
+                  textcoords="offset points", color=color)
+  figures.set_logarithmic(axis, "x")
+  axis.set(xlim=(None, 4 * _PLOT_SECONDS.value),
+           xlabel="seconds of one core, from loading the game on",
+           ylabel="exploitability (0 is perfect play)",
+           title=f"Solving {name}: OpenSpiel's C++ and dudo_spiel")
   axis.grid(alpha=0.3)
-  axis.legend()
   figures.save(figure, path)
 
 

@@ -163,7 +163,7 @@ def page(policy, this_round, names):
          "that counts for the claimed rank (ones count for every rank), behind "
          f"{100 * support[1]:.0f}% one die, behind "
          f"{100 * support[2:].sum():.0f}% two or more. In the picture, a row "
-         "is how many dice the player has for his or her best rank, and a "
+         "is how many dice the player has for their best rank, and a "
          "column is how many dice the player claims.")
   yield ""
   yield f"![first claims]({names[0]})"
