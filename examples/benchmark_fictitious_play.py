@@ -18,7 +18,7 @@ from dudo_spiel.algorithms.compiled import game as compiled_game
 
 _GAMES = flags.DEFINE_multi_string(
     "game", ["leduc_poker", "neumann_poker(num_ranks=100)"],
-    "A game to measure, with its parameters.")
+    "A game to measure, with its parameters")
 _ROUNDS = flags.DEFINE_integer("rounds", 7, "How many rounds.",
                                lower_bound=1)
 _SECONDS = flags.DEFINE_float("seconds", 0.3, "Seconds per measurement.",

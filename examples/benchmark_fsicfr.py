@@ -30,7 +30,7 @@ _WARM_UP = flags.DEFINE_integer("warm_up", 3, "Iterations before measuring.",
                                 lower_bound=1)
 _HANDS_MET = flags.DEFINE_multi_integer(
     "hands_met", [1, 8], "How many of the opponent's hands each hand meets in "
-    "an iteration.", lower_bound=1)
+    "an iteration", lower_bound=1)
 
 
 def seconds_of(function, *arguments):

@@ -15,7 +15,7 @@ from open_spiel.python import games  # noqa: F401, registers the peers
 
 _GAMES = flags.DEFINE_multi_string(
     "game", ["dudo", "dudo_single_round", "neumann_poker", "liar_die"],
-    "A game to measure, with its parameters.")
+    "A game to measure, with its parameters")
 _ROUNDS = flags.DEFINE_integer("rounds", 15, "How many rounds.",
                                lower_bound=1)
 _SECONDS = flags.DEFINE_float("seconds", 0.1, "Seconds per measurement.",

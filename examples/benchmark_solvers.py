@@ -20,7 +20,7 @@ from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms.compiled import game as compiled_game
 
 _GAMES = flags.DEFINE_multi_string("game", ["leduc_poker", "liars_dice"],
-                                   "A game to measure, with its parameters.")
+                                   "A game to measure, with its parameters")
 _ROUNDS = flags.DEFINE_integer("rounds", 5, "How many rounds.",
                                lower_bound=1)
 _SECONDS = flags.DEFINE_float("seconds", 0.5, "Seconds per measurement.",
@@ -168,7 +168,7 @@ def plot(name, path):
     axis.annotate(label, (seconds[-1], gains[-1]), (6, 0), va="center",
                   textcoords="offset points", color=color)
   figures.set_logarithmic(axis, "x")
-  axis.set(xlim=(None, 4 * _PLOT_SECONDS.value),
+  axis.set(xlim=(None, 5 * _PLOT_SECONDS.value),
            xlabel="seconds of one core, from loading the game on",
            ylabel="exploitability (0 is perfect play)",
            title=f"Solving {name}: OpenSpiel's C++ and dudo_spiel")

@@ -53,4 +53,7 @@ def load_game(name):
     similar = difflib.get_close_matches(short_name, known)
     raise ValueError(f"--game={name}: Unknown game" + (
         f"; did you mean {' or '.join(similar)}?" if similar else ""))
-  return pyspiel.load_game(name)
+  try:
+    return pyspiel.load_game(name)
+  except pyspiel.SpielError as error:
+    raise ValueError(f"--game={name}: {error}") from error

@@ -42,7 +42,7 @@ _GROWTH = 1.01
 
 _GAME = flags.DEFINE_multi_string(
     "game", list(_NAMES), "A game: one of the default names, or any that "
-    "OpenSpiel loads, with its parameters.")
+    "OpenSpiel loads, with its parameters")
 _SOLVER = flags.DEFINE_list("solvers", list(_SOLVERS), "Which solvers.")
 _TARGETS = flags.DEFINE_list("targets", ["1e-2", "1e-3", "1e-4"],
                              "The exploitabilities to reach.")

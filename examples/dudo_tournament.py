@@ -3,8 +3,8 @@
 This is table 3 of Gendre & Kaneko (2019). Each solver trains for --seconds.
 Then every pairing plays three against one, two against two and one against
 three, in all rotations of the seats. A rate is the mean return of the left
-solver's players in per cent; even play is 25. The paper's rates, after 18 to 60
-hours of training, stand beside.
+solver's players in per cent; even play is 25. The last columns are the paper's
+rates, after 18 to 60 hours of training.
 
 Players learn from opponents who err in one of ten moves, and PFSI prunes what
 only such errors lead to. The paper's settings are --tremble=0
