@@ -79,6 +79,7 @@ def plot(path, history, title):
 
 def main(_):
   check_paths(_CHECKPOINT.value, _POLICY.value, _PLOT.value)
+  figures.check_plot(_PLOT.value)
   solver = make_solver(load(_GAME.value))
   if _CHECKPOINT.value and os.path.exists(_CHECKPOINT.value):
     solver.load(_CHECKPOINT.value)
