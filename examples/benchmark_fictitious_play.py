@@ -1,34 +1,31 @@
-"""How fast fictitious play is, beside OpenSpiel's XFP and our own CFR.
+"""Times iterations of fictitious play, beside OpenSpiel's XFP and our CFR.
 
-All run in turns in the same process, on one thread, so that a noisy machine
-disturbs them alike; ratios of rates are medians over the rounds. Seconds are of
-the processor, so that other processes do not count; compilation is not timed.
-OpenSpiel's solver is left out of games in which it would take too long
-(--peer_nodes).
+All solvers run in turn in one process, on one thread, so a noisy machine
+disturbs them alike. Ratios are medians over the rounds. Times are processor
+time, and compilation is not timed.
 """
 
 import statistics
 import time
 
-from absl import app
 from absl import flags
+import binary
 from open_spiel.python.algorithms import fictitious_play as open_spiel
-import pyspiel
 
-import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import fictitious_play
 from dudo_spiel.algorithms.compiled import game as compiled_game
 
 _GAMES = flags.DEFINE_multi_string(
     "game", ["leduc_poker", "neumann_poker(num_ranks=100)"],
-    "A game to measure; may be repeated.")
-_ROUNDS = flags.DEFINE_integer("rounds", 7, "Rounds of measurements.",
+    "A game to measure, with its parameters")
+_ROUNDS = flags.DEFINE_integer("rounds", 7, "How many rounds.",
                                lower_bound=1)
-_SECONDS = flags.DEFINE_float("seconds", 0.3, "Seconds a measurement.",
+_SECONDS = flags.DEFINE_float("seconds", 0.3, "Seconds per measurement.",
                               lower_bound=0.0)
-_PEER_NODES = flags.DEFINE_integer("peer_nodes", 20_000, "Most histories for "
-                                   "OpenSpiel's solver.", lower_bound=0)
+_PEER_NODES = flags.DEFINE_integer("peer_nodes", 20_000, "Leave OpenSpiel's "
+                                   "solver out of games with more histories.",
+                                   lower_bound=0)
 
 _OURS = {
     "BDFP": lambda game: fictitious_play.BDFPSolver(game),
@@ -86,20 +83,12 @@ def ratio(rates, name, peer):
   return f"{value:,.2f}"
 
 
-def main(argv):
-  if len(argv) > 1:
-    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
-  try:
-    games = {name: pyspiel.load_game(name) for name in _GAMES.value}
-    forms = {name: compiled_game.compile_game(game).form_name
-             for name, game in games.items()}
-  except (ValueError, pyspiel.SpielError) as error:
-    raise app.UsageError(str(error)) from None
+def main(_):
+  games = {name: binary.load_game(name) for name in _GAMES.value}
+  forms = {name: compiled_game.compile_game(game).form_name
+           for name, game in games.items()}
   for name, game in games.items():
-    try:
-      rates = measure(game)
-    except ValueError as error:
-      raise app.UsageError(str(error)) from None
+    rates = measure(game)
     print(f"{name} ({forms[name]} form)")
     print(f"  {'':<18} {'a second':>12} {'times ' + _PEER:>20} "
           f"{'times CFR':>10}")
@@ -109,4 +98,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  app.run(main)
+  binary.run(main)

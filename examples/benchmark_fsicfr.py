@@ -1,9 +1,10 @@
-"""How fast FSICFR runs through a round of Dudo, beside a plain copy of memory.
+"""Times FSICFR on a round of Dudo, beside a plain copy of memory.
 
-An iteration must read and write the regrets and the sums of strategies of both
-players once for each deal; the peer is a copy of as many bytes, between arrays
-too large for any cache. Both run in turns, ratios are medians over the turns.
-The second thread must not change a single bit, and that is checked, too.
+For each deal an iteration must read and write the regrets and the sums of
+strategies of both players once. The peer copies as many bytes between arrays
+that are too large for any cache. Both run in turn; ratios are medians over the
+turns. The last column says whether two threads gave the same result, to the
+bit, as one.
 """
 
 import statistics
@@ -11,6 +12,7 @@ import time
 
 from absl import app
 from absl import flags
+import binary
 import numpy as np
 import pyspiel
 
@@ -18,17 +20,17 @@ import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.match import trainer as match_trainer
 
-_DICE = flags.DEFINE_integer("numdice", 5, "Dice of each player.",
+_DICE = flags.DEFINE_integer("numdice", 5, "Dice per player.",
                              lower_bound=1, upper_bound=5)
-_RECALL = flags.DEFINE_integer("recall", 3, "How many claims are remembered.",
+_RECALL = flags.DEFINE_integer("recall", 3, "How many claims players remember.",
                                lower_bound=1)
-_TURNS = flags.DEFINE_integer("turns", 5, "Turns of measurements.",
+_TURNS = flags.DEFINE_integer("turns", 5, "How many turns.",
                               lower_bound=1)
 _WARM_UP = flags.DEFINE_integer("warm_up", 3, "Iterations before measuring.",
                                 lower_bound=1)
 _HANDS_MET = flags.DEFINE_multi_integer(
-    "hands_met", [1, 8], "How many hands of the other each hand meets in an "
-    "iteration; may be repeated.", lower_bound=1)
+    "hands_met", [1, 8], "How many of the opponent's hands each hand meets in "
+    "an iteration", lower_bound=1)
 
 
 def seconds_of(function, *arguments):
@@ -95,4 +97,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  app.run(main)
+  binary.run(main)

@@ -1,27 +1,24 @@
-"""How fast the games are, beside OpenSpiel's own Python games.
+"""Times moves and clones of the games, beside OpenSpiel's Python games.
 
-Plays random games, and clones a state after four moves of a game. Each round of
-measurements times all games, so that a noisy machine disturbs all alike; the
-median of the rounds is printed, as a ratio to the peer.
+It plays random games, and clones the state after four moves. Every round of
+measurements times all games, so a noisy machine disturbs them alike. The ratios
+to the peer are medians over the rounds.
 """
 
 import random
 import statistics
 import time
 
-from absl import app
 from absl import flags
+import binary
 from open_spiel.python import games  # noqa: F401, registers the peers
-import pyspiel
-
-import dudo_spiel  # noqa: F401, registers the games
 
 _GAMES = flags.DEFINE_multi_string(
     "game", ["dudo", "dudo_single_round", "neumann_poker", "liar_die"],
-    "A game to measure, with its parameters; may be repeated.")
-_ROUNDS = flags.DEFINE_integer("rounds", 15, "Rounds of measurements.",
+    "A game to measure, with its parameters")
+_ROUNDS = flags.DEFINE_integer("rounds", 15, "How many rounds.",
                                lower_bound=1)
-_SECONDS = flags.DEFINE_float("seconds", 0.1, "Seconds a measurement.",
+_SECONDS = flags.DEFINE_float("seconds", 0.1, "Seconds per measurement.",
                               lower_bound=0.0)
 
 _PLAY_PEER = "python_liars_poker"
@@ -60,15 +57,10 @@ def clone(game, seconds, rng):
       return elapsed / clones * 1e6
 
 
-def main(argv):
-  if len(argv) > 1:
-    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
+def main(_):
   rng = random.Random(0)
   names = [*_GAMES.value, _PLAY_PEER, _CLONE_PEER]
-  try:
-    loaded = {name: pyspiel.load_game(name) for name in names}
-  except (ValueError, pyspiel.SpielError) as error:
-    raise app.UsageError(str(error)) from None
+  loaded = {name: binary.load_game(name) for name in names}
   for title, measure, peer in [("move of a random game", play, _PLAY_PEER),
                                ("clone of a state", clone, _CLONE_PEER)]:
     times = {name: [] for name in names}
@@ -83,4 +75,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  app.run(main)
+  binary.run(main)

@@ -1,14 +1,15 @@
-"""Iterations a second of the solvers for four-player Dudo (001, table 2).
+"""Times the solvers for four-player Dudo: table 2 of Gendre & Kaneko (2019).
 
-How fast PFSI is depends on how sharp the strategies are, so that it trains for
---warm_up seconds before it is measured. Beside each solver the paper's number
-(Gendre & Kaneko 2019, in Python, one core), and how much memory it takes.
+The speed of PFSI depends on how sharp the strategies are, so PFSI trains for
+--warm_up seconds first. The table shows iterations a second, the memory that
+the solver takes, and the paper's numbers (in Python, on one core).
 """
 
 import time
 
 from absl import app
 from absl import flags
+import binary
 import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
@@ -19,14 +20,15 @@ from dudo_spiel.algorithms.single_round import simulator
 
 _GAME = flags.DEFINE_string("game", "dudo_single_round", "The game.")
 _ABSTRACTION = flags.DEFINE_enum("abstraction", "wait_type_recall",
-                                 single_round_layout.ABSTRACTIONS, "Abstraction.")
+                                 single_round_layout.ABSTRACTIONS,
+                                 "The abstraction.")
 _SOLVERS = flags.DEFINE_list("solvers", ["FSI", "PFSI-4", "PFSI-1", "PPT",
-                                         "MCPT"], "Which solvers.")
-_WARM_UP = flags.DEFINE_float("warm_up", 300.0, "Seconds before PFSI is "
-                              "measured.", lower_bound=0.0)
-_SECONDS = flags.DEFINE_float("seconds", 10.0, "Seconds of a measurement.",
+                                         "MCPT"], "Which solvers to measure.")
+_WARM_UP = flags.DEFINE_float("warm_up", 300.0, "Seconds that PFSI trains "
+                              "before it is measured.", lower_bound=0.0)
+_SECONDS = flags.DEFINE_float("seconds", 10.0, "Seconds per measurement.",
                               lower_bound=0.0)
-_THREADS = flags.DEFINE_integer("threads", None, "Threads; default: all.",
+_THREADS = flags.DEFINE_integer("threads", None, "Threads. Default: all.",
                                 lower_bound=1)
 
 _MAKERS = {
@@ -92,4 +94,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  app.run(main)
+  binary.run(main)

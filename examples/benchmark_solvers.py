@@ -1,27 +1,41 @@
-"""How fast the solvers are, beside OpenSpiel's C++ (and LiteEFG, if installed).
+"""Times the CFR solvers beside OpenSpiel's C++ (and LiteEFG, if installed).
 
-Ours and theirs run in turns in the same process, so that a noisy machine
-disturbs both alike; ratios are medians over the rounds. Compilation of kernels
-is not timed, compilation of games is.
+All solvers run in turn in one process, so a noisy machine disturbs them alike.
+Ratios are medians over the rounds. Compiling a game is timed. Compiling kernels
+is not: it happens once on a machine.
+
+With --plot it only draws exploitability by seconds.
 """
 
 import statistics
 import time
 
-from absl import app
 from absl import flags
+import binary
+import figures
 import pyspiel
 
-import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms.compiled import game as compiled_game
 
 _GAMES = flags.DEFINE_multi_string("game", ["leduc_poker", "liars_dice"],
-                                   "A game to measure; may be repeated.")
-_ROUNDS = flags.DEFINE_integer("rounds", 5, "Rounds of measurements.",
+                                   "A game to measure, with its parameters")
+_ROUNDS = flags.DEFINE_integer("rounds", 5, "How many rounds.",
                                lower_bound=1)
-_SECONDS = flags.DEFINE_float("seconds", 0.5, "Seconds a measurement.",
+_SECONDS = flags.DEFINE_float("seconds", 0.5, "Seconds per measurement.",
                               lower_bound=0.0)
+_PLOT = flags.DEFINE_string("plot", None, "Draw the last game to this PNG file "
+                            "instead of measuring.")
+_PLOT_SECONDS = flags.DEFINE_float("plot_seconds", 60.0, "Seconds per line of "
+                                   "the plot.", lower_bound=0.1)
+
+_LINES = {  # the solver, and how its line looks
+    "OpenSpiel's CFR": (pyspiel.CFRSolver, "tab:blue", ":"),
+    "OpenSpiel's CFR+": (pyspiel.CFRPlusSolver, "tab:red", ":"),
+    "dudo_spiel's CFR": (cfr.CFRSolver, "tab:blue", "-"),
+    "dudo_spiel's CFR+": (cfr.CFRPlusSolver, "tab:red", "-"),
+}
 
 
 def seconds_of(function, *arguments):
@@ -117,21 +131,63 @@ def compare_compilation(game):
         "pyspiel.CFRSolver's construction and ten iterations")
 
 
-def main(argv):
-  if len(argv) > 1:
-    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
-  try:
-    games = {name: pyspiel.load_game(name) for name in _GAMES.value}
-    forms = {name: compiled_game.compile_game(game).form_name
-             for name, game in games.items()}
-  except (ValueError, pyspiel.SpielError) as error:
-    raise app.UsageError(str(error)) from None
+def follow(make, name, game):
+  """Returns ([seconds], [exploitability]) of a solver.
+
+  The clock counts processor time. It runs while the solver is made, which here
+  compiles the game, and while it iterates, not while the policy is measured.
+
+  Args:
+    make: returns the solver of a game.
+    name: the game.
+    game: the same, for measuring.
+  """
+  begin = time.process_time()
+  solver = make(pyspiel.load_game(name))
+  run = getattr(solver, "run", repeat(solver.evaluate_and_update_policy))
+  seconds, gains, iterations = [0.0], [], 1.0
+  while seconds[-1] < _PLOT_SECONDS.value:
+    run(int(iterations))
+    iterations *= 1.2
+    seconds.append(time.process_time() - begin)
+    gains.append(exploitability.exploitability(game, solver.average_policy()))
+    begin = time.process_time() - seconds[-1]
+  return seconds[1:], gains
+
+
+def plot(name, path):
+  """Draws exploitability by seconds."""
+  game = binary.load_game(name)
+  cfr.CFRSolver(game).run(1)  # compiles the kernels
+  figure, axis = figures.subplots(figsize=(8, 4.5))
+  for label, (make, color, style) in _LINES.items():
+    seconds, gains = follow(make, name, game)
+    print(f"{label:<18} exploitability {gains[-1]:.2e} after "
+          f"{seconds[-1]:.1f} s", flush=True)
+    axis.semilogy(seconds, gains, color=color, linestyle=style, linewidth=2)
+    axis.annotate(label, (seconds[-1], gains[-1]), (6, 0), va="center",
+                  textcoords="offset points", color=color)
+  figures.set_logarithmic(axis, "x")
+  axis.set(xlim=(None, 5 * _PLOT_SECONDS.value),
+           xlabel="seconds of one core, from loading the game on",
+           ylabel="exploitability (0 is perfect play)",
+           title=f"Solving {name}: OpenSpiel's C++ and dudo_spiel")
+  axis.grid(alpha=0.3)
+  figures.save(figure, path)
+
+
+def main(_):
+  games = {name: binary.load_game(name) for name in _GAMES.value}
+  figures.check_plot(_PLOT.value)
+  if _PLOT.value:
+    plot(_GAMES.value[-1], _PLOT.value)
+    return
   for name, game in games.items():
-    print(f"{name} ({forms[name]} form)")
+    print(f"{name} ({compiled_game.compile_game(game).form_name} form)")
     compare_iterations(game)
     compare_policies(game)
     compare_compilation(game)
 
 
 if __name__ == "__main__":
-  app.run(main)
+  binary.run(main)

@@ -1,12 +1,12 @@
 """FSICFR beside recursive CFR: figures 3 and 4 of Neller & Hnath (2011).
 
-Figure 4: milliseconds an iteration, which is one deal (medians). FSICFR sweeps
+Figure 4 is the median time of an iteration, which is one deal. FSICFR sweeps
 over many deals at once, so its time is that of a sweep divided by its deals; in
-the paper each deal has a sweep of its own. Rounds such as 1v2 and 2v1 share
-tables and are trained together: their row is the mean.
+the paper each deal has its own sweep. Rounds such as 1v2 and 2v1 share tables
+and train together, so their row is the mean.
 
-Figure 3: both train the round 2v2 for the same seconds; the smaller rounds are
-trained before, by FSICFR, and are the same for both. Then the policies play.
+Figure 3 trains both algorithms on the round 2v2 for the same time and then lets
+the policies play. FSICFR trains the smaller rounds first, for both.
 
 Both run on one thread. Kernels are compiled before anything is timed.
 """
@@ -19,6 +19,7 @@ import time
 
 from absl import app
 from absl import flags
+import binary
 import numpy as np
 import pyspiel
 
@@ -33,17 +34,17 @@ _ROUNDS = flags.DEFINE_list("rounds", ["1v1", "1v2", "2v1", "2v2"],
                             "Figure 4: rounds for both algorithms.")
 _FSICFR_ROUNDS = flags.DEFINE_list(
     "fsicfr_rounds", ["2v3", "3v3"],
-    "Figure 4: rounds for FSICFR alone, up to 5v5 (which takes 2 GB).")
+    "Figure 4: more rounds for FSICFR, up to 5v5 (which takes 2 GB).")
 _HANDS_MET = flags.DEFINE_integer(
-    "hands_met", 4, "Figure 4: how many hands of the other each hand meets in "
-    "a sweep of FSICFR.", lower_bound=1)
+    "hands_met", 4, "Figure 4: how many of the opponent's hands each hand "
+    "meets in a sweep of FSICFR.", lower_bound=1)
 _MEASURE_SECONDS = flags.DEFINE_float(
-    "measure_seconds", 2.0, "Figure 4: seconds a measurement, at least.",
+    "measure_seconds", 2.0, "Figure 4: shortest measurement, in seconds.",
     lower_bound=0.0)
 _SECONDS = flags.DEFINE_integer(
-    "seconds", 32, "Figure 3: longest training, in 1, 2, 4, ...; 0 for none.",
+    "seconds", 32, "Figure 3: train for 1, 2, 4, ... up to this; 0: skip.",
     lower_bound=0)
-_GAMES = flags.DEFINE_integer("games", 1_000_000, "Figure 3: games a match.",
+_GAMES = flags.DEFINE_integer("games", 1_000_000, "Figure 3: games to play.",
                               lower_bound=2)
 _PRETRAIN = flags.DEFINE_integer(
     "pretrain", 2000, "Figure 3: sweeps over all deals of the smaller rounds.",
@@ -53,9 +54,9 @@ _POWER = flags.DEFINE_float(
     "paper's form.", lower_bound=0.0, upper_bound=10.0)
 _RECALL = flags.DEFINE_integer("recall_length", 3, "Claims remembered.",
                                lower_bound=1)
-_SEED = flags.DEFINE_integer("seed", 0, "Seed of deals and games.",
+_SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals and games.",
                              lower_bound=0, upper_bound=2**32 - 1)
-_PLOT = flags.DEFINE_string("plot", None, "PNG file for figure 3.")
+_PLOT = flags.DEFINE_string("plot", None, "Draw figure 3 to this PNG file.")
 
 # Figure 4 of the paper, [own dice - 1][opponent's dice - 1].
 _PAPER_FSICFR = [[0.3, 1.0, 2.1, 4.9, 9.9], [0.7, 2.0, 4.7, 9.7, 18.7],
@@ -114,8 +115,8 @@ def milliseconds(trainer, deals):
 
 def figure_4(match, rounds, fsicfr_rounds):
   """Prints times an iteration, their ratio and their growth."""
-  print("Figure 4: milliseconds an iteration (one deal); growth is that per "
-        "added die")
+  print("Figure 4: milliseconds per iteration (one deal), and how they grow "
+        "with each die")
   print(f"{'':>9}{'FSICFR':>10}{'growth':>8}{'CFR':>11}{'growth':>8}"
         f"{'ratio':>10}   paper: FSICFR, CFR (ratio)")
   values = collections.defaultdict(float)  # they do not change the time
@@ -247,4 +248,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  app.run(main)
+  binary.run(main)

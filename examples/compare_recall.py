@@ -1,15 +1,16 @@
-"""What forgetting costs in Dudo with one die each: figure 5 by exact numbers.
+"""Computes what forgetting costs in Dudo with one die each.
 
-Neller & Hnath (2011), figure 5, let policies that remember the last claims only
-play many games against an optimal policy. Here the same is computed exactly: a
-policy is trained for each recall length, and its expected win rate against an
-(almost) optimal one, in both seats, is compared with optimal play. The last
-column is what the paper could not give: how much a responder who knows the
-policy, and forgets nothing, wins against it.
+Neller & Hnath (2011), figure 5, let policies that remember only the last claims
+play many games against an optimal policy. This computes the same exactly: it
+trains a policy for each recall length and compares its expected win rate
+against an (almost) optimal policy, in both seats, with optimal play. The last
+column, which the paper does not have, is the policy's exploitability: what a
+responder wins who knows the policy and forgets nothing.
 """
 
 from absl import app
 from absl import flags
+import binary
 import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
@@ -20,12 +21,12 @@ from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms.compiled import game as compiled_game
 
 _RECALLS = flags.DEFINE_list("recall", ["1", "2", "3", "4", "5"],
-                             "The recall lengths.")
-_SECONDS = flags.DEFINE_float("seconds", 10.0, "Seconds of training each.",
+                             "The recall lengths to train.")
+_SECONDS = flags.DEFINE_float("seconds", 10.0, "Seconds to train each.",
                               lower_bound=0.0)
-_TARGET = flags.DEFINE_float("target", 1e-5, "Exploitability of the policy "
-                             "that counts as optimal.", lower_bound=1e-9)
-_SIDES = flags.DEFINE_integer("dice_sides", 6, "Sides of a die.",
+_TARGET = flags.DEFINE_float("target", 1e-5, "Exploitability at which a "
+                             "policy counts as optimal.", lower_bound=1e-9)
+_SIDES = flags.DEFINE_integer("dice_sides", 6, "Sides per die.",
                               lower_bound=2, upper_bound=6)
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals.", lower_bound=0)
 
@@ -68,4 +69,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  app.run(main)
+  binary.run(main)

@@ -1,26 +1,21 @@
-"""How many iterations solvers need: a table for each game, in Markdown.
+"""Counts the iterations that solvers need to reach an exploitability.
 
-A number is the first count of iterations after which the exploitability was
-found to be at most the target. It is measured after 1, 2, ..., 200 iterations
-and then after counts that are about 1% apart. "> n" says that it was not
-reached when a limit ended the run after n iterations. BDFP's is that of its
-iterates, "BDFP averaged" that of their running average.
-
-With --epsilon solvers play the perturbed game, in which every action has at
-least this probability, and are measured in it. With --least each half of the
-table ends with the least exploitability that was measured.
+The output is one Markdown table per game. A number is the first iteration after
+which the measured exploitability was at most the target. Exploitability is
+measured after each of the first 200 iterations, then after counts about one per
+cent apart. "> n" means that a limit ended the run after n iterations, short of
+the target. "BDFP" is measured on its iterates, "BDFP averaged" on their running
+average.
 """
 
 import functools
 import time
 
-from absl import app
 from absl import flags
+import binary
 import figures
-import pyspiel
 import tqdm
 
-import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import fictitious_play
 
@@ -46,23 +41,25 @@ _SOLVERS = {
 _GROWTH = 1.01
 
 _GAME = flags.DEFINE_multi_string(
-    "game", list(_NAMES), "A game, by one of the names of the table or "
-    "OpenSpiel's with parameters; may be given again.")
-_SOLVER = flags.DEFINE_list("solvers", list(_SOLVERS), "The solvers.")
+    "game", list(_NAMES), "A game: one of the default names, or any that "
+    "OpenSpiel loads, with its parameters")
+_SOLVER = flags.DEFINE_list("solvers", list(_SOLVERS), "Which solvers.")
 _TARGETS = flags.DEFINE_list("targets", ["1e-2", "1e-3", "1e-4"],
-                             "Exploitabilities to reach.")
-_ITERATIONS = flags.DEFINE_integer("iterations", 1_000_000, "Most iterations "
-                                   "of a run.", lower_bound=1)
-_SECONDS = flags.DEFINE_float("seconds", 12.0, "Most seconds of a run, as "
-                              "its process counts them.",
-                              lower_bound=0.0)
-_EPSILON = flags.DEFINE_float("epsilon", 0.0, "Least probability of an action.",
-                              lower_bound=0.0, upper_bound=0.5)
+                             "The exploitabilities to reach.")
+_ITERATIONS = flags.DEFINE_integer("iterations", 1_000_000, "Limit of a run, "
+                                   "in iterations.", lower_bound=1)
+_SECONDS = flags.DEFINE_float("seconds", 12.0, "Limit of a run, in seconds of "
+                              "processor time.", lower_bound=0.0)
+_EPSILON = flags.DEFINE_float("epsilon", 0.0, "Above 0: solve and measure the "
+                              "perturbed game, in which every action has at "
+                              "least this probability.", lower_bound=0.0,
+                              upper_bound=0.5)
 _INITIAL = flags.DEFINE_enum("initial", "uniform", ["uniform", "random"],
-                             "The first strategies.")
-_SEED = flags.DEFINE_integer("seed", 0, "Seed of random first strategies.",
+                             "The initial strategies.")
+_SEED = flags.DEFINE_integer("seed", 0, "Seed of random initial strategies.",
                              lower_bound=0)
-_LEAST = flags.DEFINE_bool("least", False, "Show the least exploitability.")
+_LEAST = flags.DEFINE_bool("least", False, "Add the smallest exploitability "
+                           "that was measured.")
 
 
 def read_targets():
@@ -81,7 +78,7 @@ def load(name):
   """Returns a game, and by how much its stakes are too high."""
   if name == "Leduc(10,2)":
     return figures.leduc(10), figures.LEDUC_SCALE
-  return pyspiel.load_game(_NAMES.get(name, name)), 1.0
+  return binary.load_game(_NAMES.get(name, name)), 1.0
 
 
 def first_counts(solver, scale, targets, bar):
@@ -143,21 +140,16 @@ def compare(name, solvers, targets):
         print("| " + " | ".join(row) + " |", flush=True)
 
 
-def main(argv):
-  if len(argv) > 1:
-    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
-  try:
-    targets = read_targets()
-    for name in _SOLVER.value or [""]:
-      if name not in _SOLVERS:
-        raise ValueError(f"--solvers={name}: must be of {', '.join(_SOLVERS)}")
-    for name in _GAME.value:
-      load(name)  # raises now and not in the middle
-    for name in _GAME.value:
-      compare(name, _SOLVER.value, targets)
-  except (ValueError, pyspiel.SpielError) as error:
-    raise app.UsageError(str(error)) from None
+def main(_):
+  targets = read_targets()
+  for name in _SOLVER.value or [""]:
+    if name not in _SOLVERS:
+      raise ValueError(f"--solvers={name}: must be of {', '.join(_SOLVERS)}")
+  for name in _GAME.value:
+    load(name)  # raises an error now, not after the first table
+  for name in _GAME.value:
+    compare(name, _SOLVER.value, targets)
 
 
 if __name__ == "__main__":
-  app.run(main)
+  binary.run(main)

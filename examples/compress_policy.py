@@ -1,10 +1,10 @@
-"""How far a policy of Dudo can be compressed before its play suffers.
+"""Measures how far a Dudo policy compresses before its play suffers.
 
-Neller & Hnath (2011) end with this question. A match is trained; its policy is
-kept in 32 bits a number, then in 8 bits, then with ever more of its small
-probabilities and rare situations left out. For each this shows the size of the
-file, the exact exploitability in rounds with few dice, and the win rate against
-the policy that was not compressed.
+Neller & Hnath (2011) end with this question. This trains a match and stores its
+policy in 32 bits a number, then in 8 bits, then without more and more of its
+small probabilities and rare situations. For each version it prints the file
+size, the exact exploitability in rounds with few dice, and the win rate against
+the uncompressed policy.
 """
 
 import os
@@ -12,6 +12,7 @@ import tempfile
 
 from absl import app
 from absl import flags
+import binary
 import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
@@ -19,18 +20,18 @@ from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms.match import response as match_response
 from dudo_spiel.algorithms.match import simulator as match_simulator
 
-_NUMDICE = flags.DEFINE_integer("numdice", 2, "Dice of each player.",
+_NUMDICE = flags.DEFINE_integer("numdice", 2, "Dice per player.",
                                 lower_bound=1, upper_bound=5)
-_RECALL = flags.DEFINE_integer("recall", 3, "How many claims are remembered.",
+_RECALL = flags.DEFINE_integer("recall", 3, "How many claims players remember.",
                                lower_bound=1)
-_SECONDS = flags.DEFINE_float("seconds", 30.0, "Seconds of training.",
+_SECONDS = flags.DEFINE_float("seconds", 30.0, "Seconds to train.",
                               lower_bound=0.0)
-_GAMES = flags.DEFINE_integer("games", 1_000_000, "Games against the original, "
-                              "an even number.", lower_bound=2)
+_GAMES = flags.DEFINE_integer("games", 1_000_000, "Games against the "
+                              "uncompressed policy; even.", lower_bound=2)
 _EXACT_DICE = flags.DEFINE_integer(
-    "exact_dice", 2, "Exploitability is shown for rounds in which both players "
-    "have the same number of dice, up to this.", lower_bound=0, upper_bound=2)
-_SEED = flags.DEFINE_integer("seed", 0, "Seed of deals and games.",
+    "exact_dice", 2, "Show exploitability for rounds of up to so many dice per "
+    "player, both having the same number.", lower_bound=0, upper_bound=2)
+_SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals and games.",
                              lower_bound=0)
 
 # Least probability of an action, least reach of a situation.
@@ -79,4 +80,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  app.run(main)
+  binary.run(main)

@@ -1,7 +1,7 @@
-"""Writes a page about what a trained policy of Dudo does, for people.
+"""Writes a page that shows people what a trained Dudo policy does.
 
-The page has the value of every round, what to open with, and when to say Dudo;
-two pictures are written beside it.
+The page has the value of every round, what to open with and when to say Dudo.
+Its two pictures are written beside it.
 """
 
 import logging
@@ -9,19 +9,20 @@ import os
 
 from absl import app
 from absl import flags
+import binary
 import numpy as np
 
 from dudo_spiel import rolls
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms.match import policy as match_policy
 
-_POLICY = flags.DEFINE_string("policy", None, "File with the policy, such as "
-                              "train_dudo.py writes.", required=True)
-_OUTPUT = flags.DEFINE_string("output", "dudo.md", "The page.")
+_POLICY = flags.DEFINE_string("policy", None, "The policy file, as written by "
+                              "train_dudo.py.", required=True)
+_OUTPUT = flags.DEFINE_string("output", "dudo.md", "The page to write.")
 _ROLLS = flags.DEFINE_integer("rolls", 14, "How many rolls to list.",
                               lower_bound=1)
-_TRAINING = flags.DEFINE_string("training", "", "A sentence for the page about "
-                                "how the policy was trained.")
+_TRAINING = flags.DEFINE_string("training", "", "A sentence for the page that "
+                                "says how the policy was trained.")
 _RARE = 2e-4  # openings less likely than this are not shown
 _SHARE = 0.08  # claims of a roll less likely than this are not listed
 
@@ -143,38 +144,40 @@ def page(policy, this_round, names):
   quantity = this_round.order.quantities @ this_round.often
   yield f"# How to play Dudo with {dice} dice each"
   yield ""
-  yield (f"What a policy does that remembers the last "
-         f"{policy.match.recall_length} claims. {_TRAINING.value}".strip())
-  yield "This page was written by `examples/describe_dudo.py`."
+  yield (f"This page shows how a trained policy plays. The policy remembers "
+         f"the last {policy.match.recall_length} claims of a round. "
+         f"{_TRAINING.value}".strip())
+  yield "`examples/describe_dudo.py` wrote this page."
   yield ""
   yield "## What each round is worth"
   yield ""
-  yield ("How often the player who starts the round wins the match, if both "
+  yield ("How often the player who starts the round wins the match when both "
          "play the policy:")
   yield ""
   yield from value_lines(policy, dice)
   yield ""
   yield "## The first claim"
   yield ""
-  yield (f"On average the first claim is of {quantity:.1f} dice. In "
-         f"{100 * support[0]:.0f}% of all first claims the player has not one "
-         "die that counts for the rank (ones count for every rank), in "
-         f"{100 * support[1]:.0f}% just one, in "
-         f"{100 * support[2:].sum():.0f}% two or more. The picture shows how "
-         "many dice are claimed, by the most own dice that count for one rank.")
+  yield (f"The average opening claim is {quantity:.1f} dice. Behind "
+         f"{100 * support[0]:.0f}% of all opening claims the player has no die "
+         "that counts for the claimed rank (ones count for every rank), behind "
+         f"{100 * support[1]:.0f}% one die, behind "
+         f"{100 * support[2:].sum():.0f}% two or more. In the picture, a row "
+         "is how many dice the player has for their best rank, and a "
+         "column is how many dice the player claims.")
   yield ""
   yield f"![first claims]({names[0]})"
   yield ""
-  yield ("The commonest kinds of rolls, one roll each, with the claims that "
-         f"are made in at least {100 * _SHARE:.0f}% of all cases:")
+  yield ("One roll of each of the most common kinds, with the opening claims "
+         f"that the policy makes at least {100 * _SHARE:.0f}% of the time:")
   yield ""
   yield from roll_lines(this_round, _ROLLS.value)
   yield ""
   yield "## When to say Dudo"
   yield ""
-  yield ("How often the policy says Dudo to a first claim, by how many dice "
-         "were claimed and by how many own dice count for the claimed rank "
-         "(claims of ones left out):")
+  yield ("How often the policy answers an opening claim with Dudo. A row is "
+         "how many dice were claimed; a column is how many of the policy's "
+         "dice count for the claimed rank. Claims of ones are left out.")
   yield ""
   yield f"![Dudo]({names[1]})"
 
@@ -196,11 +199,11 @@ def main(argv):
   paths = [f"{stem}_openings.png", f"{stem}_doubts.png"]
   openings, doubts = this_round.openings_by_strength(), this_round.doubts()
   draw(paths[0], openings,
-       ("most own dice for one rank", "dice claimed"),
-       "How many dice the first claim is of (percent)", openings > 0.005)
+       ("own dice for the best rank", "dice claimed"),
+       "How many dice the opening claims (percent)", openings > 0.005)
   draw(paths[1], doubts,
-       ("dice claimed", "own dice that count for the rank"),
-       "Dudo after the first claim (percent)", ~np.isnan(doubts))
+       ("dice claimed", "own dice for the claimed rank"),
+       "How often Dudo answers the opening (percent)", ~np.isnan(doubts))
   text = "\n".join(page(policy, this_round, [os.path.basename(path)
                                              for path in paths])) + "\n"
   with open(_OUTPUT.value + ".part", "w", encoding="utf-8") as file:
@@ -210,4 +213,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  app.run(main)
+  binary.run(main)

@@ -1,18 +1,18 @@
-"""Four-player Dudo: trains all solvers, then lets them play (001, table 3).
+"""Trains the solvers for four-player Dudo and lets them play each other.
 
-Each solver trains for --seconds. Then all pairings play, three against one, two
-against two and one against three, in all turns of the seats. A rate is the mean
-return of the left one's players, in per cent; even play is 25. Beside it stands
-the paper's (Gendre & Kaneko 2019), which trained for 18 to 60 hours.
+This is table 3 of Gendre & Kaneko (2019). Each solver trains for --seconds.
+Then every pairing plays three against one, two against two and one against
+three, in all rotations of the seats. A rate is the mean return of the left
+solver's players in per cent; even play is 25. The last columns are the paper's
+rates, after 18 to 60 hours of training.
 
-Players learn from others who err in one of ten moves, and PFSI prunes what such
-errors alone lead to. The paper's own settings are --tremble=0
+Players learn from opponents who err in one of ten moves, and PFSI prunes what
+only such errors lead to. The paper's settings are --tremble=0
 --reach_threshold=1e-20 --action_threshold=1e-4.
 
-With --folder the solvers, their policies and the log of the training are saved
-there. The same command goes on where it was stopped, with more --seconds it
-trains on, `examples/play_dudo.py` plays the policies, and
-`examples/plot_tournament.py` draws the log.
+With --folder the solvers, their policies and a log are saved. The same command
+then continues where it stopped, or trains further with more --seconds.
+`play_dudo.py` plays the policies, and `plot_tournament.py` draws the log.
 """
 
 import csv
@@ -22,6 +22,7 @@ import time
 
 from absl import app
 from absl import flags
+import binary
 import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
@@ -34,33 +35,33 @@ from dudo_spiel.algorithms.single_round import simulator
 _GAME = flags.DEFINE_string("game", "dudo_single_round", "The game.")
 _SECONDS = flags.DEFINE_float("seconds", 60.0, "Seconds to train each solver.",
                               lower_bound=0.0)
-_GAMES = flags.DEFINE_integer("games", 400_000, "Games of a pairing.",
+_GAMES = flags.DEFINE_integer("games", 400_000, "Games per pairing.",
                               lower_bound=100)
 _SOLVERS = flags.DEFINE_list(
     "solvers", ["PPT+WT", "MCPT+NR", "FSI+WT", "PFSI+T", "PFSI+WT",
-                "PFSI-dynamic+WT"], "Which solvers.")
-_DYNAMIC = flags.DEFINE_integer("dynamic", 5000, "Iterations until dynamic "
-                                "pruning ends as FSI.", lower_bound=1)
-_REACH = flags.DEFINE_float("reach_threshold", 1e-4, "PFSI: what is reached "
-                            "less may be pruned.", lower_bound=0.0)
+                "PFSI-dynamic+WT"], "Which solvers to train.")
+_DYNAMIC = flags.DEFINE_integer("dynamic", 5000, "PFSI-dynamic: iterations "
+                                "until it prunes nothing.", lower_bound=1)
+_REACH = flags.DEFINE_float("reach_threshold", 1e-4, "PFSI: may prune states "
+                            "reached less often than this.", lower_bound=0.0)
 _ACTION = flags.DEFINE_float(
-    "action_threshold", 0.06, "PFSI: pruned states look at actions that are "
-    "likelier.", lower_bound=0.0, upper_bound=1.0)
+    "action_threshold", 0.06, "PFSI: in pruned states, follow only actions "
+    "likelier than this.", lower_bound=0.0, upper_bound=1.0)
 _TREMBLE = flags.DEFINE_float(
-    "tremble", 0.1, "With this probability players act at random while they "
-    "learn.", lower_bound=0.0, upper_bound=0.9)
+    "tremble", 0.1, "Probability that a player acts at random during training.",
+    lower_bound=0.0, upper_bound=0.9)
 _GAMMA = flags.DEFINE_float("gamma", 2.0, "Iteration t weighs t^gamma in "
-                            "averages.", lower_bound=0.0, upper_bound=5.0)
+                            "the averages.", lower_bound=0.0, upper_bound=5.0)
 _RESPONSE = flags.DEFINE_integer(
-    "response_deals", 0, "Also measure each policy by a responder, on this "
-    "many deals; 0: do not.", lower_bound=0)
-_POINTS = flags.DEFINE_integer("points", 10, "Lines of the log for each "
-                               "solver.", lower_bound=1)
-_THREADS = flags.DEFINE_integer("threads", None, "Threads; default: all.",
+    "response_deals", 0, "Also let a responder play against each policy, on "
+    "this many deals; 0: skip.", lower_bound=0)
+_POINTS = flags.DEFINE_integer("points", 10, "Lines of the log per solver.",
+                               lower_bound=1)
+_THREADS = flags.DEFINE_integer("threads", None, "Threads. Default: all.",
                                 lower_bound=1)
-_SEED = flags.DEFINE_integer("seed", 0, "Seed of deals and games.",
+_SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals and games.",
                              lower_bound=0, upper_bound=2**63 - 1)
-_FOLDER = flags.DEFINE_string("folder", None, "Where to save all.")
+_FOLDER = flags.DEFINE_string("folder", None, "Folder to save everything to.")
 
 _COLUMNS = ("solver", "seconds", "iterations", "untrained", "random",
             "heuristic")
@@ -258,11 +259,11 @@ def main(argv):
         right, left) not in _PAPER:
       print_pairing(game, players, left, right)
   if _RESPONSE.value:
-    print("\nA responder who knows the policy, in seat "
-          f"{', '.join(map(str, range(seats)))} (it may get more than this):")
+    print("\nA responder who knows the policy gets at least, in seat "
+          f"{', '.join(map(str, range(seats)))}:")
     for name in names:
       print_response(game, name, players[name])
 
 
 if __name__ == "__main__":
-  app.run(main)
+  binary.run(main)

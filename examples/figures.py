@@ -1,11 +1,10 @@
-"""What the examples that draw share: runs of solvers, axes, colours, files."""
+"""Shared by the examples that draw: runs of solvers, axes, colours, files."""
 
 import io
 import logging
 import os
 from typing import NamedTuple
 
-from absl import app
 import numpy as np
 import pyspiel
 import tqdm
@@ -13,9 +12,8 @@ import tqdm
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fictitious_play
-from dudo_spiel.algorithms import policies
 
-SOLVERS = {  # as in the paper: players are updated at once
+SOLVERS = {  # by default, as in the paper, with simultaneous updates
     "BDFP": fictitious_play.BDFPSolver,
     "XFP": fictitious_play.XFPSolver,
     "CFR": cfr.CFRSolver,
@@ -27,7 +25,7 @@ _REFERENCE_SECONDS = 60.0
 
 
 class Curve(NamedTuple):
-  """How a solver went on.
+  """How a solver converged.
 
   Attributes:
     iterations: list of int, when it was measured.
@@ -42,7 +40,7 @@ class Curve(NamedTuple):
 def leduc(ranks):
   """Returns Schulze's Leduc poker: two suits, bets of 1, then 2, ante 1/2.
 
-  OpenSpiel's `universal_poker` has whole chips, so that all stakes are doubled.
+  OpenSpiel's `universal_poker` has whole chips, so all stakes are doubled.
 
   Args:
     ranks: how many ranks.
@@ -71,7 +69,7 @@ def counts(iterations, growth=1.03):
 def measure(solver):
   """Returns player 0's value of the average policy, and its exploitability.
 
-  The latter is that of the perturbed game, where the solver has an `epsilon`.
+  For a solver with `epsilon` it is the exploitability in the perturbed game.
 
   Args:
     solver: any solver.
@@ -81,23 +79,22 @@ def measure(solver):
 
 
 def measure_current(solver):
-  """Returns the same of the current policy, in the plain game."""
-  evaluator = exploitability.Evaluator(solver.compiled)
-  strategy = policies.strategy_of(solver.compiled, solver.current_policy())
-  values, nash_conv = evaluator.measure(strategy)
-  return float(values[0]), nash_conv / solver.compiled.num_players
+  """Returns the same for the current policy, in the plain game."""
+  policy = solver.current_policy()
+  return (float(exploitability.expected_values(solver.game, policy)[0]),
+          exploitability.exploitability(solver.game, policy))
 
 
 def follow(name, solver, iterations, scale=1.0, current=False):
-  """Runs a solver; returns curves of its average and its current policies.
+  """Runs a solver; returns the curves of its average and current policies.
 
   Args:
-    name: what to call it on the progress bar.
+    name: its name on the progress bar.
     solver: the solver, new.
     iterations: how many.
     scale: what to divide values and exploitabilities by.
-    current: whether to measure current policies too; their curve is empty
-      otherwise.
+    current: whether to measure the current policies too; otherwise their
+      curve is empty.
   """
   measures = [measure, measure_current][:1 + current]
   curves = Curve([], [], []), Curve([], [], [])
@@ -129,14 +126,14 @@ def rate(curve):
 
 
 def reference(game, epsilon=0.0, target=1e-7):
-  """Returns the value of a game and how far from it that may be.
+  """Returns the value of a game, and the largest error it may have.
 
-  By predictive discounted CFR+, the fastest solver here. The true value differs
-  by no more than what both players together could gain.
+  Computed by predictive discounted CFR+, the fastest solver here. The true
+  value differs by at most what both players together could gain.
 
   Args:
     game: the game.
-    epsilon: the least probability of actions.
+    epsilon: the smallest probability of every action.
     target: the exploitability to reach.
   """
   solver = cfr.PDCFRPlusSolver(game, epsilon=epsilon)
@@ -162,19 +159,19 @@ def by_rank(policy, betting, action):
 
 
 def check_plot(path):
-  """Raises a UsageError where no picture can be written to the path."""
+  """Raises a ValueError if no picture can be written to the path."""
   if path is None:
     return
   folder = os.path.dirname(os.path.abspath(path))
   if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
-    raise app.UsageError(f"--plot={path}: its folder must exist and be "
-                         "writable")
+    raise ValueError(f"--plot={path}: its folder must exist and be writable")
   if os.path.isdir(path):
-    raise app.UsageError(f"--plot={path}: must be a file, not a folder")
+    raise ValueError(f"--plot={path}: must be a file, not a folder")
   try:
     import matplotlib  # noqa: F401, the extra `plot`
   except ModuleNotFoundError as error:
-    raise app.UsageError(f"plots need the extra `plot`: {error}") from None
+    raise ValueError(f"--plot={path}: plots need the extra `plot` ({error})"
+                     ) from None
 
 
 def subplots(*shape, **options):
@@ -187,10 +184,10 @@ def subplots(*shape, **options):
 
 
 def draw_curves(axis, curves, what, **labels):
-  """Draws values or exploitabilities by iteration, one line a solver.
+  """Draws values or exploitabilities by iteration, one line per solver.
 
   Args:
-    axis: where to.
+    axis: matplotlib's, on which to draw.
     curves: {name: `Curve`}.
     what: "values" or "exploitabilities".
     **labels: for `axis.set`.

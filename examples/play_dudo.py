@@ -1,25 +1,24 @@
-"""Play Dudo, or any of the games, in the terminal against bots.
+"""Play Dudo, or any other game here, against bots in the terminal.
 
-Type a move such as 3x5 or Dudo; ? lists the legal moves, quit ends the game.
+Type a move such as 3x5 or Dudo. Type ? for the legal moves, quit to leave.
 """
 
 import itertools
 
-from absl import app
 from absl import flags
+import binary
 import numpy as np
-import pyspiel
 
 from dudo_spiel import narrator
 from dudo_spiel.algorithms import policy_bots
 
 _GAME = flags.DEFINE_string("game", "dudo", "The game, with its parameters.")
 _OPPONENTS = flags.DEFINE_list(
-    "opponents", None, "Bots for the other seats, in turn (repeated as needed):"
-    " heuristic, random, uniform, trained (two players, up to three dice each),"
-    " or files with policies. Default: the best that plays the game.")
-_SEAT = flags.DEFINE_integer("seat", 0, "The seat in which you sit.")
-_SEED = flags.DEFINE_integer("seed", None, "Seed of dice and bots.",
+    "opponents", None, "Bots for the other seats in turn, repeated as needed: "
+    "heuristic, random, uniform, trained (two-player dudo, up to three dice "
+    "each), or policy files. Default: the best bot that plays the game.")
+_SEAT = flags.DEFINE_integer("seat", 0, "Your seat, from 0.")
+_SEED = flags.DEFINE_integer("seed", None, "Seed of the dice and bots.",
                              lower_bound=0, upper_bound=2**32 - 1)
 _ODDS = flags.DEFINE_bool("odds", False, "Show the odds of every claim.")
 
@@ -61,20 +60,15 @@ def play(game, players, narration, rng):
   return state
 
 
-def main(argv):
-  if len(argv) > 1:
-    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
+def main(_):
   rng = np.random.RandomState(_SEED.value)
-  try:
-    game = pyspiel.load_game(_GAME.value)
-    narration = narrator.Narrator(game, _SEAT.value, _ODDS.value)
-    names = itertools.cycle(_OPPONENTS.value or policy_bots.bot_names(game)[:1])
-    players = {
-        player: policy_bots.make_bot(next(names), game, player, rng)
-        for player in range(game.num_players()) if player != _SEAT.value
-    }
-  except (ValueError, pyspiel.SpielError) as error:
-    raise app.UsageError(str(error)) from None
+  game = binary.load_game(_GAME.value)
+  narration = narrator.Narrator(game, _SEAT.value, _ODDS.value)
+  names = itertools.cycle(_OPPONENTS.value or policy_bots.bot_names(game)[:1])
+  players = {
+      player: policy_bots.make_bot(next(names), game, player, rng)
+      for player in range(game.num_players()) if player != _SEAT.value
+  }
   try:
     state = play(game, players, narration, rng)
   except (KeyboardInterrupt, EOFError):
@@ -84,4 +78,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  app.run(main)
+  binary.run(main)

@@ -1,19 +1,19 @@
 """Von Neumann and Morgenstern's poker: figure 1 of Schulze, with exact numbers.
 
-Player 1 bets or checks, player 2 calls a bet or folds. With hands in [0, 1] the
-first player bets below x1 = 1/9 and above x2 = 7/9, the second calls above y1 =
-5/9 (the paper's formula for y1 has 2B² where B² is right). The second player
-has many other optimal strategies, among which solvers drift; in the perturbed
-game, where every action has at least probability epsilon, this one is left.
+Player 1 bets or checks; player 2 calls a bet or folds. With hands in [0, 1],
+player 1 bets below x1 = 1/9 and above x2 = 7/9, and player 2 calls above y1 =
+5/9 (the paper's formula for y1 has 2B² where B² is right). Player 2 has many
+other optimal strategies, and solvers drift among them. In the perturbed game,
+where every action has at least probability epsilon, only this one is left.
 
-Nobody decides twice, so that BDFP and XFP are the same here.
+Nobody decides twice, so BDFP and XFP are the same here.
 
 Thresholds are measured as shares of hands: x1 by how often weak hands bet, x2
 by how often strong hands check, y1 by how often hands fold, without epsilon.
 """
 
-from absl import app
 from absl import flags
+import binary
 import figures
 import numpy as np
 import pyspiel
@@ -22,14 +22,14 @@ import dudo_spiel  # noqa: F401, registers the games
 
 _RANKS = flags.DEFINE_integer("ranks", 100, "How many ranks.", lower_bound=3,
                               upper_bound=1000)
-_EPSILON = flags.DEFINE_float("epsilon", 0.01, "Least probability of an action "
-                              "in the perturbed game.", lower_bound=0.0,
+_EPSILON = flags.DEFINE_float("epsilon", 0.01, "Smallest probability of every "
+                              "action in the perturbed game.", lower_bound=0.0,
                               upper_bound=0.49)
-_ITERATIONS = flags.DEFINE_integer("iterations", 100_000, "Iterations each.",
-                                   lower_bound=1)
-_SEED = flags.DEFINE_integer("seed", 0, "Seed of the first strategies.",
+_ITERATIONS = flags.DEFINE_integer("iterations", 100_000, "Iterations per "
+                                   "solver.", lower_bound=1)
+_SEED = flags.DEFINE_integer("seed", 0, "Seed of the initial strategies.",
                              lower_bound=0)
-_PLOT = flags.DEFINE_string("plot", None, "PNG file for the picture.")
+_PLOT = flags.DEFINE_string("plot", None, "Draw the picture to this PNG file.")
 
 _ANTE, _BET = 0.5, 1.0
 _THRESHOLDS = {"x1": 1 / 9, "x2": 7 / 9, "y1": 5 / 9}
@@ -83,7 +83,7 @@ def solve(game, epsilon):
 
 
 def plot(path, results):
-  """Draws strategies above what they gain; one column a player."""
+  """Draws strategies above what they gain; one column per player."""
   figure, axes = figures.subplots(2, 2, figsize=(11, 7), sharex=True)
   hands = (np.arange(_RANKS.value) + 0.5) / _RANKS.value
   for color, (epsilon, strategies) in zip(("tab:purple", "tab:green"),
@@ -112,14 +112,12 @@ def plot(path, results):
   figures.save(figure, path)
 
 
-def main(argv):
-  if len(argv) > 1:
-    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
+def main(_):
   figures.check_plot(_PLOT.value)
   game = pyspiel.load_game("neumann_poker", {
       "num_ranks": _RANKS.value, "asymmetric": True, "ante": _ANTE,
       "bet": _BET})
-  print(f"{game}: {_ITERATIONS.value:,} iterations, random first strategies")
+  print(f"{game}: {_ITERATIONS.value:,} iterations, random initial strategies")
   results = {epsilon: solve(game, epsilon)
              for epsilon in dict.fromkeys([0.0, _EPSILON.value])}
   if _PLOT.value:
@@ -127,4 +125,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  app.run(main)
+  binary.run(main)

@@ -2,28 +2,28 @@
 
 Leduc(10, 2) has two cards of each of ten ranks, antes of 1/2, and two rounds of
 betting with at most two bets of 1, then of 2. OpenSpiel's `universal_poker` has
-whole chips, so stakes are doubled there and results halved again. The exact
-value is -0.0492877; the paper plots about -0.0165, which no reading of the
-rules gives that was tried.
+whole chips, so this solves it with doubled stakes and halves the results. The
+exact value is -0.0492877. The paper plots about -0.0165; no reading of its
+rules that we tried gives that value.
 
-The last policies of CFR are drawn too: unlike those of BDFP they do not
-converge. A rate of p says that exploitability fell like n^-p between a tenth of
-the iterations and the end. The paper's total exploitability is twice ours.
+CFR's current policies are drawn too: unlike BDFP's, they do not converge. A
+rate of p means that exploitability fell like n^-p between a tenth of the
+iterations and the end. The paper's total exploitability is twice ours.
 """
 
-from absl import app
 from absl import flags
+import binary
 import figures
 
 _RANKS = flags.DEFINE_integer("ranks", 10, "How many ranks.", lower_bound=2,
                               upper_bound=13)
-_ITERATIONS = flags.DEFINE_integer("iterations", 20_000, "Iterations each.",
-                                   lower_bound=1)
-_SEED = flags.DEFINE_integer("seed", 0, "Seed of the first strategies.",
+_ITERATIONS = flags.DEFINE_integer("iterations", 20_000, "Iterations per "
+                                   "solver.", lower_bound=1)
+_SEED = flags.DEFINE_integer("seed", 0, "Seed of the initial strategies.",
                              lower_bound=0)
-_ALTERNATING = flags.DEFINE_bool("alternating", False, "Update one player "
-                                 "after the other.")
-_PLOT = flags.DEFINE_string("plot", None, "PNG file for the picture.")
+_ALTERNATING = flags.DEFINE_bool("alternating", False, "Update the "
+                                 "players one after the other.")
+_PLOT = flags.DEFINE_string("plot", None, "Draw the picture to this PNG file.")
 
 _EXACT = {3: -0.0428032, 10: -0.0492877}  # by the number of ranks
 _PAPER = {10: -0.0165}
@@ -50,7 +50,7 @@ def solve(game):
 
 
 def report(curves):
-  """Prints how the solvers end, and the least exploitability on the way."""
+  """Prints where the solvers end, and their smallest exploitability."""
   print(f"{'':16}{'value':>11}{'exploitability':>16}{'least':>11}"
         f"{'at iteration':>14}{'rate':>7}")
   for name, curve in curves.items():
@@ -64,7 +64,7 @@ def report(curves):
   xfp = figures.last_part(curves["XFP"])[1]
   for name in ("BDFP", "BDFP averaged"):
     ratios = figures.last_part(curves[name])[1] / xfp
-    print(f"{name} / XFP, exploitabilities in the last tenfold: "
+    print(f"{name} / XFP, exploitabilities over the last tenfold: "
           f"{ratios.min():.2f} to {ratios.max():.2f}, mean {ratios.mean():.2f}")
 
 
@@ -88,15 +88,13 @@ def plot(path, curves):
   for axis in axes:
     axis.legend(fontsize="small")
     axis.label_outer()
-  figure.suptitle(f"Leduc({_RANKS.value}, 2), random first strategies, "
+  figure.suptitle(f"Leduc({_RANKS.value}, 2), random initial strategies, "
                   + ("alternating" if _ALTERNATING.value else "simultaneous")
                   + " updates")
   figures.save(figure, path)
 
 
-def main(argv):
-  if len(argv) > 1:
-    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
+def main(_):
   figures.check_plot(_PLOT.value)
   curves = solve(figures.leduc(_RANKS.value))
   print(f"Leduc({_RANKS.value}, 2), {_ITERATIONS.value:,} iterations")
@@ -106,4 +104,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  app.run(main)
+  binary.run(main)

@@ -1,19 +1,20 @@
 """Neumann poker with a raise: figures 3 to 6 of Schulze, with exact numbers.
 
-Left the plain game, right the perturbed one, in which every action has at least
-probability epsilon. Above the strategies by hand: player 1's five sequences,
-player 2's replies to a check and to a bet. Below value and exploitability by
-iteration. Exploitability is half of the paper's total exploitability; a rate of
-p says that it fell like n^-p between a tenth of the iterations and the end.
+The left column shows the plain game, the right one the perturbed game, in which
+every action has at least probability epsilon. The upper rows show strategies by
+hand: player 1's five sequences, then player 2's replies to a check and to a
+bet. The lower rows show value and exploitability by iteration. Exploitability
+is half of the paper's total exploitability. A rate of p means that it fell like
+n^-p between a tenth of the iterations and the end.
 
-With hands in [0, 1] the value is -44/1083 and there are thresholds, drawn as
-lines. Two of player 1's are free, x5 >= 811/1083 and x8 >= 345/361: they are
-fitted to BDFP's strategy and drawn in the perturbed game. Player 2 answers a
-bet by fold < raise < call < raise (the text of the paper has a slip there).
+With hands in [0, 1] the value is -44/1083, and the strategies have thresholds,
+drawn as lines. Two of player 1's are free, x5 >= 811/1083 and x8 >= 345/361.
+They are fitted to BDFP's strategy and drawn in the perturbed game. Player 2
+answers a bet by fold < raise < call < raise (the paper's text has a slip).
 """
 
-from absl import app
 from absl import flags
+import binary
 import figures
 import numpy as np
 import pyspiel
@@ -22,16 +23,16 @@ import dudo_spiel  # noqa: F401, registers the games
 
 _RANKS = flags.DEFINE_integer("ranks", 100, "How many ranks.", lower_bound=3,
                               upper_bound=1000)
-_EPSILON = flags.DEFINE_float("epsilon", 0.01, "Least probability of an action "
-                              "in the perturbed game.", lower_bound=0.0,
+_EPSILON = flags.DEFINE_float("epsilon", 0.01, "Smallest probability of every "
+                              "action in the perturbed game.", lower_bound=0.0,
                               upper_bound=0.33)
-_ITERATIONS = flags.DEFINE_integer("iterations", 200_000, "Iterations each.",
-                                   lower_bound=1)
-_SEED = flags.DEFINE_integer("seed", 0, "Seed of the first strategies.",
+_ITERATIONS = flags.DEFINE_integer("iterations", 200_000, "Iterations per "
+                                   "solver.", lower_bound=1)
+_SEED = flags.DEFINE_integer("seed", 0, "Seed of the initial strategies.",
                              lower_bound=0)
-_ALTERNATING = flags.DEFINE_bool("alternating", False, "Update one player "
-                                 "after the other.")
-_PLOT = flags.DEFINE_string("plot", None, "PNG file for the picture.")
+_ALTERNATING = flags.DEFINE_bool("alternating", False, "Update the "
+                                 "players one after the other.")
+_PLOT = flags.DEFINE_string("plot", None, "Draw the picture to this PNG file.")
 
 # The thresholds of hands in [0, 1]; x4 and x7 follow from x5 and x8.
 _X = {"x1": 64 / 1083, "x2": 369 / 722, "x3": 10 / 19, "x6": 307 / 361}
@@ -61,7 +62,7 @@ _PANELS = {
 
 
 def probabilities(policy, steps):
-  """Returns how likely a player takes a sequence: [rank]."""
+  """Returns [rank], how likely the player plays a sequence."""
   return np.prod([figures.by_rank(policy, *step) for step in steps], axis=0)
 
 
@@ -127,7 +128,7 @@ def draw_strategies(axis, title, policies, fit):
 
 
 def plot(path, results):
-  """Draws both games, one a column."""
+  """Draws both games, one per column."""
   figure, axes = figures.subplots(5, len(results), figsize=(12, 16),
                                   squeeze=False, sharey="row")
   for column, (epsilon, (curves, policies, value)) in zip(axes.T,
@@ -151,12 +152,10 @@ def plot(path, results):
   figures.save(figure, path)
 
 
-def main(argv):
-  if len(argv) > 1:
-    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
+def main(_):
   figures.check_plot(_PLOT.value)
   game = pyspiel.load_game("neumann_poker", {"num_ranks": _RANKS.value})
-  print(f"{game}: {_ITERATIONS.value:,} iterations, random first strategies")
+  print(f"{game}: {_ITERATIONS.value:,} iterations, random initial strategies")
   results = {epsilon: solve(game, epsilon)
              for epsilon in dict.fromkeys([0.0, _EPSILON.value])}
   if _PLOT.value:
@@ -164,4 +163,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  app.run(main)
+  binary.run(main)

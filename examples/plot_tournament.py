@@ -1,20 +1,21 @@
-"""Draws how four-player Dudo was learned (001, figures 2 to 7), as one sheet.
+"""Draws the log of dudo_tournament.py: figures 2 to 7 of Gendre & Kaneko.
 
-Reads the log that `examples/dudo_tournament.py --folder` writes. Speed is that
-of the time between two lines; win rates are those of one player against three
-of the other kind, with even play as a dotted line.
+`examples/dudo_tournament.py --folder=FOLDER` writes the log. Speed is measured
+between two lines of the log. Win rates are those of one player against three of
+another kind; the dotted line is even play.
 """
 
 import csv
 
 from absl import app
 from absl import flags
+import binary
 import figures
 
-_LOG = flags.DEFINE_string("log", None, "The log: log.csv of a tournament.",
+_LOG = flags.DEFINE_string("log", None, "The log, FOLDER/log.csv.",
                            required=True)
-_PLOT = flags.DEFINE_string("plot", "tournament.png", "PNG file to write.")
-_EVEN = flags.DEFINE_float("even", 25.0, "Even play, in per cent.")
+_PLOT = flags.DEFINE_string("plot", "tournament.png", "The PNG file to write.")
+_EVEN = flags.DEFINE_float("even", 25.0, "Win rate of even play, in per cent.")
 
 _COLUMNS = {"seconds": 1 / 60, "iterations": 1, "untrained": 100,
             "random": 100, "heuristic": 100}  # and the factor of what is drawn
@@ -97,4 +98,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  app.run(main)
+  binary.run(main)

@@ -1,55 +1,56 @@
-"""Solves any OpenSpiel game and says how good the solution is.
+"""Solves any OpenSpiel game and reports how good the solution is.
 
-Stops at the target exploitability, after the iterations or after the seconds,
-whatever comes first; Ctrl-C stops early and still reports. With --checkpoint
-the run goes on where that file ended, and is saved there.
+The solver stops at --target, after --iterations or after --seconds, whichever
+comes first. Ctrl-C stops it early, and it still reports. With --checkpoint it
+continues from that file, if there is one, and saves its state there.
 """
 
 import fractions
-import logging
 import os
 
-from absl import app
 from absl import flags
+import binary
+import figures
 import pyspiel
 
-import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import fictitious_play
 
 _SOLVERS = {**cfr.SOLVERS, **fictitious_play.SOLVERS}
 _GAME = flags.DEFINE_string("game", "dudo(numdice=1)",
-                            "The game, with its parameters.")
+                            "The game to solve, with its parameters.")
 _SOLVER = flags.DEFINE_enum("solver", "dcfr", list(_SOLVERS), "The solver.")
-_EPSILON = flags.DEFINE_float("epsilon", 0.0, "Least probability of every "
-                              "action: above 0, the perturbed game is solved.")
+_EPSILON = flags.DEFINE_float("epsilon", 0.0, "Above 0: solve the perturbed "
+                              "game, in which every action has at least this "
+                              "probability.")
 _ALTERNATING = flags.DEFINE_bool(
-    "alternating", None, "Whether players are updated one after the other; "
-    "default: as the solver's paper has it.")
-_AVERAGE = flags.DEFINE_bool("average", None, "BDFP and XFP: whether the "
-                             "result is the mean of all iterates.")
-_TARGET = flags.DEFINE_float("target", 5e-7, "Exploitability to reach.",
+    "alternating", None, "Update the players one after the other, or all at "
+    "once. Default: what the solver's paper does.")
+_AVERAGE = flags.DEFINE_bool("average", None, "BDFP and XFP only: return the "
+                             "mean of all iterates.")
+_TARGET = flags.DEFINE_float("target", 5e-7, "Stop at this exploitability.",
                              lower_bound=0.0)
-_ITERATIONS = flags.DEFINE_integer("iterations", None, "Most iterations.",
-                                   lower_bound=0)
-_SECONDS = flags.DEFINE_float("seconds", 60.0, "Most seconds.",
+_ITERATIONS = flags.DEFINE_integer("iterations", None, "Stop after so many "
+                                   "iterations.", lower_bound=0)
+_SECONDS = flags.DEFINE_float("seconds", 60.0, "Stop after so many seconds.",
                               lower_bound=0.0)
-_CHECKPOINT = flags.DEFINE_string("checkpoint", None, "File to go on from and "
-                                  "to save the solver to.")
-_POLICY = flags.DEFINE_string("policy", None, "File to save the policy to.")
-_PLOT = flags.DEFINE_string("plot", None, "PNG file for the convergence curve.")
+_CHECKPOINT = flags.DEFINE_string("checkpoint", None, "Continue from this file "
+                                  "and save the solver there.")
+_POLICY = flags.DEFINE_string("policy", None, "Save the policy to this file.")
+_PLOT = flags.DEFINE_string("plot", None, "Draw the convergence curve "
+                            "to this PNG file.")
 
 
 def load(name):
   """Returns the game, made turn-based if its moves are simultaneous."""
-  game = pyspiel.load_game(name)
+  game = binary.load_game(name)
   if game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
     return pyspiel.convert_to_turn_based(game)
   return game
 
 
 def make_solver(game):
-  """Returns the solver of the flags."""
+  """Returns the solver that the flags ask for."""
   options = {"alternating": _ALTERNATING.value, "average": _AVERAGE.value}
   options = {name: on for name, on in options.items() if on is not None}
   if "average" in options and _SOLVER.value not in fictitious_play.SOLVERS:
@@ -68,30 +69,22 @@ def check_paths(*paths):
 
 def plot(path, history, title):
   """Draws exploitability by iteration."""
-  import matplotlib  # the extra `plot`
-  logging.getLogger("matplotlib").setLevel(logging.WARNING)
-  matplotlib.use("Agg")
-  from matplotlib import pyplot
-  figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+  figure, axes = figures.subplots(figsize=(7, 4.5))
   axes.loglog([max(check.iteration, 1) for check in history],
               [check.exploitability for check in history], marker=".")
   axes.set(xlabel="iterations", ylabel="exploitability", title=title)
   axes.grid(alpha=0.3)
-  figure.savefig(path, dpi=150, format="png")
+  figures.save(figure, path)
 
 
-def main(argv):
-  if len(argv) > 1:
-    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
-  try:
-    check_paths(_CHECKPOINT.value, _POLICY.value, _PLOT.value)
-    solver = make_solver(load(_GAME.value))
-    if _CHECKPOINT.value and os.path.exists(_CHECKPOINT.value):
-      solver.load(_CHECKPOINT.value)
-    begin = solver.iteration
-    result = solver.solve(_TARGET.value, _ITERATIONS.value, _SECONDS.value)
-  except (ValueError, pyspiel.SpielError) as error:
-    raise app.UsageError(str(error)) from None
+def main(_):
+  check_paths(_CHECKPOINT.value, _POLICY.value, _PLOT.value)
+  figures.check_plot(_PLOT.value)
+  solver = make_solver(load(_GAME.value))
+  if _CHECKPOINT.value and os.path.exists(_CHECKPOINT.value):
+    solver.load(_CHECKPOINT.value)
+  begin = solver.iteration
+  result = solver.solve(_TARGET.value, _ITERATIONS.value, _SECONDS.value)
   rate = (result.iterations - begin) / result.seconds
   fraction = fractions.Fraction(result.value).limit_denominator(1000)
   # A fraction this close must not be luck.
@@ -107,7 +100,7 @@ def main(argv):
   if (_SOLVER.value in fictitious_play.SOLVERS and
       solver.best_check.iteration != solver.iteration):
     print(f"best            {solver.best_check.exploitability:.3g} after "
-          f"{solver.best_check.iteration:,} iterations: the policy saved")
+          f"{solver.best_check.iteration:,} iterations; --policy saves it")
   print(f"iterations      {result.iterations:,} of {_SOLVER.value}, "
         f"{rate:,.0f} a second")
   print(f"time            {result.seconds:.2f} s, stopped by {result.reason}")
@@ -120,4 +113,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  app.run(main)
+  binary.run(main)

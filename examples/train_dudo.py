@@ -1,44 +1,45 @@
-"""Trains a whole match of two-player Dudo and says what each round is worth.
+"""Trains a whole match of two-player Dudo and prints each round's value.
 
-With --checkpoint the training is saved to that folder at least once a minute,
-and goes on from there when the same command is run again, until --minutes have
-been trained in all. Ctrl-C stops at once and keeps what was done.
+With --checkpoint the training is saved to that folder at least once a minute.
+The same command then continues from there, until it has trained for --minutes
+in all. Ctrl-C stops at once and keeps what was done.
 """
 
 import os
 
 from absl import app
 from absl import flags
+import binary
 import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import fsicfr
 
-_NUMDICE = flags.DEFINE_integer("numdice", 3, "Dice of each player, up to 5.",
+_NUMDICE = flags.DEFINE_integer("numdice", 3, "Dice per player, up to 5.",
                                 lower_bound=1)
-_RECALL = flags.DEFINE_integer("recall", 3, "How many claims are remembered.",
+_RECALL = flags.DEFINE_integer("recall", 3, "How many claims players remember.",
                                lower_bound=1)
 _MINUTES = flags.DEFINE_float("minutes", 1.0, "Minutes to train in all.",
                               lower_bound=0.0)
-_CHECKPOINT = flags.DEFINE_string("checkpoint", None, "Folder to go on from "
-                                  "and to save to.")
-_POLICY = flags.DEFINE_string("policy", None, "File to save the policy to, in "
-                              "8 bits and without negligible probabilities.")
-_THREADS = flags.DEFINE_integer("threads", None, "Threads; default: all.",
+_CHECKPOINT = flags.DEFINE_string("checkpoint", None, "Continue from this "
+                                  "folder and save the training there.")
+_POLICY = flags.DEFINE_string("policy", None, "Save the policy to this file, "
+                              "in 8 bits and without small probabilities.")
+_THREADS = flags.DEFINE_integer("threads", None, "Threads. Default: all.",
                                 lower_bound=1)
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals.", lower_bound=0)
 _MIN_PROBABILITY = flags.DEFINE_float(
-    "min_probability", 0.001, "Less likely actions are left out of the policy.",
+    "min_probability", 0.001, "Drop less likely actions from the policy file.",
     lower_bound=0.0, upper_bound=1.0)
 _MIN_REACH = flags.DEFINE_float(
-    "min_reach", 1e-6, "Situations to which the policy's own moves lead less "
-    "often are left out of it.", lower_bound=0.0)
+    "min_reach", 1e-6, "Drop situations that the policy's own moves reach less "
+    "often from the policy file.", lower_bound=0.0)
 
 
 def print_values(solver, numdice):
   """Prints the starter's value of each round, and the iterations."""
   columns = range(1, numdice + 1)
-  print("value to the starter, by own dice (rows) and the other's (columns)")
+  print("value to the starter, by own dice (rows) and opponent's (columns)")
   print("  " + "".join(f"{b:>9}" for b in columns))
   for a in columns:
     print(f"{a:>2}" + "".join(f"{solver.value(a, b):>+9.4f}" for b in columns))
@@ -98,4 +99,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  app.run(main)
+  binary.run(main)
