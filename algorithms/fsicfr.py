@@ -1,9 +1,12 @@
 """Fixed-Strategy Iteration CFR (Neller & Hnath 2011).
 
-`FSICFRSolver` runs it on the graph of any two-player zero-sum game of moderate
+`FSICFRSolver` runs on the graph of any two-player zero-sum game of moderate
 size. `MatchSolver` trains whole matches of two-player Dudo, up to the full game
-with five dice each: rounds from the fewest dice up, the leaves of each worth
-what the smaller rounds were found to be worth.
+with five dice each. It goes from the rounds with the fewest dice to those with
+the most, and the leaves of a round are worth what the smaller rounds were found
+to be worth. `memory_needed` says how much memory a `MatchSolver` takes.
+
+Serves users.
 """
 
 from dudo_spiel.algorithms.graphs.fsicfr_solver import FSICFRSolver

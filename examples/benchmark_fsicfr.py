@@ -40,15 +40,10 @@ def seconds_of(function, *arguments):
   return time.perf_counter() - begin
 
 
-def make_trainer(match, dice, values, hands_met, num_threads):
-  """Returns a trainer of one round, and its table."""
-  tables = {dice: match_rounds.new_table(match, dice, np.float32)}
-  trainer = match_trainer.RoundTrainer(
-      match, [dice], tables, {dice: np.zeros(3)}, values, 0, num_threads,
-      hands_met, 1.0)
-  for _ in range(_WARM_UP.value):
-    trainer.iterate()
-  return trainer, tables[dice]
+def make_trainer(match, dice, hands_met, num_threads):
+  """Returns a trainer of one round."""
+  return match_trainer.RoundTrainer(match, [dice], num_threads=num_threads,
+                                    num_shifts=hands_met)
 
 
 def measure(match, dice, values, hands_met):
@@ -57,15 +52,18 @@ def measure(match, dice, values, hands_met):
   deal_bytes = 2 * 2 * rows * np.dtype(np.float32).itemsize
   source = np.ones(max(deal_bytes, 2**28), np.uint8)
   target = np.zeros_like(source)
-  one, first = make_trainer(match, dice, values, hands_met, 1)
-  two, second = make_trainer(match, dice, values, hands_met, 2)
+  one, two = (make_trainer(match, dice, hands_met, threads)
+              for threads in (1, 2))
   deals = one.num_shifts * match.rolls(dice[0]).num_rolls
-  turns = [(seconds_of(np.copyto, target, source) * deal_bytes / len(source),
-            seconds_of(one.iterate) / deals, seconds_of(two.iterate) / deals)
-           for _ in range(_TURNS.value)]
+  with one.at_work(values), two.at_work(values):
+    one.iterate(_WARM_UP.value)
+    two.iterate(_WARM_UP.value)
+    turns = [(seconds_of(np.copyto, target, source) * deal_bytes / len(source),
+              seconds_of(one.iterate) / deals, seconds_of(two.iterate) / deals)
+             for _ in range(_TURNS.value)]
   copy, single, double = map(statistics.median, zip(*turns))
-  is_same = (np.array_equal(first.regret, second.regret) and
-             np.array_equal(first.total, second.total))
+  is_same = all(np.array_equal(*both)
+                for both in zip(one.tables[dice], two.tables[dice]))
   print(f"{one.num_shifts:>9} {deals:>7,} {1e3 * single:>9.3f} "
         f"{1e3 * copy:>9.3f} "
         f"{statistics.median(s / c for c, s, _ in turns):>9.2f} "

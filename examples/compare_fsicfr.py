@@ -24,10 +24,10 @@ import numpy as np
 import pyspiel
 
 from dudo_spiel.algorithms import fsicfr
+from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms import simulation
 from dudo_spiel.algorithms.match import chance_sampled_cfr
-from dudo_spiel.algorithms.match import policy as match_policy
 from dudo_spiel.algorithms.match import rounds as match_rounds
-from dudo_spiel.algorithms.match import simulator as match_simulator
 from dudo_spiel.algorithms.match import trainer as match_trainer
 
 _ROUNDS = flags.DEFINE_list("rounds", ["1v1", "1v2", "2v1", "2v2"],
@@ -49,8 +49,8 @@ _GAMES = flags.DEFINE_integer("games", 1_000_000, "Figure 3: games to play.",
 _PRETRAIN = flags.DEFINE_integer(
     "pretrain", 2000, "Figure 3: sweeps over all deals of the smaller rounds.",
     lower_bound=1)
-_POWER = flags.DEFINE_float(
-    "power", 0.0, "Figure 3: FSICFR's iteration t weighs t^power; 0 is the "
+_GAMMA = flags.DEFINE_float(
+    "gamma", 0.0, "Figure 3: FSICFR's iteration t weighs t^gamma; 0 is the "
     "paper's form.", lower_bound=0.0, upper_bound=10.0)
 _RECALL = flags.DEFINE_integer("recall_length", 3, "Claims remembered.",
                                lower_bound=1)
@@ -82,24 +82,16 @@ def parse_rounds(names):
           for pair in sorted(pairs, key=lambda pair: (sum(pair), pair))]
 
 
-def make(solver, match, rounds, values, *more):
-  """Returns a solver of the rounds with new tables, and the tables."""
-  tables = {key: match_rounds.new_table(match, key, np.float32)
-            for key in rounds}
-  states = {key: np.zeros(3) for key in rounds}
-  return (solver(match, rounds, tables, states, values, _SEED.value, *more),
-          tables)
-
-
-def make_fsicfr(match, rounds, values, num_shifts, power):
-  """Returns the same for FSICFR on one thread."""
-  return make(match_trainer.RoundTrainer, match, rounds, values, 1, num_shifts,
-              power)
+def make_fsicfr(match, rounds, num_shifts, gamma):
+  """Returns a trainer of the rounds by FSICFR on one thread."""
+  return match_trainer.RoundTrainer(match, rounds, seed=_SEED.value,
+                                    num_shifts=num_shifts, gamma=gamma)
 
 
 def make_cfr(match, rounds, values):
-  """Returns the same for recursive CFR."""
-  return make(chance_sampled_cfr.ChanceSampledCFR, match, rounds, values)
+  """Returns a trainer of the rounds by recursive CFR."""
+  return chance_sampled_cfr.ChanceSampledCFR(match, rounds, values,
+                                             seed=_SEED.value)
 
 
 def milliseconds(trainer, deals):
@@ -124,10 +116,11 @@ def figure_4(match, rounds, fsicfr_rounds):
   for keys in rounds + [keys for keys in fsicfr_rounds if keys not in rounds]:
     few, many = sorted(match.rolls(n).num_rolls for n in keys[0])
     shifts = min(_HANDS_MET.value, few)
-    times = [milliseconds(make_fsicfr(match, keys, values, shifts, 0.0)[0],
-                          shifts * many * len(keys)), None]
+    ours = make_fsicfr(match, keys, shifts, 0.0)
+    with ours.at_work(values):
+      times = [milliseconds(ours, shifts * many * len(keys)), None]
     if keys in rounds:
-      times[1] = milliseconds(make_cfr(match, keys, values)[0], len(keys))
+      times[1] = milliseconds(make_cfr(match, keys, values), len(keys))
     cells = []
     for i, (ms, width) in enumerate(zip(times, (10, 11))):
       growth = ""
@@ -165,34 +158,33 @@ def figure_3(game):
   smaller.run(iterations=_PRETRAIN.value)
   policy = smaller.average_policy()
   match, key = match_rounds.match_rules(game, _RECALL.value), (2, 2)
-  for warm_up in (True, False):  # the first time kernels may be compiled
-    ours, our_tables = make_fsicfr(match, [key], policy.values, None,
-                                   _POWER.value)
-    peer, peer_tables = make_cfr(match, [key], policy.values)
-    if warm_up:
-      ours.iterate()
-      peer.iterate()
+  ours = make_fsicfr(match, [key], None, _GAMMA.value)
+  make_cfr(match, [key], policy.values).iterate()  # compiles
+  peer = make_cfr(match, [key], policy.values)
   deals = match.rolls(2).num_rolls**2
   print(f"\nFigure 3: FSICFR's win rate, 2v2, {_GAMES.value:,} games")
   print(f"{'seconds':>9}{'sweeps (deals) of FSICFR':>28}{'deals of CFR':>14}"
         f"{'hands met':>11}{'win rate':>20}{'starting':>10}{'second':>9}")
   spent, results, seconds = [0.0, 0.0], {}, 1
-  while seconds <= _SECONDS.value:
-    spent[0] = train_until(ours, spent[0], seconds)
-    spent[1] += peer.run_seconds(max(0.0, seconds - spent[1]))
-    both = [match_policy.MatchPolicy(
-        game, _RECALL.value, {**policy.tables, key: tables[key].total},
-        policy.values) for tables in (our_tables, peer_tables)]
-    result = match_simulator.play_matches(both, key, _GAMES.value, _SEED.value)
-    results[seconds] = result
-    met = int(np.any(peer_tables[key].total, axis=0).sum())
-    sweeps = f"{ours.iteration:,} ({ours.iteration * deals:,})"
-    rate = f"{result.win_rate:.2%} ± {result.standard_error:.2%}"
-    print(f"{seconds:>9}{sweeps:>28}{peer.iteration:>14,}"
-          f"{met:>5} of {match.rolls(2).num_rolls}{rate:>20}"
-          f"{result.win_rate_as_starter:>10.2%}"
-          f"{result.win_rate_as_other:>9.2%}", flush=True)
-    seconds *= 2
+  with ours.at_work(policy.values):
+    ours.iterate(0)  # compiles
+    while seconds <= _SECONDS.value:
+      spent[0] = train_until(ours, spent[0], seconds)
+      spent[1] += peer.run_seconds(max(0.0, seconds - spent[1]))
+      both = [policies.MatchPolicy(
+          game, _RECALL.value,
+          {**policy.tables, key: trainer.tables[key].cumulative},
+          policy.values) for trainer in (ours, peer)]
+      result = simulation.play_matches(both, key, _GAMES.value, _SEED.value)
+      results[seconds] = result
+      met = int(np.any(peer.tables[key].cumulative, axis=0).sum())
+      sweeps = f"{ours.iteration:,} ({ours.iteration * deals:,})"
+      rate = f"{result.win_rate:.2%} ± {result.standard_error:.2%}"
+      print(f"{seconds:>9}{sweeps:>28}{peer.iteration:>14,}"
+            f"{met:>5} of {match.rolls(2).num_rolls}{rate:>20}"
+            f"{result.win_rate_as_starter:>10.2%}"
+            f"{result.win_rate_as_other:>9.2%}", flush=True)
+      seconds *= 2
   return results
 
 

@@ -15,10 +15,10 @@ import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import cfr
-from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fsicfr
-from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms.compiled import evaluator as compiled_evaluator
 from dudo_spiel.algorithms.compiled import game as compiled_game
+from dudo_spiel.algorithms.compiled import table_policy
 
 _RECALLS = flags.DEFINE_list("recall", ["1", "2", "3", "4", "5"],
                              "The recall lengths to train.")
@@ -46,8 +46,8 @@ def main(argv):
   print(f"optimal play: value {best.value:.6f} to the starter (exploitability "
         f"{best.exploitability:.1g})")
   compiled = compiled_game.compile_game(game)
-  evaluator = exploitability.Evaluator(compiled)
-  optimal = policies.strategy_of(compiled, optimal_solver.average_policy())
+  evaluator = compiled_evaluator.Evaluator(compiled)
+  optimal = table_policy.to_strategy(compiled, optimal_solver.average_policy())
   sets, _, entries = compiled.entries_of_sets()
   player = compiled.tree.set_player[sets]
   print("win rate lost to optimal play in percent, and exploitability")
@@ -55,7 +55,7 @@ def main(argv):
         f"{'second':>10}{'mean':>10}{'exploitability':>16}")
   for recall, solver in solvers.items():
     solver.run(seconds=_SECONDS.value)
-    policy = policies.strategy_of(compiled, solver.average_policy())
+    policy = table_policy.to_strategy(compiled, solver.average_policy())
     losses = []
     for seat in range(2):
       mixed = optimal.copy()

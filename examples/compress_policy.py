@@ -16,9 +16,9 @@ import binary
 import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
+from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fsicfr
-from dudo_spiel.algorithms.match import response as match_response
-from dudo_spiel.algorithms.match import simulator as match_simulator
+from dudo_spiel.algorithms import simulation
 
 _NUMDICE = flags.DEFINE_integer("numdice", 2, "Dice per player.",
                                 lower_bound=1, upper_bound=5)
@@ -69,9 +69,9 @@ def main(argv):
                 original.quantized(probability, reach))
                for probability, reach in _SETTINGS]
   for name, policy in versions:
-    measured = [match_response.round_exploitability(policy, dice)
+    measured = [exploitability.round_exploitability(policy, dice)
                 for dice in rounds]
-    result = match_simulator.play_matches(
+    result = simulation.play_matches(
         (policy, original), game.start_dice, _GAMES.value, _SEED.value)
     print(f"{name:<34}{file_size(policy) / 1e3:>14,.1f}"
           + "".join(f"{value:>20.5f}" for value in measured)

@@ -14,7 +14,6 @@ import numpy as np
 
 from dudo_spiel import rolls
 from dudo_spiel.algorithms import policies
-from dudo_spiel.algorithms.match import policy as match_policy
 
 _POLICY = flags.DEFINE_string("policy", None, "The policy file, as written by "
                               "train_dudo.py.", required=True)
@@ -188,7 +187,7 @@ def main(argv):
   stem, _ = os.path.splitext(_OUTPUT.value)
   try:
     policy = policies.load_policy(_POLICY.value)
-    if not isinstance(policy, match_policy.MatchPolicy):
+    if not isinstance(policy, policies.MatchPolicy):
       raise ValueError(f"policy={_POLICY.value!r}: must be of a match of Dudo, "
                        "such as train_dudo.py writes")
     if not os.path.isdir(os.path.dirname(os.path.abspath(stem))):

@@ -21,7 +21,7 @@ class RoundOracle:
     self._recall = recall_length
     self._values = values
     self.regret = collections.defaultdict(list)
-    self.total = collections.defaultdict(list)
+    self.cumulative = collections.defaultdict(list)
 
   def _claims(self, dice):
     return claims_lib.claim_order(sum(dice), self._sides,
@@ -52,15 +52,16 @@ class RoundOracle:
       The values of the deals to the starter.
     """
     new_regret = collections.defaultdict(list)
-    new_total = collections.defaultdict(list)
+    new_cumulative = collections.defaultdict(list)
     for role in range(2):
       for hand in range(rolls_lib.num_rolls(dice[role], self._sides)):
-        self._add_reach(dice, role, hand, (), 1.0, weight, new_total)
+        self._add_reach(dice, role, hand, (), 1.0, weight, new_cumulative)
     values = [
         self._walk(dice, hands, (), (1.0, 1.0),
                    (weight * weights[0][j], weight * weights[1][j]), new_regret)
         for j, hands in enumerate(deals)]
-    for table, new in ((self.regret, new_regret), (self.total, new_total)):
+    for table, new in ((self.regret, new_regret),
+                       (self.cumulative, new_cumulative)):
       for key, numbers in new.items():
         old = table[key] or [0.0] * len(numbers)
         table[key] = [x + y for x, y in zip(old, numbers)]

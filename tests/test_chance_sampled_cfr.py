@@ -7,6 +7,7 @@ from dudo_spiel import rules
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms.match import chance_sampled_cfr
 from dudo_spiel.algorithms.match import policy as match_policy
+from dudo_spiel.algorithms.match import rounds as match_rounds
 
 _VALUES = {(1, 1): -0.027, (1, 2): -0.31, (2, 1): 0.29}
 _HOUSE = rules.HouseRules()
@@ -14,12 +15,10 @@ _HOUSE = rules.HouseRules()
 
 def make_solver(rounds, num_sides=6, recall_length=3, house=_HOUSE, seed=0,
                 dtype=np.float64):
-  match = rounds.MatchRules(num_sides, house, recall_length)
-  tables = {key: rounds.new_table(match, key, dtype) for key in rounds}
-  states = {key: np.zeros(3) for key in rounds}
-  solver = chance_sampled_cfr.ChanceSampledCFR(match, rounds, tables, states,
-                                               _VALUES, seed)
-  return solver, match, tables, states
+  match = match_rounds.MatchRules(num_sides, house, recall_length)
+  solver = chance_sampled_cfr.ChanceSampledCFR(match, rounds, _VALUES,
+                                               seed=seed, dtype=dtype)
+  return solver, match
 
 
 def oracle_table(oracle, match, key, name):
@@ -38,20 +37,19 @@ def run_both(rounds, num_sides, recall_length, house, iterations, regrets):
   """Compares the solver to the oracle after each iteration.
 
   Args:
-    rounds: as for the solver, as are the next three.
-    num_sides: see above.
-    recall_length: see above.
-    house: see above.
-    iterations: how many.
-    regrets: regrets(shape) at the start.
+    rounds: the rounds to train.
+    num_sides: how many sides a die has.
+    recall_length: how many claims players remember.
+    house: the `rules.HouseRules`.
+    iterations: how many iterations to run.
+    regrets: function that returns the regrets at the start, by their shape.
   """
-  solver, match, tables, states = make_solver(rounds, num_sides, recall_length,
-                                              house)
+  solver, match = make_solver(rounds, num_sides, recall_length, house)
   oracle = chance_sampled_oracle.OracleCFR(num_sides, house, recall_length,
                                            _VALUES)
   for key in rounds:
     rolls, memory = match.rolls(key[0]), match.memory(sum(key))
-    start = tables[key].regret[:, :rolls.num_rolls]
+    start = solver.tables[key].regret[:, :rolls.num_rolls]
     start[:] = regrets(start.shape)
     for length in range(memory.recall_length + 1):
       for claims in memory.claims(length).tolist():
@@ -68,13 +66,14 @@ def run_both(rounds, num_sides, recall_length, house, iterations, regrets):
                for n, hand in zip(key, solver.deal(key, iteration))]
       total[key] += np.mean(oracle.iterate(key, hands))
     solver.iterate()
-    for key in rounds:
-      for name, expected in (("regret", "r"), ("total", "s")):
+    for key, record in zip(rounds, solver.records):
+      for name, expected in (("regret", "r"), ("cumulative", "s")):
         np.testing.assert_allclose(
-            getattr(tables[key], name),
+            getattr(solver.tables[key], name),
             oracle_table(oracle, match, key, expected), rtol=0, atol=1e-9)
       np.testing.assert_allclose(
-          states[key], [iteration + 1, total[key], iteration + 1], atol=1e-9)
+          record.tolist(), [iteration + 1, total[key], iteration + 1],
+          atol=1e-9)
   assert solver.iteration == iterations
 
 
@@ -107,7 +106,7 @@ def test_first_steps_are_the_oracles(rounds, num_sides):
 
 
 def test_deals_are_as_likely_as_they_should_be():
-  solver, match, _, _ = make_solver([(1, 2), (2, 1)], num_sides=3)
+  solver, match = make_solver([(1, 2), (2, 1)], num_sides=3)
   count = 4000
   deals = [solver.deal((2, 1), i) for i in range(count)]
   expected = np.outer(match.rolls(2).probabilities,
@@ -122,62 +121,67 @@ def test_deals_are_as_likely_as_they_should_be():
 def test_seed_decides_the_result():
   results = []
   for seed in (3, 3, 4):
-    solver, _, tables, _ = make_solver([(1, 1)], 3, seed=seed)
+    solver, _ = make_solver([(1, 1)], 3, seed=seed)
     solver.iterate(20)
-    results.append(tables[1, 1].regret)
+    results.append(solver.tables[1, 1].regret)
   np.testing.assert_array_equal(results[0], results[1])
   assert np.any(results[0] != results[2])
 
 
 def test_float32_is_float64_rounded():
-  tables = []
+  solvers = []
   for dtype in (np.float64, np.float32):
     rng = np.random.default_rng(0)
-    solver, _, table, _ = make_solver([(1, 2), (2, 1)], 2, 2, dtype=dtype)
-    for regret, _ in table.values():
-      regret[:] = rng.normal(size=regret.shape).astype(np.float32)
+    solver, _ = make_solver([(1, 2), (2, 1)], 2, 2, dtype=dtype)
+    for tables in solver.tables.values():
+      tables.regret[:] = rng.normal(size=tables.regret.shape).astype(np.float32)
     solver.iterate(3)
-    tables.append(table)
-  for key, table in tables[1].items():
-    assert table.regret.dtype == np.float32
-    np.testing.assert_allclose(table.regret, tables[0][key].regret, atol=1e-4)
-    np.testing.assert_allclose(table.total, tables[0][key].total, atol=1e-4)
+    solvers.append(solver)
+  exact, rounded = solvers
+  for key, tables in rounded.tables.items():
+    assert tables.regret.dtype == np.float32
+    for ours, theirs in zip(tables, exact.tables[key]):
+      np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+
+def assert_same(one, two):
+  np.testing.assert_array_equal(one.records, two.records)
+  for key, tables in one.tables.items():
+    for ours, theirs in zip(tables, two.tables[key]):
+      np.testing.assert_array_equal(ours, theirs)
 
 
 def test_iterations_and_seconds_give_the_same_steps():
-  by_seconds, _, tables, states = make_solver([(1, 2), (2, 1)], 2)
+  by_seconds, _ = make_solver([(1, 2), (2, 1)], 2)
   assert by_seconds.run_seconds(0.0) == 0.0
   assert by_seconds.iteration == 0
   assert by_seconds.run_seconds(0.01) >= 0.01
   by_seconds.iterate()  # finishes the last one
-  by_iterations, _, other_tables, other_states = make_solver([(1, 2), (2, 1)],
-                                                             2)
+  by_iterations, _ = make_solver([(1, 2), (2, 1)], 2)
   by_iterations.iterate(by_seconds.iteration)
-  for key in tables:
-    np.testing.assert_array_equal(tables[key].total, other_tables[key].total)
-    np.testing.assert_array_equal(states[key], other_states[key])
+  assert_same(by_seconds, by_iterations)
   assert by_seconds.traversals == 4 * by_seconds.iteration
 
 
-def test_a_new_solver_goes_on_from_tables_and_states():
-  solver, match, tables, states = make_solver([(1, 1)], 3)
-  whole, _, expected, _ = make_solver([(1, 1)], 3)
-  solver.iterate(5)
-  chance_sampled_cfr.ChanceSampledCFR(match, [(1, 1)], tables, states, _VALUES,
-                                      0).iterate(6)
+def test_goes_on_as_if_it_had_not_stopped():
+  parts, _ = make_solver([(1, 1)], 3)
+  whole, _ = make_solver([(1, 1)], 3)
+  parts.iterate(5)
+  parts.iterate(6)
   whole.iterate(11)
-  np.testing.assert_array_equal(tables[1, 1].regret, expected[1, 1].regret)
+  assert_same(parts, whole)
 
 
 def test_average_policy_gets_close_to_an_equilibrium():
   game = pyspiel.load_game("dudo(numdice=1,dice_sides=3)")
-  solver, _, tables, states = make_solver([(1, 1)], 3, recall_length=6)
+  solver, _ = make_solver([(1, 1)], 3, recall_length=6)
   solver.iterate(20_000)
   policy = match_policy.MatchPolicy(
-      game, 6, {(1, 1): tables[1, 1].total.astype(np.float32)}, {})
+      game, 6, {(1, 1): solver.tables[1, 1].cumulative.astype(np.float32)}, {})
   assert exploitability.exploitability(game, policy) < 0.02
   value = exploitability.expected_values(game, policy)[0]
-  assert abs(states[1, 1][1] / states[1, 1][2] - value) < 0.05
+  record = solver.records[0]
+  assert abs(record["value"] / record["weight"] - value) < 0.05
 
 
 def test_bad_arguments():
@@ -185,7 +189,7 @@ def test_bad_arguments():
     make_solver([(1, 2)])
   with pytest.raises(ValueError, match="seed=-1"):
     make_solver([(1, 1)], seed=-1)
-  solver = make_solver([(1, 1)], 2)[0]
+  solver, _ = make_solver([(1, 1)], 2)
   with pytest.raises(ValueError, match="iterations=-1"):
     solver.iterate(-1)
   with pytest.raises(ValueError, match="seconds=-1"):

@@ -7,6 +7,9 @@ import pytest
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fsicfr
+from dudo_spiel.algorithms.match import kernels as match_kernels
+from dudo_spiel.algorithms.match import solver as match_solver
+from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import ram
 
 
@@ -19,16 +22,27 @@ def solver_of(game=None, **kwargs):
   return fsicfr.MatchSolver(game, **{"num_threads": 1, **kwargs})
 
 
-def tables_of(solver):
-  return {key: solver.average_policy().tables[key] for key in solver.rounds}
-
-
 def assert_same(one, two):
   for key in one.rounds:
     assert one.iterations(*key) == two.iterations(*key)
-    assert np.array_equal(tables_of(one)[key], tables_of(two)[key])
+    for ours, theirs in zip(one.tables(*key), two.tables(*key)):
+      assert np.array_equal(ours, theirs)
     if one.iterations(*key):
       assert one.value(*key) == two.value(*key)
+
+
+def interrupt_sweep(monkeypatch, number):
+  """Lets the user press Ctrl-C at the start of a sweep, counted from 1."""
+  sweep, count = match_kernels.sweep, 0
+
+  def interrupted(memory, *args):
+    nonlocal count
+    count += memory.num_claims > 0  # other sweeps only compile
+    if count == number:
+      raise KeyboardInterrupt
+    sweep(memory, *args)
+
+  monkeypatch.setattr(match_kernels, "sweep", interrupted)
 
 
 @pytest.fixture(scope="module", name="one_die")
@@ -40,9 +54,17 @@ def _one_die():
   return solvers
 
 
-@pytest.mark.parametrize("recall", [2, 3, 5])
-def test_one_die_each_is_worth_what_it_should_be(one_die, recall):
-  assert one_die[recall].value(1, 1) == pytest.approx(-7 / 258, abs=0.003)
+# With one die each the starter's value is -7/258 (Neller & Lanctot 2013). Two
+# players who forget equally much come close to it, but with a short memory CFR
+# does not converge: after thousands of iterations the value still wanders by
+# about 0.002, and rounding, which differs between machines, decides its path.
+@pytest.mark.parametrize("recall, error", [(2, 0.008), (3, 0.008), (5, 0.003)])
+def test_one_die_each_is_worth_what_it_should_be(one_die, recall, error):
+  solver = one_die[recall]
+  assert solver.value(1, 1) == pytest.approx(-7 / 258, abs=error)
+  # What no fluctuation can break: both values are between what best responses
+  # leave to the starter and what they get as the starter.
+  assert abs(solver.value(1, 1) + 7 / 258) < solver.nash_conv()
 
 
 def test_who_remembers_more_is_less_exploitable(one_die):
@@ -75,7 +97,7 @@ def test_values_are_those_of_the_real_game(parameters, recall):
 
 def test_perfect_recall_gives_the_graph_solvers_iterates():
   game = load(numdice=1, dice_sides=3)
-  match = solver_of(game, recall_length=6, hands_met="all", power=0.0,
+  match = solver_of(game, recall_length=6, hands_met="all", gamma=0.0,
                     dtype="float64")
   graph = fsicfr.FSICFRSolver(game, recall_length=6, deals="exact")
   for _ in range(5):
@@ -111,8 +133,8 @@ def test_seeds_and_totals():
   for solver in solvers:
     solver.run(iterations=6)
   assert_same(solvers[0], solvers[1])
-  assert not np.array_equal(tables_of(solvers[0])[2, 2],
-                            tables_of(solvers[2])[2, 2])
+  assert not np.array_equal(solvers[0].tables(2, 2).cumulative,
+                            solvers[2].tables(2, 2).cumulative)
   solvers[0].run(iterations=6, total=True)
   assert_same(solvers[0], solvers[1])
   solvers[0].run(iterations=1)
@@ -123,7 +145,7 @@ def test_run_by_seconds_trains_every_round():
   solver = solver_of()
   solver.run(seconds=0.2)
   assert all(solver.iterations(*key) >= 1 for key in solver.rounds)
-  assert solver.seconds >= 0.2
+  assert solver.seconds == pytest.approx(0.2, abs=0.04)
   before = solver.iterations(2, 2)
   solver.run(seconds=0.2, total=True)
   assert solver.iterations(2, 2) == before
@@ -151,21 +173,12 @@ def test_a_run_that_was_interrupted_goes_on_as_if_it_were_not(tmp_path,
   whole = solver_of(hands_met=2)
   whole.run(iterations=7)
   part = solver_of(hands_met=2)
-  trainer_class = fsicfr.round_trainer.RoundTrainer
-  sweeps = []
-  sweep = trainer_class._sweep
-
-  def interrupted(self, key, iteration):
-    if len(sweeps) == 25:
-      raise KeyboardInterrupt
-    sweeps.append(key)
-    sweep(self, key, iteration)
-
-  monkeypatch.setattr(trainer_class, "_sweep", interrupted)
+  interrupt_sweep(monkeypatch, 17)  # half an iteration of (1, 2) and (2, 1)
   with pytest.raises(KeyboardInterrupt):
     part.run(iterations=7, save_to=tmp_path)
-  part.save(tmp_path)
   monkeypatch.undo()
+  assert part.iterations(1, 2) == part.iterations(2, 1) + 1 == 5
+  part.save(tmp_path)
   rest = solver_of(hands_met=2)
   rest.load(tmp_path)
   with pytest.raises(ValueError, match="not trained yet"):
@@ -179,14 +192,14 @@ def test_a_save_that_fails_leaves_the_folder_as_it_was(tmp_path, monkeypatch):
   solver.run(iterations=2, save_to=tmp_path)
   before = solver_of()
   before.load(tmp_path)
-  save = fsicfr.checkpoint.save
+  save = checkpoint.save
 
   def failing(path, kind, header, arrays):
     if str(path).endswith("match.npz"):
       raise OSError("disk full")
     save(path, kind, header, arrays)
 
-  monkeypatch.setattr(fsicfr.checkpoint, "save", failing)
+  monkeypatch.setattr(checkpoint, "save", failing)
   with pytest.raises(OSError, match="disk full"):
     solver.run(iterations=2, save_to=tmp_path)
   monkeypatch.undo()
@@ -196,45 +209,34 @@ def test_a_save_that_fails_leaves_the_folder_as_it_was(tmp_path, monkeypatch):
 
 
 def test_saves_on_the_way(tmp_path, monkeypatch):
-  monkeypatch.setattr(fsicfr, "_SAVE_SECONDS", 0.0)
-  sweep = fsicfr.round_trainer.RoundTrainer._sweep
-
-  def interrupted(self, key, iteration):
-    if key == (2, 2) and iteration == 3:
-      raise KeyboardInterrupt
-    sweep(self, key, iteration)
-
-  monkeypatch.setattr(fsicfr.round_trainer.RoundTrainer, "_sweep", interrupted)
+  monkeypatch.setattr(match_solver, "SAVE_SECONDS", 0.0)
+  interrupt_sweep(monkeypatch, 19)  # the fourth of (2, 2)
   with pytest.raises(KeyboardInterrupt):
     solver_of().run(iterations=5, save_to=tmp_path)
   rest = solver_of()
   rest.load(tmp_path)
   assert rest.iterations(2, 1) == 5
-  assert rest.iterations(2, 2) == 3
+  assert 1 <= rest.iterations(2, 2) <= 3
 
 
-def test_values_are_never_out_of_date(tmp_path, monkeypatch):
+def test_values_are_never_out_of_date(monkeypatch):
   solver = solver_of(hands_met=1)
   solver.run(iterations=3)
-  sweep = fsicfr.round_trainer.RoundTrainer._sweep
-
-  def interrupted(self, key, iteration):
-    if key == (1, 2) and iteration == 6:
-      raise KeyboardInterrupt
-    sweep(self, key, iteration)
-
-  monkeypatch.setattr(fsicfr.round_trainer.RoundTrainer, "_sweep", interrupted)
+  before = solver.value(2, 1)
+  interrupt_sweep(monkeypatch, 27)  # of (1, 2)
   with pytest.raises(KeyboardInterrupt):
     solver.run(iterations=20)
   monkeypatch.undo()
-  solver.value(1, 1)
-  for key in ((1, 2), (2, 1), (2, 2)):
-    with pytest.raises(ValueError, match="not trained yet"):
-      solver.value(*key)
-  solver.run(iterations=3, total=True)  # nothing to train, but to value
+  assert solver.iterations(1, 1) == 23
+  assert solver.iterations(1, 2) == 6
+  assert set(solver.average_policy().values) == {(1, 1)}
   game = load(start_dice="2v1", dice_sides=2)
   real = exploitability.expected_values(game, solver.average_policy())
   assert solver.value(2, 1) == pytest.approx(real[0], abs=1e-6)
+  assert solver.value(2, 1) != before
+  assert set(solver.average_policy().values) == {(1, 1), (1, 2), (2, 1)}
+  solver.run(iterations=3, total=True)  # nothing to train, but to value
+  assert set(solver.average_policy().values) == set(solver.rounds)
 
 
 def test_saving_keeps_what_is_not_its_own(tmp_path):
@@ -264,6 +266,95 @@ def test_a_damaged_round_leaves_the_solver_as_new(tmp_path):
   (tmp_path / "2v2-2.npz").unlink()
   with pytest.raises(ValueError, match="2v2-2.npz.*must be a whole file"):
     other.load(tmp_path)
+
+
+def test_tables_are_read_only():
+  solver = solver_of()
+  tables = solver.tables(1, 2)
+  assert tables.regret.shape == solver.match.table_shape((1, 2))
+  with pytest.raises(ValueError, match="read-only"):
+    tables.cumulative[:] = 1.0
+  solver.run(iterations=1)
+  assert tables.cumulative.any()
+  with pytest.raises(ValueError, match="own_dice=3"):
+    solver.tables(3, 3)
+
+
+@pytest.mark.parametrize("parameters", [
+    {"start_dice": "2v1", "dice_sides": 2},
+    {"start_dice": "1v2", "dice_sides": 2, "starting_player": 1},
+    {"start_dice": "2v1", "dice_sides": 2, "starting_player": 1},
+])
+def test_expected_values_and_exploitability_are_those_of_the_game(parameters):
+  game = load(**parameters)
+  solver = solver_of(game, dtype="float64")
+  solver.run(iterations=20)
+  policy = solver.average_policy()
+  np.testing.assert_allclose(
+      solver.expected_values(), exploitability.expected_values(game, policy),
+      atol=1e-6)
+  assert solver.nash_conv() == pytest.approx(
+      exploitability.nash_conv(game, policy), abs=1e-7)
+  assert solver.exploitability() == solver.nash_conv() / 2
+
+
+def test_solve_reaches_its_target():
+  solver = solver_of(load(start_dice="2v1", dice_sides=2))
+  result = solver.solve(target_exploitability=0.02, max_iterations=5000)
+  assert result.reason == "target"
+  assert result.exploitability <= 0.02 < result.history[-2].exploitability
+  assert result.exploitability == solver.exploitability()
+  assert result.values == tuple(solver.expected_values())
+  steps = [check.iteration for check in result.history]
+  assert steps == [0, *(2**k for k in range(len(steps) - 1))]
+  assert solver.iteration == result.iterations
+
+
+def test_solve_is_the_same_for_the_same_limits():
+  one, two, other = solver_of(), solver_of(num_threads=2), solver_of()
+  result = one.solve(max_iterations=5)
+  assert result.reason == "iterations"
+  assert [check.iteration for check in result.history] == [0, 1, 2, 4, 5]
+  assert two.solve(max_iterations=5).values == result.values
+  assert_same(one, two)
+  for iterations in (1, 2, 4, 5):
+    other.run(iterations, total=True)
+  assert_same(one, other)
+
+
+def test_solve_by_seconds():
+  solver = solver_of()
+  solver.run(iterations=1)  # compiles
+  result = solver.solve(max_seconds=1.0)
+  assert result.reason == "seconds"
+  assert 0.8 < result.seconds < 2.0
+  assert result.exploitability == solver.exploitability()
+  assert result.values == tuple(solver.expected_values())
+
+
+def test_an_interrupted_solve_measures_what_was_learned(monkeypatch):
+  solver = solver_of()
+  # Checks after 1, 2, and 4 iterations, 4 sweeps each; the last one is cut.
+  interrupt_sweep(monkeypatch, 11)
+  result = solver.solve(max_iterations=100)
+  monkeypatch.undo()
+  assert result.reason == "interrupted"
+  assert result.iterations == 2
+  assert solver.iterations(1, 1) == 4
+  assert result.exploitability == solver.exploitability()
+  assert result.values == tuple(solver.expected_values())
+  solver.run(iterations=4, total=True)
+  assert solver.iteration == 4
+
+
+def test_large_matches_cannot_be_measured_exactly():
+  solver = solver_of(load(start_dice="4v3"), recall_length=1)
+  for call in (solver.nash_conv, solver.exploitability,
+               lambda: solver.solve(max_iterations=1)):
+    with pytest.raises(ValueError, match=(
+        r"^game=.*: starts with 7 dice .* at most 6.*match_bounds\(solver")):
+      call()
+  assert solver.iteration == 0
 
 
 def test_one_iteration_and_the_current_policy():
@@ -307,6 +398,20 @@ def test_loading_what_does_not_fit(tmp_path):
     solver.load(tmp_path / "nowhere")
 
 
+def test_loads_what_older_versions_saved(tmp_path):
+  solver = solver_of(gamma=2.0)
+  solver.run(iterations=2, save_to=tmp_path)
+  header, arrays = checkpoint.load(tmp_path / "match.npz", "match_solver")
+  assert arrays["states"].shape == (4, 3)
+  header["power"] = header.pop("gamma")
+  checkpoint.save(tmp_path / "match.npz", header.pop("kind"), header, arrays)
+  other = solver_of(gamma=2.0)
+  other.load(tmp_path)
+  assert_same(solver, other)
+  with pytest.raises(ValueError, match="gamma=2.0; must be 1.0"):
+    solver_of().load(tmp_path)
+
+
 def test_memory_is_known_before_and_refused(monkeypatch):
   game = load(numdice=2)
   needed = fsicfr.memory_needed(game, 3, 1)
@@ -325,7 +430,7 @@ def test_memory_is_known_before_and_refused(monkeypatch):
     ({"num_threads": 0}, "num_threads=0"),
     ({"hands_met": "some"}, "hands_met='some'"),
     ({"hands_met": 0}, "hands_met=0"),
-    ({"power": -1}, "power=-1"), ({"power": 5}, "power=5"),
+    ({"gamma": -1}, "gamma=-1"), ({"gamma": 5}, "gamma=5"),
     ({"dtype": "int8"}, "dtype='int8'"),
 ])
 def test_wrong_arguments(kwargs, message):
@@ -351,8 +456,12 @@ def test_wrong_calls():
     solver.run(seconds=-1)
   with pytest.raises(ValueError, match="opponent_dice=3: must be a round"):
     solver.value(1, 3)
-  with pytest.raises(ValueError, match="not trained yet"):
+  with pytest.raises(ValueError, match="total=2: must be"):
+    solver.run(iterations=1, total=2)
+  with pytest.raises(ValueError, match="^own_dice=1.*not trained yet; call"):
     solver.value(1, 1)
+  with pytest.raises(ValueError, match="^game=.*not trained yet.*call run"):
+    solver.expected_values()
 
 
 def test_the_recall_length_of_an_ir_game_is_its_own():

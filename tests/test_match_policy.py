@@ -163,7 +163,7 @@ def test_pruning_drops_what_is_negligible(policy):
 
 
 def test_quantized_twice_is_refused(policy):
-  with pytest.raises(ValueError, match="already is"):
+  with pytest.raises(ValueError, match="tables: are quantized already"):
     policy.quantized().quantized()
   with pytest.raises(ValueError, match="min_probability=2"):
     policy.quantized(min_probability=2)

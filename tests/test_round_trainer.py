@@ -10,14 +10,11 @@ VALUES = {(1, 1): -0.03, (1, 2): -0.6, (2, 1): 0.62, (2, 2): 0.01}
 OTHER_HOUSE = rules.HouseRules(False, "one", False)
 
 
-# With some seeds regrets are equal but for rounding, which then decides what is
-# played and sets the oracle apart; with this one they are not.
-def make_trainer(match, rounds, shifts, power=0.0, threads=1, seed=1,
-                 dtype=np.float64):
-  tables = {key: match_rounds.new_table(match, key, dtype) for key in rounds}
-  states = {key: np.zeros(3) for key in rounds}
-  return match_trainer.RoundTrainer(match, rounds, tables, states, VALUES, seed,
-                                    threads, shifts, power), tables, states
+# With some seeds regrets differ only by rounding, which then decides what is
+# played and sets the oracle apart; with this one they do not.
+def make_trainer(match, rounds, **kwargs):
+  return match_trainer.RoundTrainer(match, rounds, **{
+      "seed": 1, "gamma": 0.0, "dtype": np.float64, **kwargs})
 
 
 def deals_of(match, dice, shifts):
@@ -35,7 +32,7 @@ def deals_of(match, dice, shifts):
   return deals, weights
 
 
-@pytest.mark.parametrize("sides, house, rounds, recall, shifts, power", [
+@pytest.mark.parametrize("sides, house, rounds, recall, shifts, gamma", [
     (6, rules.HouseRules(), [(1, 1)], 1, None, 0),
     (6, rules.HouseRules(), [(1, 1)], 2, 2, 1),
     (6, rules.HouseRules(), [(1, 1)], 3, None, 1),
@@ -49,33 +46,34 @@ def deals_of(match, dice, shifts):
     (2, rules.HouseRules(), [(1, 3), (3, 1)], 2, 1, 0),
 ])
 def test_sweeps_are_those_of_the_oracle(sides, house, rounds, recall, shifts,
-                                        power):
+                                        gamma):
   match = match_rounds.MatchRules(sides, house, recall)
-  trainer, tables, states = make_trainer(match, rounds, shifts, power)
+  trainer = make_trainer(match, rounds, num_shifts=shifts, gamma=gamma)
   oracle = round_oracle.RoundOracle(sides, house, recall, VALUES)
   sums = {key: [0.0, 0.0] for key in rounds}
-  for t in range(3):
-    assert trainer.iteration == t
-    for dice in rounds:
-      few = min(match.rolls(n).num_rolls for n in dice)
-      deals, weights = deals_of(match, dice, trainer.shifts(dice, t) if
-                                shifts is not None else range(few))
-      values = oracle.sweep(dice, deals, weights, (t + 1)**power)
-      chances = [w * match.rolls(dice[0]).probabilities[deal[0]]
-                 for deal, w in zip(deals, weights[0])]
-      sums[dice][0] += (t + 1)**power * np.dot(values, chances)
-      sums[dice][1] += (t + 1)**power
-    trainer.iterate()
-    compare(match, tables, oracle)
-  for key in rounds:
-    np.testing.assert_allclose(states[key], [3, *sums[key]], rtol=1e-12)
+  with trainer.at_work(VALUES):
+    for t in range(3):
+      assert trainer.iteration == t
+      for dice in rounds:
+        few = min(match.rolls(n).num_rolls for n in dice)
+        deals, weights = deals_of(match, dice, trainer.shifts(dice, t) if
+                                  shifts is not None else range(few))
+        values = oracle.sweep(dice, deals, weights, (t + 1)**gamma)
+        chances = [w * match.rolls(dice[0]).probabilities[deal[0]]
+                   for deal, w in zip(deals, weights[0])]
+        sums[dice][0] += (t + 1)**gamma * np.dot(values, chances)
+        sums[dice][1] += (t + 1)**gamma
+      trainer.iterate()
+      compare(match, trainer.tables, oracle)
+  for key, record in zip(rounds, trainer.records):
+    np.testing.assert_allclose(record.tolist(), [3, *sums[key]], rtol=1e-12)
 
 
 def compare(match, tables, oracle):
   """Compares all tables; the oracle's have every information set."""
   seen = {key: np.zeros(table.regret.shape, bool)
           for key, table in tables.items()}
-  for name in ("regret", "total"):
+  for name in ("regret", "cumulative"):
     for (own, other, claims, hand), numbers in getattr(oracle, name).items():
       row = match.memory(own + other).first_row(claims)
       rows = slice(row, row + len(numbers))
@@ -91,25 +89,43 @@ def compare(match, tables, oracle):
 @pytest.mark.parametrize("rounds", [[(1, 2), (2, 1)], [(2, 2)]])
 @pytest.mark.parametrize("recall", [1, 3])
 def test_threads_change_nothing(monkeypatch, rounds, recall):
-  monkeypatch.setattr(match_trainer, "_MIN_PARALLEL_CELLS", 0)
+  monkeypatch.setattr(match_trainer, "MIN_PARALLEL_CELLS", 0)
   match = match_rounds.MatchRules(6, rules.HouseRules(), recall)
-  results = []
-  for threads in (1, 2):
-    trainer, tables, _ = make_trainer(match, rounds, 3, 1.0, threads,
-                                      dtype=np.float32)
-    for _ in range(4):
-      trainer.iterate()
-    results.append((tables, trainer.values()))
-  (first, first_values), (second, second_values) = results
-  assert first_values == second_values
-  for key, table in first.items():
-    assert np.array_equal(table.regret, second[key].regret)
-    assert np.array_equal(table.total, second[key].total)
+  trainers = [make_trainer(match, rounds, num_shifts=3, gamma=1.0,
+                           num_threads=threads, dtype=np.float32)
+              for threads in (1, 2)]
+  for trainer in trainers:
+    with trainer.at_work(VALUES):
+      trainer.iterate(4)
+      trainer.update_values()
+  first, second = trainers
+  assert first.values == second.values
+  assert np.array_equal(first.records, second.records)
+  for key, tables in first.tables.items():
+    assert np.array_equal(tables.regret, second.tables[key].regret)
+    assert np.array_equal(tables.cumulative, second.tables[key].cumulative)
+
+
+def test_compiling_changes_nothing():
+  match = match_rounds.MatchRules(3, rules.HouseRules(), 2)
+  trainers = [make_trainer(match, [(1, 2), (2, 1)], num_shifts=2)
+              for _ in range(2)]
+  for trainer, iterations in zip(trainers, ([5], [0, 2, 0, 3])):
+    with trainer.at_work(VALUES):
+      for count in iterations:
+        trainer.iterate(count)
+      assert not trainer.values
+      trainer.update_values()
+  first, second = trainers
+  assert first.values == second.values
+  assert np.array_equal(first.records, second.records)
+  for key, tables in first.tables.items():
+    assert np.array_equal(tables.regret, second.tables[key].regret)
 
 
 def test_shifts_meet_every_deal_equally_often():
   match = match_rounds.MatchRules(6, rules.HouseRules(), 1)
-  trainer, _, _ = make_trainer(match, [(2, 3), (3, 2)], 7)
+  trainer = make_trainer(match, [(2, 3), (3, 2)], num_shifts=7)
   for dice in ((2, 3), (3, 2)):
     shifts = [shift for t in range(6) for shift in trainer.shifts(dice, t)]
     assert sorted(shifts) == sorted(2 * list(range(21)))

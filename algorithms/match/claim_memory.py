@@ -1,18 +1,20 @@
 """What players remember of a round of Dudo: its last claims.
 
 Neller & Hnath (2011), section 2.1, let players recall only the last m claims of
-a round. With C claims there are then sum over k <= m of C(C, k) memories, and
-these are the nodes of a graph that has a path for every sequence of claims:
-from (c1, ..., cm) the claim c leads to (c2, ..., cm, c).
+a round. With C claims there are then sum over k <= m of C(C, k) memories. They
+are the nodes of a graph with a path for every sequence of claims: from
+(c1, ..., cm) the claim c leads to (c2, ..., cm, c).
 
-Memories are numbered by length, then in lexicographic order, so that the
-children of a memory are neighbours: they are its tail (the claims that will
-still be remembered) with each stronger claim. Memories with the same tail have
-the same children and make a unit; units with the same last claim do not depend
-on each other and make a level.
+Memories are numbered by length, then in lexicographic order. So the children of
+a memory are neighbours: each is the memory's tail (the claims that will still
+be remembered) with one stronger claim. Memories with the same tail have the
+same children, and make a unit. Units with the same last claim do not depend on
+each other, and make a level.
 
-A memory of C claims has a row of numbers for each of its actions: the stronger
-claims, weakest first, and then Dudo (but not before the first claim).
+A memory has a row of numbers for each of its actions: the stronger claims,
+weakest first, and then Dudo, which nobody can say before the first claim.
+
+Serves all of `match`.
 """
 
 import functools
@@ -59,8 +61,8 @@ class MemoryArrays(NamedTuple):
     unit_memory: [memory] int64, memories unit by unit.
     level_begin: [C + 2] int64, where the units of each last claim (first
       none, then 0..C-1) begin; units are ordered by level.
-    carry: bool, whether all memories before the last claim are forgotten
-      (m = 1), so that a unit's children are among those of the unit before.
+    carry: bool, whether only the last claim is remembered (m = 1), so that a
+      unit's children are among those of the unit before.
   """
   num_claims: int
   recall_length: int
@@ -84,7 +86,7 @@ class ClaimMemory:
 
   Attributes:
     num_claims: how many claims there are.
-    recall_length: the same, but at most the number of claims.
+    recall_length: as given, but at most the number of claims.
     num_memories: how many memories there are.
     num_rows: how many rows they have.
     arrays: the `MemoryArrays`.
@@ -112,7 +114,7 @@ class ClaimMemory:
     self._row_begin = self.arrays.row_begin.tolist()
 
   def index(self, claims):
-    """Returns the memory of these claims, of which older ones are forgotten."""
+    """Returns the memory after these claims; older ones are forgotten."""
     claims = claims[-self.recall_length:]
     k = len(claims)
     n = self.num_claims
@@ -122,7 +124,7 @@ class ClaimMemory:
     return self._begin[k] + rank
 
   def first_row(self, claims):
-    """Returns the first row of the memory of these claims."""
+    """Returns the first row of the memory after these claims."""
     return self._row_begin[self.index(claims)]
 
   def _ranks(self, claims):
@@ -181,5 +183,5 @@ class ClaimMemory:
 
 @functools.lru_cache(maxsize=32)
 def claim_memory(num_claims, recall_length):
-  """Returns the (shared) memories."""
+  """Returns the `ClaimMemory`, which all callers share."""
   return ClaimMemory(num_claims, recall_length)

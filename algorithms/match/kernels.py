@@ -1,27 +1,32 @@
-"""FSICFR on a round of Dudo, for all hands at once.
+"""FSICFR on a round of Dudo, for all hands at once: kernels.
 
-This is algorithm 2 of Neller & Hnath (2011) on the graph of `claim_memory`,
-with the hand as the innermost axis of every array: tables are [row, hand].
+This is algorithm 2 of Neller & Hnath (2011) on the graph of `claim_memory`.
+The hand is the innermost axis of every array: tables are [row, hand].
 
-The two roles of a round are the starter (0) and the other (1). A player's own
-reach depends on the own hand alone, so the forward pass needs no deals: it sums
-over all paths, for each hand, the product of the own probabilities,
+A round has two roles, the starter (0) and the other (1). A player's own reach
+depends only on that player's hand, so the forward pass needs no deals. For each
+hand it sums, over all paths, the product of the player's own probabilities:
 
-  own[role][unit, hand]: up to the children of the unit where this role acts
-    (it is the same for all of them, as the last claim is the other's),
-  seen[role][memory, hand]: up to the memory where the other role acts.
+  own[unit, hand]: up to the children of the unit, where this role acts (all
+    children have the same, since the opponent made the last claim),
+  seen[memory, hand]: up to the memory, where the opponent acts.
 
-The backward pass computes values for a list of deals. A deal pairs a hand of
-each role; deals are listed so that in runs of them the hands of a role are
-neighbours or all the same: a segment (deal, hand, length, step) says that
-deal + i has hand + i * step, where step is 1 or 0. Rows of regrets are read and
-written along segments.
+The backward pass computes values for a list of deals. A deal pairs one hand of
+each role. Deals are listed so that in runs of them the hands of a role are
+neighbours or all the same (`rounds.SEGMENT`), and rows of regrets are read and
+written along these runs.
 
-Both roles may act at the same memory, on the same rows if they have equally
-many dice: strategies of both are taken before regrets of either are changed.
-Units of one level are shared out to threads. No number depends on how, since a
-unit is handled by one thread, and units of a level do not touch each other.
+Both roles may act at the same memory, and on the same rows if they have equally
+many dice. So the strategies of both are read before any regret changes.
+
+Threads share out the units of a level. Each unit is handled by one thread, and
+the units of a level do not touch each other, so no number depends on how many
+threads there are.
+
+Serves `trainer`, `policy` and `response`.
 """
+
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -30,7 +35,66 @@ from dudo_spiel.algorithms.match import claim_memory
 from dudo_spiel.algorithms.runtime import jit
 
 
-@jit.kernel
+class RoleArrays(NamedTuple):
+  """What a sweep reads and writes for one role.
+
+  Attributes:
+    role: 0 for the starter, 1 for the other.
+    table: [row, hand], to which the strategy is proportional where it is
+      positive: sums of regrets in a sweep, of strategies in a valuation.
+    cumulative: [row, hand], sums of strategies.
+    factor: [memory, hand], written by `match_regrets`.
+    own: [unit + 1, hand], reaches (see the top of this file).
+    seen: [memory, hand], reaches.
+    value: [memory, deal], what the memory is worth to this role if it is to
+      move there.
+    leaf: [claim, deal], what this role gets when it challenges the claim.
+    segments: [segment] `rounds.SEGMENT`, this role's hands.
+    weight: [deal], what the deal weighs in this role's regrets.
+  """
+  role: int
+  table: np.ndarray
+  cumulative: np.ndarray
+  factor: np.ndarray
+  own: np.ndarray
+  seen: np.ndarray
+  value: np.ndarray
+  leaf: np.ndarray
+  segments: np.ndarray
+  weight: np.ndarray
+
+
+class SweepSettings(NamedTuple):
+  """How to sweep.
+
+  Attributes:
+    is_shared: whether both roles have the same tables.
+    learns: whether to add to the regrets.
+    weight: the weight of this iteration, of the type of the tables.
+  """
+  is_shared: bool
+  learns: bool
+  weight: float
+
+
+class SweepScratch(NamedTuple):
+  """Memory that every thread of a sweep overwrites.
+
+  Attributes:
+    scale: [thread, hand], what a positive regret weighs.
+    shift: [thread, hand], what every action weighs.
+    strategy: [thread, hand], the probability of an action.
+    cf_reach: [thread, deal], the opponent's reach, with the deal's weight.
+    action_value: [thread, role, action, deal], what actions are worth.
+  """
+  scale: np.ndarray
+  shift: np.ndarray
+  strategy: np.ndarray
+  cf_reach: np.ndarray
+  action_value: np.ndarray
+
+
+@jit.inline
 def _acts(memory, role, node):
   """Returns whether the role may act there: who started may be forgotten."""
   length = memory.length[node]
@@ -38,12 +102,20 @@ def _acts(memory, role, node):
 
 
 @jit.kernel
-def sum_factors(memory, node, table, factors):
-  """Writes factors[node, hand]: max(row, 0) * factor is then the strategy.
+def match_regrets(memory, node, table, factor):
+  """Matches regrets at one memory, for all hands at once.
 
-  It is zero where no row is positive: the strategy is uniform there.
+  The strategy of a hand is max(row, 0) * factor, or uniform if the factor is 0.
+  Whoever needs the strategy makes it from the two.
+
+  Args:
+    memory: the `claim_memory.MemoryArrays`.
+    node: the memory.
+    table: [row, hand].
+    factor: [memory, hand], modified in place at the memory: 1 divided by the
+      sum of the positive rows, 0 where no row is positive.
   """
-  total = factors[node]
+  total = factor[node]
   zero = total.dtype.type(0.0)
   one = total.dtype.type(1.0)
   total[:] = zero
@@ -55,68 +127,81 @@ def sum_factors(memory, node, table, factors):
     total[h] = one / total[h] if total[h] > zero else zero
 
 
-@jit.kernel
-def _spread(memory, node, regret, sums, share, reach, seen, weight, scale,
-            shift):
-  """Adds a node's strategy, times own reach, to the sums and the children."""
+@jit.inline
+def _spread(memory, node, mine, weight, scale, shift):
+  """Adds a strategy, times own reach, to the sums and to the children."""
   row, row_end = memory.row_begin[node], memory.row_begin[node + 1]
   child = memory.child_begin[node]
+  table, cumulative, seen = mine.table, mine.cumulative, mine.seen
+  factor, reach = mine.factor[node], mine.own[memory.group[node]]
   zero = reach.dtype.type(0.0)
   uniform = reach.dtype.type(1.0 / (row_end - row))
   hands = len(reach)
   if not reach.any():
     return
   for h in range(hands):
-    scale[h] = share[h] * reach[h]
-    shift[h] = zero if share[h] > zero else reach[h] * uniform
+    scale[h] = factor[h] * reach[h]
+    shift[h] = zero if factor[h] > zero else reach[h] * uniform
   for a in range(memory.num_claims - 1 - memory.last[node]):
     for h in range(hands):
-      x = regret[row + a, h]
+      x = table[row + a, h]
       x = (x if x > zero else zero) * scale[h] + shift[h]
       seen[child + a, h] += x
-      sums[row + a, h] += weight * x
+      cumulative[row + a, h] += weight * x
   if node > 0:  # Dudo has no child
     for h in range(hands):
-      x = regret[row_end - 1, h]
+      x = table[row_end - 1, h]
       x = (x if x > zero else zero) * scale[h] + shift[h]
-      sums[row_end - 1, h] += weight * x
+      cumulative[row_end - 1, h] += weight * x
+
+
+@jit.inline
+def _pass_on(mine, unit, node):
+  """Adds the reach of a role that does not act to the unit's children."""
+  own, reach = mine.own[unit], mine.seen[node]
+  for h in range(len(reach)):
+    own[h] += reach[h]
+
+
+@jit.inline
+def _begin_unit(memory, mine, unit):
+  """Sets the reach of a unit's children before its memories are added up."""
+  first = memory.unit_memory[memory.unit_begin[unit]]
+  if memory.carry and first > 0:
+    mine.own[unit] = mine.own[memory.group[first]]
+  else:
+    mine.own[unit] = 0.0
 
 
 @jit.kernel
-def _forward_unit(memory, unit, regrets, sums, factors, own, seen, is_shared,
-                  weight, work):
+def _forward_unit(memory, unit, starter, other, settings, scratch, thread):
   """Handles one unit in the forward pass."""
-  begin, end = memory.unit_begin[unit], memory.unit_begin[unit + 1]
-  first = memory.unit_memory[begin]
-  for role in range(2):
-    if memory.carry and first > 0:
-      own[role][unit] = own[role][memory.group[first]]
-    else:
-      own[role][unit] = 0.0
-  for i in range(begin, end):
+  weight = settings.weight
+  scale, shift = scratch.scale[thread], scratch.shift[thread]
+  _begin_unit(memory, starter, unit)
+  _begin_unit(memory, other, unit)
+  for i in range(memory.unit_begin[unit], memory.unit_begin[unit + 1]):
     node = memory.unit_memory[i]
-    for role in range(2):
-      if not _acts(memory, role, node):
-        continue
-      if role == 0 or not (is_shared and _acts(memory, 0, node)):
-        sum_factors(memory, node, regrets[role], factors[role])
-      _spread(memory, node, regrets[role], sums[role], factors[role][node],
-              own[role][memory.group[node]], seen[role], weight, work[0],
-              work[1])
-      # The other role's reach passes on as it is.
-      passed, reach = own[1 - role][unit], seen[1 - role][node]
-      for h in range(len(reach)):
-        passed[h] += reach[h]
+    starts = _acts(memory, starter.role, node)
+    if starts:
+      match_regrets(memory, node, starter.table, starter.factor)
+      _spread(memory, node, starter, weight, scale, shift)
+      _pass_on(other, unit, node)
+    if _acts(memory, other.role, node):
+      if not (settings.is_shared and starts):
+        match_regrets(memory, node, other.table, other.factor)
+      _spread(memory, node, other, weight, scale, shift)
+      _pass_on(starter, unit, node)
 
 
 @jit.kernel
 def _value_actions(memory, unit, values, leaves, out):
-  """Writes out[action, deal], what a role's actions in the unit are worth.
+  """Writes what a role's actions in the unit are worth to it.
 
   Args:
     memory: the `claim_memory.MemoryArrays`.
     unit: the unit.
-    values: [memory, deal], the values of the other role.
+    values: [memory, deal], the values of the opponent.
     leaves: [claim, deal], of the role itself.
     out: [action, deal], modified in place.
   """
@@ -130,26 +215,37 @@ def _value_actions(memory, unit, values, leaves, out):
     out[num_children] = leaves[last]
 
 
-@jit.kernel
-def _play(memory, node, table, share, segments, action_values, sigma, out):
-  """Writes out[deal], the value of the node under the table's strategy."""
+@jit.inline
+def _play(memory, node, mine, action_values, strategy):
+  """Writes mine.value[node], the value of the node under the strategy.
+
+  Args:
+    memory: the `claim_memory.MemoryArrays`.
+    node: the memory.
+    mine: the `RoleArrays` of the role that acts.
+    action_values: [action, deal].
+    strategy: [hand] scratch.
+  """
   row, row_end = memory.row_begin[node], memory.row_begin[node + 1]
-  zero = share.dtype.type(0.0)
-  uniform = share.dtype.type(1.0 / (row_end - row))
+  table, factor, segments = mine.table, mine.factor[node], mine.segments
+  out = mine.value[node]
+  zero = factor.dtype.type(0.0)
+  uniform = factor.dtype.type(1.0 / (row_end - row))
   out[:] = zero
   for a in range(row_end - row):
-    for h in range(len(share)):
+    for h in range(len(factor)):
       x = table[row + a, h]
-      x = (x if x > zero else zero) * share[h]
-      sigma[h] = x if share[h] > zero else uniform
+      x = (x if x > zero else zero) * factor[h]
+      strategy[h] = x if factor[h] > zero else uniform
     for s in range(len(segments)):
-      deal, hand = np.uintp(segments[s, 0]), np.uintp(segments[s, 1])
-      if segments[s, 3] == 1:
-        for j in range(np.uintp(segments[s, 2])):
-          out[deal + j] += sigma[hand + j] * action_values[a, deal + j]
+      run = segments[s]
+      deal, hand = np.uintp(run.deal), np.uintp(run.hand)
+      if run.step == 1:
+        for j in range(np.uintp(run.length)):
+          out[deal + j] += strategy[hand + j] * action_values[a, deal + j]
       else:
-        probability = sigma[hand]
-        for j in range(np.uintp(segments[s, 2])):
+        probability = strategy[hand]
+        for j in range(np.uintp(run.length)):
           out[deal + j] += probability * action_values[a, deal + j]
 
 
@@ -163,15 +259,25 @@ def _sum_regret(cf_reach, action_values, value, a, deal, length):
   return total
 
 
-@jit.kernel
-def _learn(memory, node, table, segments, cf_reach, action_values, value):
-  """Adds the regrets of a node, for every deal."""
+@jit.inline
+def _learn(memory, node, mine, action_values, cf_reach):
+  """Adds the regrets of a node, for every deal.
+
+  Args:
+    memory: the `claim_memory.MemoryArrays`.
+    node: the memory.
+    mine: the `RoleArrays` of the role that acts.
+    action_values: [action, deal].
+    cf_reach: [deal], from `_reach_of_deals`.
+  """
   row, row_end = memory.row_begin[node], memory.row_begin[node + 1]
+  table, value, segments = mine.table, mine.value[node], mine.segments
   for a in range(row_end - row):
     for s in range(len(segments)):
-      deal, hand = np.uintp(segments[s, 0]), np.uintp(segments[s, 1])
-      length = np.uintp(segments[s, 2])
-      if segments[s, 3] == 1:
+      run = segments[s]
+      deal, hand = np.uintp(run.deal), np.uintp(run.hand)
+      length = np.uintp(run.length)
+      if run.step == 1:
         for j in range(length):
           table[row + a, hand + j] += cf_reach[deal + j] * (
               action_values[a, deal + j] - value[deal + j])
@@ -182,194 +288,192 @@ def _learn(memory, node, table, segments, cf_reach, action_values, value):
 
 @jit.kernel
 def _reach_of_deals(segments, reach, weights, weight, out):
-  """Writes out[deal], the reach of the other role's hand times the weights."""
+  """Writes out[deal], the reach of the opponent's hand times the weights."""
   for s in range(len(segments)):
-    deal, hand = np.uintp(segments[s, 0]), np.uintp(segments[s, 1])
-    if segments[s, 3] == 1:
-      for j in range(np.uintp(segments[s, 2])):
+    run = segments[s]
+    deal, hand = np.uintp(run.deal), np.uintp(run.hand)
+    if run.step == 1:
+      for j in range(np.uintp(run.length)):
         out[deal + j] = weight * weights[deal + j] * reach[hand + j]
     else:
-      for j in range(np.uintp(segments[s, 2])):
+      for j in range(np.uintp(run.length)):
         out[deal + j] = weight * weights[deal + j] * reach[hand]
 
 
-@jit.kernel
-def _backward_unit(memory, unit, tables, factors, seen, values, leaves,
-                   segments, weights, weight, learns, work, lines):
-  """Handles one unit in the backward pass."""
-  for role in range(2):
-    _value_actions(memory, unit, values[1 - role], leaves[role], work[role])
-  for i in range(memory.unit_begin[unit], memory.unit_begin[unit + 1]):
-    node = memory.unit_memory[i]
-    for role in range(2):
-      if _acts(memory, role, node):
-        _play(memory, node, tables[role], factors[role][node], segments[role],
-              work[role], lines[0], values[role][node])
-    if not learns:
-      continue
-    for role in range(2):
-      if _acts(memory, role, node) and seen[1 - role][node].any():
-        _reach_of_deals(segments[1 - role], seen[1 - role][node],
-                        weights[role], weight, lines[1])
-        _learn(memory, node, tables[role], segments[role], lines[1],
-               work[role], values[role][node])
-
-
-@jit.kernel
-def _start_forward(own, seen):
-  """Sets the reaches before the first claim: the starter is to move."""
-  for role in range(2):
-    seen[role][:] = 0.0
-    own[role][-1] = 1.0 - role
-    seen[role][0] = role
-
-
-@jit.kernel
-def forward(memory, regrets, sums, factors, own, seen, is_shared, weight,
-            work):
-  """Computes all reaches, and adds to the sums of strategies.
+@jit.inline
+def _learn_if_reached(memory, node, mine, theirs, weight, action_values,
+                      cf_reach):
+  """Adds a role's regrets at a node where it acts, if the opponent gets there.
 
   Args:
     memory: the `claim_memory.MemoryArrays`.
-    regrets: for each role [row, hand].
-    sums: for each role [row, hand], modified in place: strategy times own
-      reach times `weight` is added.
-    factors: for each role [memory, hand], modified in place by
-      `sum_factors`.
-    own: for each role [unit + 1, hand], modified in place.
-    seen: for each role [memory, hand], modified in place.
-    is_shared: whether both roles have the same tables.
+    node: the memory.
+    mine: the `RoleArrays` of the role.
+    theirs: the `RoleArrays` of the opponent.
     weight: the weight of this iteration.
-    work: [thread, 2, hand] scratch.
+    action_values: [action, deal].
+    cf_reach: [deal] scratch.
   """
-  _start_forward(own, seen)
-  for unit in range(len(memory.unit_begin) - 1):
-    _forward_unit(memory, unit, regrets, sums, factors, own, seen, is_shared,
-                  weight, work[0])
+  if _acts(memory, mine.role, node) and theirs.seen[node].any():
+    _reach_of_deals(theirs.segments, theirs.seen[node], mine.weight, weight,
+                    cf_reach)
+    _learn(memory, node, mine, action_values, cf_reach)
 
 
 @jit.kernel
-def _forward_share(memory, level, thread, regrets, sums, factors, own, seen,
-                   is_shared, weight, work):
+def _backward_unit(memory, unit, starter, other, settings, scratch, thread):
+  """Handles one unit in the backward pass."""
+  weight = settings.weight
+  starter_values = scratch.action_value[thread, starter.role]
+  other_values = scratch.action_value[thread, other.role]
+  strategy, cf_reach = scratch.strategy[thread], scratch.cf_reach[thread]
+  _value_actions(memory, unit, other.value, starter.leaf, starter_values)
+  _value_actions(memory, unit, starter.value, other.leaf, other_values)
+  for i in range(memory.unit_begin[unit], memory.unit_begin[unit + 1]):
+    node = memory.unit_memory[i]
+    if _acts(memory, starter.role, node):
+      _play(memory, node, starter, starter_values, strategy)
+    if _acts(memory, other.role, node):
+      _play(memory, node, other, other_values, strategy)
+    if settings.learns:
+      _learn_if_reached(memory, node, starter, other, weight, starter_values,
+                        cf_reach)
+      _learn_if_reached(memory, node, other, starter, weight, other_values,
+                        cf_reach)
+
+
+@jit.kernel
+def _start_forward(starter, other):
+  """Sets the reaches before the first claim, which is the starter's."""
+  starter.seen[:] = 0.0
+  starter.own[-1] = 1.0
+  other.seen[:] = 0.0
+  other.own[-1] = 0.0
+  other.seen[0] = 1.0
+
+
+@jit.kernel
+def _forward(memory, starter, other, settings, scratch):
+  """Computes all reaches, and adds to the sums of strategies."""
+  _start_forward(starter, other)
+  graph, work = jit.borrowed(memory), jit.borrowed(scratch)
+  mine, theirs = jit.borrowed(starter), jit.borrowed(other)
+  for unit in range(len(graph.unit_begin) - 1):
+    _forward_unit(graph, unit, mine, theirs, settings, work, np.int64(0))
+
+
+# Numba passes to threads only plain tuples that are not nested; these functions
+# make the named ones again. Threads count in int64, as all other indices do, so
+# that nothing is compiled twice.
+
+
+@jit.kernel
+def _forward_share(memory, starter, other, settings, scratch, level, thread):
   """Handles a thread's share of a level in the forward pass."""
-  arrays = claim_memory.MemoryArrays(*memory)
-  for unit in range(arrays.level_begin[level] + thread,
-                    arrays.level_begin[level + 1], len(work)):
-    _forward_unit(arrays, unit, regrets, sums, factors, own, seen, is_shared,
-                  weight, work[thread])
+  memory = claim_memory.MemoryArrays(*memory)
+  starter, other = RoleArrays(*starter), RoleArrays(*other)
+  settings, scratch = SweepSettings(*settings), SweepScratch(*scratch)
+  for unit in range(memory.level_begin[level] + thread,
+                    memory.level_begin[level + 1], len(scratch.scale)):
+    _forward_unit(memory, unit, starter, other, settings, scratch, thread)
+
+
+@jit.kernel
+def _backward_share(memory, starter, other, settings, scratch, level, thread):
+  """Handles a thread's share of a level in the backward pass."""
+  memory = claim_memory.MemoryArrays(*memory)
+  starter, other = RoleArrays(*starter), RoleArrays(*other)
+  settings, scratch = SweepSettings(*settings), SweepScratch(*scratch)
+  for unit in range(memory.level_begin[level] + thread,
+                    memory.level_begin[level + 1], len(scratch.scale)):
+    _backward_unit(memory, unit, starter, other, settings, scratch, thread)
 
 
 @jit.parallel
-def forward_parallel(memory, regrets, sums, factors, own, seen, is_shared,
-                     weight, work):
-  """Does the same as `forward` with len(work) threads.
-
-  Numba does not pass named tuples to threads, so here `memory` is a plain tuple
-  of the same arrays.
-  """
-  _start_forward(own, seen)
-  for level in range(memory[0] + 1):
-    for thread in numba.prange(len(work)):
-      _forward_share(memory, level, thread, regrets, sums, factors, own, seen,
-                     is_shared, weight, work)
+def _forward_parallel(memory, starter, other, settings, scratch):
+  """Does the same as `_forward`, with a thread for each row of scratch."""
+  _start_forward(starter, other)
+  num_levels, num_threads = memory.num_claims + 1, len(scratch.scale)
+  graph, mine, theirs = memory[:], starter[:], other[:]
+  how, work = settings[:], scratch[:]
+  for level in range(num_levels):
+    for thread in numba.prange(num_threads):
+      _forward_share(graph, mine, theirs, how, work, level, np.int64(thread))
 
 
 @jit.kernel
-def backward(memory, tables, factors, seen, values, leaves, segments, weights,
-             weight, learns, work, lines):
+def backward(memory, starter, other, settings, scratch):
   """Computes the values of all memories for a list of deals, and learns.
 
   Args:
     memory: the `claim_memory.MemoryArrays`.
-    tables: for each role [row, hand], modified in place if it learns: sums of
-      regrets (or, if it does not, anything proportional to a strategy).
-    factors: for each role [memory, hand], from `forward` or `sum_factors`.
-    seen: for each role [memory, hand], from `forward`.
-    values: for each role [memory, deal], modified in place: what the memory
-      is worth to this role, which is to move.
-    leaves: for each role [claim, deal], what it is worth to this role to
-      challenge the claim.
-    segments: for each role [segment, 4] int64: (deal, hand, length, step).
-    weights: for each role [deal], what the deal weighs in its regrets.
-    weight: the weight of this iteration.
-    learns: whether to add to the regrets.
-    work: [thread, role, action, deal] scratch.
-    lines: [thread, 2, hand or deal] scratch.
+    starter: the `RoleArrays` of role 0, modified in place: `value`, and
+      `table` if it learns.
+    other: the `RoleArrays` of role 1, modified in place likewise.
+    settings: the `SweepSettings`.
+    scratch: the `SweepScratch`.
   """
-  for unit in range(len(memory.unit_begin) - 2, -1, -1):
-    _backward_unit(memory, unit, tables, factors, seen, values, leaves,
-                   segments, weights, weight, learns, work[0], lines[0])
-
-
-@jit.kernel
-def _backward_share(memory, level, thread, tables, factors, seen, values,
-                    leaves, segments, weights, weight, learns, work, lines):
-  """Handles a thread's share of a level in the backward pass."""
-  arrays = claim_memory.MemoryArrays(*memory)
-  for unit in range(arrays.level_begin[level] + thread,
-                    arrays.level_begin[level + 1], len(work)):
-    _backward_unit(arrays, unit, tables, factors, seen, values, leaves,
-                   segments, weights, weight, learns, work[thread],
-                   lines[thread])
+  graph, work = jit.borrowed(memory), jit.borrowed(scratch)
+  mine, theirs = jit.borrowed(starter), jit.borrowed(other)
+  for unit in range(len(graph.unit_begin) - 2, -1, -1):
+    _backward_unit(graph, unit, mine, theirs, settings, work, np.int64(0))
 
 
 @jit.parallel
-def backward_parallel(memory, tables, factors, seen, values, leaves, segments,
-                      weights, weight, learns, work, lines):
-  """Does the same as `backward` with len(work) threads and a plain tuple."""
-  for level in range(memory[0], -1, -1):
-    for thread in numba.prange(len(work)):
-      _backward_share(memory, level, thread, tables, factors, seen, values,
-                      leaves, segments, weights, weight, learns, work, lines)
+def backward_parallel(memory, starter, other, settings, scratch):
+  """Does the same as `backward`, with a thread for each row of scratch."""
+  num_levels, num_threads = memory.num_claims + 1, len(scratch.scale)
+  graph, mine, theirs = memory[:], starter[:], other[:]
+  how, work = settings[:], scratch[:]
+  for level in range(num_levels - 1, -1, -1):
+    for thread in numba.prange(num_threads):
+      _backward_share(graph, mine, theirs, how, work, level, np.int64(thread))
 
 
 @jit.kernel
-def _record(values, chances, weight, state):
-  """Adds a sweep to its round's record; see `sweep`."""
-  root = values[0][0]
+def _add_to_record(starter, chances, weight, record):
+  """Adds a sweep to the record of its round; see `sweep`."""
+  root = starter.value[0]
   value = 0.0
   for j in range(len(root)):
     value += chances[j] * root[j]
-  state[1] += weight * value
-  state[2] += weight
-  state[0] += 1.0
+  record[0].value += weight * value
+  record[0].weight += weight
+  record[0].sweeps += 1.0
 
 
 @jit.kernel
-def sweep(memory, regrets, sums, factors, own, seen, is_shared, values, leaves,
-          segments, weights, chances, weight, forward_work, work, lines, state):
+def sweep(memory, starter, other, settings, scratch, chances, record):
   """Runs one iteration, forward and backward, for a list of deals.
 
-  Args: those of `forward` and `backward`, and
+  Args:
+    memory: the `claim_memory.MemoryArrays`.
+    starter: the `RoleArrays` of role 0, modified in place.
+    other: the `RoleArrays` of role 1, modified in place.
+    settings: the `SweepSettings`.
+    scratch: the `SweepScratch`.
     chances: [deal] float64, how likely each deal is.
-    state: [3] float64, modified in place here, so that it is right whenever
-      Python gets to see it: how many sweeps there were, and the weighted sums
-      of the round's value to the starter and of the weights.
+    record: [1] `rounds.RECORD`, modified in place. It changes here, so that it
+      fits the tables whenever Python gets to see them.
   """
-  forward(memory, regrets, sums, factors, own, seen, is_shared, weight,
-          forward_work)
-  backward(memory, regrets, factors, seen, values, leaves, segments, weights,
-           weight, True, work, lines)
-  _record(values, chances, weight, state)
+  _forward(memory, starter, other, settings, scratch)
+  backward(memory, starter, other, settings, scratch)
+  _add_to_record(starter, chances, settings.weight, record)
 
 
 @jit.kernel
-def sweep_parallel(memory, regrets, sums, factors, own, seen, is_shared,
-                   values, leaves, segments, weights, chances, weight,
-                   forward_work, work, lines, state):
-  """Does the same as `sweep` with len(work) threads and a plain tuple."""
-  forward_parallel(memory, regrets, sums, factors, own, seen, is_shared, weight,
-                   forward_work)
-  backward_parallel(memory, regrets, factors, seen, values, leaves, segments,
-                    weights, weight, True, work, lines)
-  _record(values, chances, weight, state)
+def sweep_parallel(memory, starter, other, settings, scratch, chances, record):
+  """Does the same as `sweep`, with a thread for each row of scratch."""
+  _forward_parallel(memory, starter, other, settings, scratch)
+  backward_parallel(memory, starter, other, settings, scratch)
+  _add_to_record(starter, chances, settings.weight, record)
 
 
 @jit.kernel
-def all_factors(memory, table, factors):
-  """Writes the factors of a whole table (see `sum_factors`)."""
+def match_all_regrets(memory, table, factor):
+  """Writes the factors of a whole table; see `match_regrets`."""
   for node in range(len(memory.last)):
-    sum_factors(memory, node, table, factors)
+    match_regrets(memory, node, table, factor)
 
 
 @jit.kernel

@@ -1,9 +1,11 @@
 """Policies for whole matches of two-player Dudo, as tables by dice and claims.
 
-A `MatchPolicy` has a table for each (own dice, other's dice). A table is
-[row, hand] of weights, its rows those of `claim_memory`; the probabilities of
-the actions at a memory are the shares of their rows. Where all weights are zero
-the policy is uniform.
+A `MatchPolicy` has a table for each (own dice, opponent's dice). A table is
+[row, hand] of weights, and its rows are those of `claim_memory`. The
+probability of an action at a memory is the share of its row. Where all weights
+are zero the policy is uniform.
+
+Serves `policies`, `policy_bots`, `solver`, `simulator` and `response`.
 """
 
 import numpy as np
@@ -28,13 +30,13 @@ class MatchPolicy(policy_lib.Policy):
   Args:
     game: the `pyspiel.Game`, `dudo` or `dudo_ir` with two players.
     recall_length: how many claims the policy remembers.
-    tables: dict from (own dice, other's dice) to [row, hand] float32 or uint8.
-      The sum of the rows of a memory, if float32, is how often the policy's own
-      moves lead there (summed over all paths).
+    tables: dict from (own dice, opponent's dice) to [row, hand] float32 or
+      uint8. In float32, the rows of a memory add up to how often the policy's
+      own moves lead there (summed over all paths).
     values: dict from (starter's dice, other's dice) to the starter's value.
 
   Attributes:
-    match: the `match_rounds.MatchRules`.
+    match: the `rounds.MatchRules`.
     tables: as given.
     values: as given.
   """
@@ -53,8 +55,8 @@ class MatchPolicy(policy_lib.Policy):
   def check_game(self, game):
     """Raises a ValueError if the policy cannot play all of the game."""
     if not self._has_rules_of(game):
-      raise ValueError(f"game={game}: must have the rules of {self.game}, for "
-                       "which the policy is made")
+      raise ValueError(f"game={game}: must have the rules of {self.game}, the "
+                       "policy's game")
     if not set(match_rounds.round_keys(game.start_dice)) <= self.tables.keys():
       raise ValueError(
           f"game={game}: starts with {' and '.join(map(str, game.start_dice))} "
@@ -62,7 +64,8 @@ class MatchPolicy(policy_lib.Policy):
 
   def _has_rules_of(self, game):
     return (isinstance(game, dudo.DudoGame) and game.num_players() == 2 and
-            (game.num_sides, game.house) == self.match[:2])
+            game.num_sides == self.match.num_sides and
+            game.house == self.match.house)
 
   def _known_dice(self):
     return ", ".join(f"{a}v{b}" for a, b in sorted(self.tables))
@@ -100,12 +103,13 @@ class MatchPolicy(policy_lib.Policy):
     """Returns the probabilities of all hands after some claims of a round.
 
     Args:
-      key: (own dice, other's dice).
+      key: (own dice, opponent's dice).
       claims: list of int, first to last.
 
     Returns:
-      [action, hand] float64: the stronger claims, weakest first, then Dudo
-      (but not before the first claim); hands as in `rolls`.
+      [action, hand] float64. Actions are the stronger claims, weakest first,
+      and then Dudo, which nobody can say before the first claim. Hands are
+      those of `rolls`.
     """
     if key not in self.tables:
       raise ValueError(f"key={key!r}: must be one of {self._known_dice()}")
@@ -124,26 +128,26 @@ class MatchPolicy(policy_lib.Policy):
                     1.0 / num_actions)
 
   def probabilities(self, key):
-    """Returns [row, hand] float32, the probabilities of (own, other's) dice."""
+    """Returns [row, hand] float32, the probabilities with these dice."""
     weights = self.tables[key].astype(np.float32)
     match_kernels.normalize(self.match.memory(sum(key)).arrays, weights)
     return weights
 
   def quantized(self, min_probability=0.0, min_reach=0.0):
-    """Returns the policy in 8 bits a weight, without negligible ones.
+    """Returns the policy with 8 bits a weight, without negligible weights.
 
     Args:
-      min_probability: actions less likely than this are never played.
-      min_reach: where the policy's own moves lead less often than this, it
-        becomes uniform (and so takes no place in a file).
+      min_probability: it never plays actions less likely than this.
+      min_reach: it becomes uniform where its own moves lead less often than
+        this, and takes no place for that in a file.
     """
     arguments.number("min_probability", min_probability, 0.0, 1.0)
     arguments.number("min_reach", min_reach, 0.0)
     tables = {}
     for key, table in self.tables.items():
       if table.dtype == np.uint8:
-        raise ValueError("quantized: this policy already is; use the one from "
-                         "which it was made")
+        raise ValueError("tables: are quantized already; call this on the "
+                         "policy that was not")
       tables[key] = np.zeros(table.shape, np.uint8)
       match_kernels.quantize(self.match.memory(sum(key)).arrays, table,
                              np.float32(min_probability), np.float32(min_reach),

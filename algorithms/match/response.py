@@ -1,18 +1,20 @@
 """Best responses in rounds and matches of Dudo to a policy that forgets claims.
 
-The policy is a `match_policy.MatchPolicy`. The responder forgets nothing, so in
-a round with C claims there are 2^C histories. `best_response_value` finds what
-the responder can get exactly, in one of two ways: it searches where it may
-matter (see `search_kernels`), or it walks all histories, which is simpler and
-much slower. Where even the search takes too long, `best_response_bounds` stops
-it early and gives a lower and an upper bound; `refine_bounds` tightens them
-while time lasts. Bounds are rigorous but for rounding errors.
+The policy is a `policy.MatchPolicy`. The responder forgets nothing, so a round
+with C claims has 2^C histories. `best_response_value` finds exactly what the
+responder can get, in one of two ways: it searches where it may matter (see
+`search_kernels`), or it walks all histories, which is simpler and much slower.
+Where even the search takes too long, `best_response_bounds` stops it early and
+gives a lower and an upper bound; `refine_bounds` tightens them while time
+lasts. Bounds are rigorous, up to rounding errors.
 
 The leaves of a round are worth what the rounds that follow are worth.
-`round_exploitability` takes the policy's own values of them, so it says how
+`round_exploitability` takes the policy's own values of them, so it measures how
 well that one round is played. `match_best_response` and `match_bounds` take the
-responder's, from the fewest dice up, and say how good the policy is in the
+responder's values, from the fewest dice up, and so measure the policy in the
 whole match.
+
+Serves `exploitability` and `solver`.
 """
 
 import concurrent.futures
@@ -41,11 +43,12 @@ _PARALLEL = threading.Lock()  # Numba's threads may serve one caller at a time
 
 
 class Leaves(NamedTuple):
-  """What challenges are worth to the responder: [claim, count] float64.
+  """What challenges are worth to the responder.
 
   Attributes:
-    challenges: when the responder challenges, by how many dice there are.
-    challenged: when the policy does.
+    challenges: [claim, count] float64, when the responder challenges and count
+      dice match.
+    challenged: [claim, count] float64, when the policy challenges.
   """
   challenges: np.ndarray
   challenged: np.ndarray
@@ -55,9 +58,9 @@ def round_leaves(match, own_dice, other_dice, responder_starts, policy_starts):
   """Returns the `Leaves` of a round.
 
   Args:
-    match: the `match_rounds.MatchRules`.
+    match: the `rounds.MatchRules`.
     own_dice: how many dice the responder has.
-    other_dice: how many the policy has.
+    other_dice: how many dice the policy has.
     responder_starts: dict from (responder's, policy's) dice to what a round
       that the responder starts is worth to it.
     policy_starts: dict from (policy's, responder's) dice to what a round that
@@ -89,7 +92,7 @@ def policy_leaves(policy, own_dice, other_dice):
 def _check_policy(policy):
   """Raises a ValueError if it is not a policy for matches."""
   if not isinstance(policy, match_policy.MatchPolicy):
-    raise ValueError(f"policy={policy!r}: must be a match_policy.MatchPolicy")
+    raise ValueError(f"policy={policy!r}: must be a policies.MatchPolicy")
 
 
 def _check_round(policy, dice, role):
@@ -114,8 +117,16 @@ def _probabilities(policy, key):
   return weights
 
 
-class _Round:
-  """A round for a responder: its arrays, and searches on them."""
+class _ResponderRound:
+  """A round from the responder's side: its arrays, and searches on them.
+
+  Args:
+    policy: the `policy.MatchPolicy`.
+    dice: (starter's dice, other's dice).
+    role: the responder's.
+    leaves: the `Leaves`, or a pair of them, lower and upper bounds; None for
+      the policy's values of later rounds.
+  """
 
   def __init__(self, policy, dice, role, leaves):
     own, other = _check_round(policy, dice, role)
@@ -161,16 +172,16 @@ class _Round:
     return np.zeros((*shape, len(self.game.own_chances)))
 
   def scratch(self):
-    """Returns a `walk_kernels.Scratch`."""
+    """Returns a new `walk_kernels.WalkScratch`."""
     game, depths = self.game, self._depths
-    return walk_kernels.Scratch(
+    return walk_kernels.WalkScratch(
         np.zeros((depths, len(game.chances))), self._line(depths),
         self._line(depths), np.zeros((1, len(game.chances))),
         np.zeros(game.by_count.shape[1]), np.zeros(game.own_matches.max() + 1),
-        np.zeros((depths, 3), np.int64), np.zeros(1, np.int64))
+        np.zeros(depths, walk_kernels.WALK_PLACE), np.zeros(1, np.int64))
 
   def frontier(self, depth, size, is_known=False):
-    """Returns a `walk_kernels.Frontier` with so many places."""
+    """Returns a new `walk_kernels.Frontier` with so many places."""
     places = np.zeros((2, size), np.int64)
     return walk_kernels.Frontier(
         depth, is_known, places[0], places[1],
@@ -183,15 +194,14 @@ class _Round:
     count = self.frontier(depth, 0)
     walk_kernels.respond_first(self.game, self.role, self.scratch(), count)
     frontier = self.frontier(depth, int(count.size[0]))
-    walk_kernels.respond_first(self.game, self.role, self.scratch(),
-                                   frontier)
+    walk_kernels.respond_first(self.game, self.role, self.scratch(), frontier)
     nowhere = self.frontier(-1, 0)
 
     def work_on(place):
       work = self.scratch()
       work.reach[0] = frontier.reach[place]
       walk_kernels.respond(self.game, frontier.node[place],
-                               frontier.last[place], 0, work, nowhere)
+                           frontier.last[place], 0, work, nowhere)
       frontier.value[place] = work.value[0]
       return int(work.visited[0])
 
@@ -204,7 +214,7 @@ class _Round:
     frontier.size[0] = 0
     work = self.scratch()
     walk_kernels.respond_first(self.game, self.role, work,
-                                   frontier._replace(is_known=True))
+                               frontier._replace(is_known=True))
     return self._mean(work.value[0]), visited + int(work.visited[0])
 
   def _mean(self, values):
@@ -231,7 +241,7 @@ class _Round:
 
   @functools.cached_property
   def _tables(self):
-    """[2, unit, hand, own hand] float32, see `search_kernels`."""
+    """Bounds, [2, unit, hand, own hand] float32; see `search_kernels`."""
     arrays, game = self.memory.arrays, self.game
     units = len(arrays.unit_begin) - 1
     shape = 2, units, self.num_hands, len(game.own_chances)
@@ -249,28 +259,31 @@ class _Round:
     search_kernels.mean_reaches(arrays, game, self.role, shares, weights)
     tables = np.empty(shape, np.float32)
     with _PARALLEL:
-      search_kernels.bound_units(tuple(arrays), tuple(game), weights, tables)
+      search_kernels.bound_units(arrays, game, weights, tables)
     return tables
 
   def search(self, min_mass):
     """Returns the `Bounds`."""
     game, depths = self.game, self._depths
     claims, hands = game.num_claims, len(game.chances)
-    work = search_kernels.SearchSpace(
+    work = search_kernels.SearchScratch(
         np.zeros((depths, hands)), self._line(depths), self._line(depths, 2),
         self._line(depths, claims), self._line(depths, claims, 2),
         np.zeros((depths, claims)), np.zeros((depths, claims), np.bool_),
-        np.zeros((depths, 5), np.int64), self._line(depths, 2),
+        np.zeros(depths, search_kernels.SEARCH_PLACE), self._line(depths, 2),
         np.zeros((1, hands)), np.zeros(game.by_count.shape[1]),
-        np.zeros(game.own_matches.max() + 1), np.zeros(3))
+        np.zeros(game.own_matches.max() + 1),
+        np.zeros(1, search_kernels.SEARCH_RECORD))
     leaves = np.stack([game.challenges, game.challenged])
     search_kernels.search(
-        game, self._tables, self.role, work, search_kernels.Settings(
-            min_mass, leaves[:, 0].min(), leaves[:, 1].max()))
-    lower, upper = (self._mean(work.value[0, bound]) for bound in range(2))
-    searched, pruned, pruned_mass = work.record.tolist()
-    return Bounds(lower, upper, min_mass, int(searched), int(pruned),
-                  pruned_mass)
+        game, self._tables, self.role, work, search_kernels.SearchLimits(
+            min_mass, leaves[:, walk_kernels.LOWER].min(),
+            leaves[:, walk_kernels.UPPER].max()))
+    lower, upper = (self._mean(work.value[0, bound]) for bound in (
+        walk_kernels.LOWER, walk_kernels.UPPER))
+    record = work.record[0]
+    return Bounds(lower, upper, min_mass, int(record["searched"]),
+                  int(record["pruned"]), float(record["pruned_mass"]))
 
 
 def best_response_value(policy, dice, role, leaves=None, *, method="search",
@@ -278,7 +291,7 @@ def best_response_value(policy, dice, role, leaves=None, *, method="search",
   """Returns what a best response to the policy gets in a round, exactly.
 
   Args:
-    policy: the `match_policy.MatchPolicy`.
+    policy: the `policy.MatchPolicy`.
     dice: (starter's dice, other's dice).
     role: the responder's: 0 if it starts, 1 if the policy does.
     leaves: the `Leaves`; None for the policy's values of later rounds.
@@ -289,9 +302,10 @@ def best_response_value(policy, dice, role, leaves=None, *, method="search",
   num_threads = jit.thread_count(num_threads)
   if method not in METHODS:
     raise ValueError(f"method={method!r}: must be one of {METHODS}")
-  this_round = _Round(policy, dice, role, leaves)
+  this_round = _ResponderRound(policy, dice, role, leaves)
   if method == "search":
-    return _middle(this_round.search(0.0)[:2])
+    bounds = this_round.search(0.0)
+    return _middle((bounds.lower, bounds.upper))
   claims = this_round.memory.num_claims
   if claims > MAX_WALK_CLAIMS:
     raise ValueError(f"dice={dice!r}: has {claims} claims, must have at most "
@@ -300,13 +314,13 @@ def best_response_value(policy, dice, role, leaves=None, *, method="search",
 
 
 def estimate_seconds(policy, dice, role):
-  """Returns about how long one thread walks a round, at most.
+  """Returns about how many seconds one thread needs at most to walk a round.
 
   It is the number of all histories, 2^claims, times the time of one, which is
-  measured for a short time on those that begin with the strongest claims.
-  Histories to which the policy never plays are skipped, so it may be less.
+  measured on those that begin with the strongest claims. The walk skips
+  histories to which the policy never plays, so it may take less.
   """
-  this_round = _Round(policy, dice, role, None)
+  this_round = _ResponderRound(policy, dice, role, None)
   return 2.0**this_round.memory.num_claims * this_round.probe(_PROBE_SECONDS)
 
 
@@ -318,9 +332,9 @@ class Bounds(NamedTuple):
     upper: it cannot get more than this.
     min_mass: turns with less mass in doubt were not searched.
     searched: how many turns of the responder were searched.
-    pruned: how many turns and claims were not, though they might matter.
-    pruned_mass: the sum of the mass in doubt of these. It counts all that the
-      responder may try, so it is more than upper - lower.
+    pruned: how many turns and claims were left out, though they might matter.
+    pruned_mass: the sum of their mass in doubt. It counts all that the
+      responder may try, so it exceeds upper - lower.
   """
   lower: float
   upper: float
@@ -338,7 +352,7 @@ def best_response_bounds(policy, dice, role, min_mass, leaves=None):
   to that turn is at most `min_mass`; nor where it cannot matter.
 
   Args:
-    policy: the `match_policy.MatchPolicy`.
+    policy: the `policy.MatchPolicy`.
     dice: (starter's dice, other's dice).
     role: the responder's: 0 if it starts, 1 if the policy does.
     min_mass: see above; 0 for the exact value.
@@ -346,21 +360,25 @@ def best_response_bounds(policy, dice, role, min_mass, leaves=None):
       the policy's values of later rounds.
   """
   min_mass = arguments.number("min_mass", min_mass, 0.0)
-  return _Round(policy, dice, role, leaves).search(min_mass)
+  return _ResponderRound(policy, dice, role, leaves).search(min_mass)
 
 
 def refine_bounds(policy, dice, role, seconds, leaves=None):
   """Yields `Bounds` that become tighter and tighter.
 
-  Every step searches again with a tenth of the mass before. It is over when the
-  value is exact, or when so much time has passed that the next step would
-  probably not end in time; but at least one step is made.
+  Every step searches again with a tenth of the mass before. It ends when the
+  value is exact, or when the next step would probably not end in time. There is
+  always at least one step.
 
-  Args: those of `best_response_bounds`, and
+  Args:
+    policy: the `policy.MatchPolicy`.
+    dice: (starter's dice, other's dice).
+    role: the responder's: 0 if it starts, 1 if the policy does.
     seconds: about how long it may take.
+    leaves: see `best_response_bounds`.
   """
   seconds = arguments.number("seconds", seconds, 0.0)
-  return _refine(_Round(policy, dice, role, leaves), seconds)
+  return _refine(_ResponderRound(policy, dice, role, leaves), seconds)
 
 
 def _refine(this_round, seconds):
@@ -388,7 +406,11 @@ def _refine(this_round, seconds):
 def round_exploitability(policy, dice, *, method="search", num_threads=None):
   """Returns half the NashConv of a round whose leaves have the policy's values.
 
-  Args: those of `best_response_value`.
+  Args:
+    policy: the `policy.MatchPolicy`.
+    dice: (starter's dice, other's dice).
+    method: see `best_response_value`.
+    num_threads: see `best_response_value`.
   """
   return 0.5 * sum(
       best_response_value(policy, dice, role, method=method,
@@ -421,7 +443,7 @@ def match_bounds(policy, start_dice=None, starting_player=None, *, seconds=None,
   """Returns `MatchBounds` of responders who respond in all rounds of a match.
 
   Args:
-    policy: the `match_policy.MatchPolicy`.
+    policy: the `policy.MatchPolicy`.
     start_dice: both players' dice at the start; None for those of its game.
     starting_player: who starts; None for the one of its game.
     seconds: about how long to search each round in each role; None searches
@@ -447,8 +469,8 @@ def match_bounds(policy, start_dice=None, starting_player=None, *, seconds=None,
   starts = {}, {}  # by role, from (starter's, other's dice) to the value
   rounds = {}
 
-  def solve(job):
-    *key, role = job
+  def solve(task):
+    key, role = task
     dice = key[role], key[1 - role]
     leaves = tuple(
         round_leaves(policy.match, *dice,
@@ -463,13 +485,12 @@ def match_bounds(policy, start_dice=None, starting_player=None, *, seconds=None,
   keys = match_rounds.round_keys(start)
   with concurrent.futures.ThreadPoolExecutor(num_threads) as pool:
     for num_dice in range(2, sum(start) + 1):
-      jobs = [(*key, role) for key in keys if sum(key) == num_dice
-              for role in range(2)]
-      if num_dice == sum(start):
-        jobs = [job for job in jobs if job[:2] == first]
-      for job, bounds in zip(jobs, pool.map(solve, jobs)):
-        rounds[job] = bounds
-        starts[job[2]][job[:2]] = bounds.lower, bounds.upper
+      tasks = [(key, role) for key in keys if sum(key) == num_dice
+               and (num_dice < sum(start) or key == first)
+               for role in range(2)]
+      for (key, role), bounds in zip(tasks, pool.map(solve, tasks)):
+        rounds[*key, role] = bounds
+        starts[role][key] = bounds.lower, bounds.upper
   values = tuple(starts[int(seat != starter)][first] for seat in range(2))
   exploitability = tuple(0.5 * (a + b) for a, b in zip(*values))
   return MatchBounds(exploitability, values, *starts, rounds)
@@ -491,7 +512,11 @@ def match_best_response(policy, start_dice=None, starting_player=None, *,
                         num_threads=None):
   """Returns the `MatchResponse`: exact values of `match_bounds`.
 
-  Args: those of `match_bounds`.
+  Args:
+    policy: the `policy.MatchPolicy`.
+    start_dice: see `match_bounds`.
+    starting_player: see `match_bounds`.
+    num_threads: see `match_bounds`.
   """
   bounds = match_bounds(policy, start_dice, starting_player,
                         num_threads=num_threads)

@@ -1,13 +1,15 @@
-"""A round of two-player Dudo, made from the rules: deals, leaves and tables.
+"""The rounds of a two-player match of Dudo: rules, deals, leaves and tables.
 
-A round (a, b) has a starter with a dice and another with b. Its leaves are
-challenges; what they are worth are the values of the rounds that follow, so
-rounds are solved from the fewest dice up (Neller & Hnath 2011, section 4.1).
+In a round (a, b) the starter has a dice and the other player b. Every leaf is a
+challenge, and it is worth what the next round is worth. So rounds are solved in
+order of their dice, fewest first (Neller & Hnath 2011, section 4.1).
 
-A player's information sets are told apart by the own dice, the other's number
-of dice and the claims that are remembered, not by who started. So all that is
-learned about (own dice, other's dice) stands in one `Table`, and the rounds
-(a, b) and (b, a) are trained together.
+An information set is a player's own dice, how many dice the opponent has, and
+the claims that the player remembers. Who started the round does not matter. So
+tables are indexed by (own dice, opponent's dice), and the rounds (a, b) and
+(b, a), which share their tables, are trained as a pair.
+
+Serves `trainer`, `solver`, `chance_sampled_cfr`, `policy` and `response`.
 """
 
 import functools
@@ -19,13 +21,25 @@ from dudo_spiel import claims as claims_lib
 from dudo_spiel import rolls as rolls_lib
 from dudo_spiel import rules
 from dudo_spiel.algorithms.match import claim_memory
+from dudo_spiel.algorithms.runtime import tables as tables_lib
 from dudo_spiel.games import dudo
 
 _HAND_MULTIPLE = 8  # hands are padded to full vectors of the processor
 
+# A run of deals in which one role's hands are neighbours (step 1) or all the
+# same (step 0): deal + i has hand + i * step, for i < length.
+SEGMENT = np.dtype([("deal", np.int64), ("hand", np.int64),
+                    ("length", np.int64), ("step", np.int64)])
+
+# What was learned about a round so far: the number of sweeps, and the weighted
+# sums over the sweeps of the round's value to its starter and of the weights.
+# Files hold it as three float64.
+RECORD = np.dtype([("sweeps", np.float64), ("value", np.float64),
+                   ("weight", np.float64)])
+
 
 class MatchRules(NamedTuple):
-  """What decides how a match of two players goes on, beside their dice.
+  """All that decides a match of two players, except their dice.
 
   Attributes:
     num_sides: how many sides a die has.
@@ -51,7 +65,7 @@ class MatchRules(NamedTuple):
                                      self.recall_length)
 
   def table_shape(self, key):
-    """Returns (rows, padded hands) of the table of (own, other's) dice."""
+    """Returns (rows, padded hands) of the table of (own, opponent's) dice."""
     rows = claim_memory.num_rows(self.num_sides * sum(key), self.recall_length)
     hands = rolls_lib.num_rolls(key[0], self.num_sides)
     return rows, -(-hands // _HAND_MULTIPLE) * _HAND_MULTIPLE
@@ -64,8 +78,13 @@ def match_rules(game, recall_length):
   return MatchRules(game.num_sides, game.house, recall_length)
 
 
+def round_pair(key):
+  """Returns the rounds that share tables: ((a, b), (b, a)) or ((a, a),)."""
+  return tuple(dict.fromkeys([key, key[::-1]]))
+
+
 def round_keys(start_dice):
-  """Returns the rounds (starter's dice, other's dice) a match can have.
+  """Returns the rounds (starter's dice, other's dice) that a match can have.
 
   Args:
     start_dice: the dice of both players at the start.
@@ -77,7 +96,7 @@ def round_keys(start_dice):
   pairs = [(a, b) for b in range(1, high + 1)
            for a in range(1, min(b, low) + 1)]
   pairs.sort(key=lambda pair: (sum(pair), pair))
-  return [key for a, b in pairs for key in dict.fromkeys([(a, b), (b, a)])]
+  return [key for pair in pairs for key in round_pair(pair)]
 
 
 def challenge_values(match, challenger_dice, claimant_dice, values):
@@ -90,7 +109,7 @@ def challenge_values(match, challenger_dice, claimant_dice, values):
     values: dict from (starter's dice, other's dice) to the starter's value.
 
   Returns:
-    [claim, count] float64, by how many dice count for the claimed rank.
+    [claim, count] float64, where count dice match the claimed rank.
   """
   num_dice = challenger_dice + claimant_dice
   order = match.claim_order(num_dice)
@@ -108,16 +127,15 @@ def challenge_values(match, challenger_dice, claimant_dice, values):
                    for quantity, _ in order.claims])
 
 
-class Deals(NamedTuple):
-  """A list of deals for the kernels, each role's hands in segments.
+class DealBatch(NamedTuple):
+  """A list of deals for the kernels.
 
   Attributes:
     hands: for each role [deal] int64, its hand.
-    segments: for each role [segment, 4] int64: (deal, hand, length, step), as
-      `round_kernels` takes them.
-    weights: for each role [deal], the other's hand's chance, scaled so that
-      the deals of a hand weigh 1 on average.
-    chances: [deal] float64, how likely the deal is, with the same scale.
+    segments: for each role [segment] `SEGMENT`, the same hands as runs.
+    weights: for each role [deal], the chance of the opponent's hand, scaled so
+      that the deals of a hand weigh 1 on average.
+    chances: [deal] float64, how likely the deal is, scaled likewise.
   """
   hands: tuple[np.ndarray, np.ndarray]
   segments: tuple[np.ndarray, np.ndarray]
@@ -126,16 +144,17 @@ class Deals(NamedTuple):
 
 
 def shifted_deals(match, dice, shifts, dtype):
-  """Returns deals that pair every hand of the player with more hands.
+  """Returns a `DealBatch` with every hand of the role that has more hands.
 
   For each shift, hand h of the role with more dice meets hand
-  (h + shift) mod n of the other role, which has n. All n shifts make all deals.
+  (h + shift) mod n of the other role, which has n hands. All n shifts together
+  make all deals.
 
   Args:
     match: the `MatchRules`.
     dice: the dice of both roles.
-    shifts: list of int.
-    dtype: of the weights.
+    shifts: sequence of int.
+    dtype: the type of the weights.
   """
   large = int(dice[1] > dice[0])
   many, few = (match.rolls(dice[role]).num_rolls for role in (large, 1 - large))
@@ -149,44 +168,60 @@ def shifted_deals(match, dice, shifts, dtype):
       parts.append((begin + deal, hand, length, 1))
       deal, hand = deal + length, 0
   segments = (whole, parts) if large == 0 else (parts, whole)
-  return _deals(match, dice, segments, few / len(shifts), dtype)
+  return _deal_batch(match, dice, segments, few / len(shifts), dtype)
 
 
 def all_deals(match, dice, dtype):
-  """Returns all deals.
+  """Returns a `DealBatch` of all deals.
 
-  The hands of the role with more dice are neighbours, those of the other role
-  are the same in each run: fast if that role has few.
+  Runs of deals have neighbouring hands of the role with more dice and one hand
+  of the other role, which is fast if that role has few hands.
 
   Args:
     match: the `MatchRules`.
     dice: the dice of both roles.
-    dtype: of the weights.
+    dtype: the type of the weights.
   """
   large = int(dice[1] > dice[0])
   many, few = (match.rolls(dice[role]).num_rolls for role in (large, 1 - large))
   whole = [(hand * many, 0, many, 1) for hand in range(few)]
   parts = [(hand * many, hand, many, 0) for hand in range(few)]
   segments = (whole, parts) if large == 0 else (parts, whole)
-  return _deals(match, dice, segments, 1.0, dtype)
+  return _deal_batch(match, dice, segments, 1.0, dtype)
 
 
-def _deals(match, dice, segments, scale, dtype):
-  """Returns the `Deals` of segments; they weigh `scale` times their chances."""
+def _deal_batch(match, dice, runs, scale, dtype):
+  """Returns the `DealBatch` of runs; deals weigh `scale` times their chances.
+
+  Args:
+    match: the `MatchRules`.
+    dice: the dice of both roles.
+    runs: for each role a list of (deal, hand, length, step).
+    scale: float.
+    dtype: the type of the weights.
+  """
   hands = tuple(
       np.concatenate([hand + step * np.arange(length)
-                      for _, hand, length, step in runs])
-      for runs in segments)
+                      for _, hand, length, step in role_runs])
+      for role_runs in runs)
   chances = [match.rolls(num_dice).probabilities[own]
              for num_dice, own in zip(dice, hands)]
-  return Deals(hands, tuple(np.array(runs, dtype=np.int64)
-                            for runs in segments),
-               tuple((scale * chances[1 - role]).astype(dtype)
-                     for role in range(2)), scale * chances[0] * chances[1])
+  return DealBatch(
+      hands, tuple(np.array(role_runs, SEGMENT) for role_runs in runs),
+      tuple((scale * chances[1 - role]).astype(dtype) for role in range(2)),
+      scale * chances[0] * chances[1])
 
 
 def leaf_values(match, dice, deals, values, dtype):
-  """Returns for each role [claim, deal], what challenging is worth to it."""
+  """Returns for each role [claim, deal], what it gets by a challenge.
+
+  Args:
+    match: the `MatchRules`.
+    dice: the dice of both roles.
+    deals: the `DealBatch`.
+    values: dict from (starter's dice, other's dice) to the starter's value.
+    dtype: the type of the result.
+  """
   order = match.claim_order(sum(dice))
   matches = [match.rolls(num_dice).matches(match.house.wild_ones)[own]
              for num_dice, own in zip(dice, deals.hands)]
@@ -198,22 +233,12 @@ def leaf_values(match, dice, deals, values, dtype):
       for role in range(2))
 
 
-class Table(NamedTuple):
-  """What is learned about (own dice, other's dice): [row, hand] arrays.
-
-  Attributes:
-    regret: sums of regrets.
-    total: sums of strategies, each times the own reach.
-  """
-  regret: np.ndarray
-  total: np.ndarray
-
-
-def new_table(match, key, dtype):
-  """Returns an empty `Table`."""
-  # Filled by hand: zeros that the system hands out are in small pages.
+def new_tables(match, key, dtype):
+  """Returns empty [row, hand] `RegretTables` of (own, opponent's) dice."""
+  # The system hands out zeros in small pages, so they are written here.
   shape = match.table_shape(key)
-  table = Table(np.empty(shape, dtype), np.empty(shape, dtype))
-  for array in table:
-    array.fill(0)
-  return table
+  tables = tables_lib.RegretTables(np.empty(shape, dtype),
+                                   np.empty(shape, dtype))
+  for table in tables:
+    table.fill(0)
+  return tables

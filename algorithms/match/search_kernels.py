@@ -1,19 +1,22 @@
-"""Bounds of best responses in a round of Dudo: kernels.
+"""Bounds of best responses in a round of Dudo: kernels that search.
 
-`search` walks the histories of a round as `walk_kernels.respond` does, but
-only those that may matter, and gives a lower and an upper bound of what the
-responder gets. It needs bounds for where it does not look. Both are linear in
-the policy's reach, and in both the responder's strategy depends on no more than
-the policy will remember (a unit of `claim_memory`):
+`search` walks the histories of a round as `walk_kernels.respond` does, but only
+those that may matter, and gives a lower and an upper bound of what the
+responder gets. It needs bounds for the turns where it does not look. Both are
+linear in the policy's reach, and for both the responder's strategy depends only
+on what the policy will remember (a unit of `claim_memory`):
 
   upper[unit, hand, own hand]: the responder sees the policy's hand. Nobody who
     sees less gets more.
   lower[unit, hand, own hand]: the responder plays one fixed strategy, the best
-    for the mean reach of all histories of the unit.
+    one for the mean reach of all histories of the unit.
 
-A claim of the responder whose upper bound is, for every own hand, not above
-what is sure already is skipped. Below a claim, the bar says for every own hand
-which values cannot matter any more, as alpha does in alpha-beta search.
+The search skips a claim of the responder if its upper bound does not exceed,
+for any own hand, what is certain already. Below a claim, the bar says for every
+own hand which values cannot matter any more, as alpha does in alpha-beta
+search.
+
+Serves `response`.
 """
 
 from typing import NamedTuple
@@ -29,7 +32,20 @@ from dudo_spiel.algorithms.runtime import jit
 
 _NEGLIGIBLE = 1e-14  # rounding errors are not worth a search
 _TINY = 0.02  # part of `min_mass` below which not even bounds are looked up
-_NODE, _LAST, _FIRST, _AFTER, _ANSWER = range(5)  # columns of `place`
+
+# Where the search is at a depth: the memory and its last claim at the
+# responder's turn; the weakest claim with which the policy can answer the claim
+# that is looked at, and the memory after that claim, -1 for none; and the
+# policy's answer that is looked at.
+SEARCH_PLACE = np.dtype([("node", np.int64), ("last", np.int64),
+                         ("first", np.int64), ("after", np.int64),
+                         ("answer", np.int64)])
+
+# What a search did: how many of the responder's turns it searched, how many
+# turns and claims it left out though they might matter, and the sum of what is
+# in doubt there.
+SEARCH_RECORD = np.dtype([("searched", np.float64), ("pruned", np.float64),
+                          ("pruned_mass", np.float64)])
 
 
 @jit.sums
@@ -134,7 +150,7 @@ def _bound_unit(memory, game, weights, unit, tables):
 
 @jit.sums
 def _bound_unit_of(memory, game, weights, unit, tables):
-  """Does the same with plain tuples, which alone can be passed to threads."""
+  """Does the same with plain tuples, as threads get them."""
   _bound_unit(claim_memory.MemoryArrays(*memory),
               walk_kernels.RoundArrays(*game), weights, unit, tables)
 
@@ -144,40 +160,40 @@ def bound_units(memory, game, weights, tables):
   """Writes all bounds.
 
   Args:
-    memory: the `claim_memory.MemoryArrays` as a plain tuple.
-    game: the `RoundArrays` as a plain tuple.
+    memory: the `claim_memory.MemoryArrays`.
+    game: the `RoundArrays`.
     weights: [unit, hand] float64, from `mean_reaches`.
     tables: [2, unit, hand, own hand] float32, modified in place.
   """
-  level_begin = memory[9]
+  level_begin = memory.level_begin
+  graph, arrays = memory[:], game[:]
   for level in range(len(level_begin) - 2, -1, -1):
     for unit in numba.prange(level_begin[level], level_begin[level + 1]):
-      _bound_unit_of(memory, game, weights, unit, tables)
+      _bound_unit_of(graph, arrays, weights, np.int64(unit), tables)
 
 
-class SearchSpace(NamedTuple):
-  """Scratch of `search`; bounds are [..., 2, ..., own hand] float64.
+class SearchScratch(NamedTuple):
+  """Memory that `search` overwrites.
+
+  Pairs of bounds have an axis of length 2, for `LOWER` and `UPPER`. All is
+  float64 unless it says otherwise.
 
   Attributes:
-    reach: [depth, hand] float64.
-    bar: [depth, own hand] float64, values not above it do not matter.
-    value: [depth, 2, own hand], of the responder's turns.
+    reach: [depth, hand], of the policy.
+    bar: [depth, own hand], values up to it do not matter.
+    value: [depth, 2, own hand], bounds of the responder's turns.
     action: [depth, claim, own hand], upper bounds of the responder's claims.
-    child: [depth, claim, 2, own hand], of the turns after the policy's claims.
+    child: [depth, claim, 2, own hand], bounds of the turns after the policy's
+      claims.
     child_doubt: [depth, claim], how far these are apart; -1 if they need not
       be searched.
     done: [depth, claim] bool, which claims of the responder were searched.
-    place: [depth, 5] int64: the memory and its last claim at the responder's
-      turn; the weakest claim with which the policy can answer the claim that
-      is looked at, and the memory after that claim, -1 for none; and the
-      policy's claim that is looked at.
-    total: [depth, 2, own hand], of the policy's turns.
-    asked: [1, hand] float64.
-    counts: [count] float64.
-    worth: [own count] float64.
-    record: [3] float64: how many of the responder's turns were searched, how
-      many turns and claims were not though they might matter, and the sum of
-      what was in doubt there.
+    place: [depth] `SEARCH_PLACE`.
+    total: [depth, 2, own hand], bounds of the policy's turns.
+    asked: [1, hand], the reach of a challenge by the policy.
+    counts: [count], reaches by how many of the policy's dice match.
+    worth: [own count], what a challenge gives.
+    record: [1] `SEARCH_RECORD`.
   """
   reach: np.ndarray
   bar: np.ndarray
@@ -194,6 +210,19 @@ class SearchSpace(NamedTuple):
   record: np.ndarray
 
 
+class SearchLimits(NamedTuple):
+  """What a search may leave out.
+
+  Attributes:
+    min_mass: where at most this much mass is in doubt it does not search.
+    lowest: the lowest value that a challenge can have.
+    highest: the highest.
+  """
+  min_mass: float
+  lowest: float
+  highest: float
+
+
 @jit.sums
 def _mass(reach, depth):
   """Returns the sum of a reach."""
@@ -205,7 +234,10 @@ def _mass(reach, depth):
 
 @jit.sums
 def _doubt(game, upper, value, bar, depth):
-  """Returns how much there is to gain above what is sure, or does not matter.
+  """Returns how much the responder might gain, as far as it matters.
+
+  That is the mean over own hands of what the upper bounds exceed: the value
+  that is certain, or the bar if that is higher.
 
   Args:
     game: the `RoundArrays`.
@@ -226,13 +258,24 @@ def _doubt(game, upper, value, bar, depth):
 def _prune(doubt, work):
   """Records what is not searched, if it may matter."""
   if doubt > _NEGLIGIBLE:
-    work.record[1] += 1
-    work.record[2] += doubt
+    work.record[0].pruned += 1
+    work.record[0].pruned_mass += doubt
 
 
 @jit.sums
 def _look_up(game, tables, unit, last, reach, depth, work, out):
-  """Writes bounds [2, own hand] of a turn of the responder."""
+  """Writes the bounds of a turn of the responder from the tables.
+
+  Args:
+    game: the `RoundArrays`.
+    tables: [2, unit, hand, own hand], from `bound_units`.
+    unit: the unit of the turn.
+    last: the last claim, -1 before the first.
+    reach: [depth, hand], of the policy.
+    depth: the depth of the turn.
+    work: the `SearchScratch`, of which `counts` and `worth` are overwritten.
+    out: [2, own hand], modified in place.
+  """
   hands, own_hands = tables.shape[2], tables.shape[3]
   out[:] = 0.0
   for o in range(hands):
@@ -244,7 +287,7 @@ def _look_up(game, tables, unit, last, reach, depth, work, out):
   if last >= 0:
     walk_kernels.count_reach(game, last, reach, depth, work.counts)
     walk_kernels.challenge_worth(game, last, work.counts, game.challenges,
-                                     LOWER, work.worth)
+                                 LOWER, work.worth)
     rank = game.rank[last]
     for h in range(own_hands):
       out[LOWER, h] = max(out[LOWER, h],
@@ -253,7 +296,7 @@ def _look_up(game, tables, unit, last, reach, depth, work, out):
 
 @jit.sums
 def _ask(game, child, claim, depth, work):
-  """Writes bounds [2, own hand] of the policy's challenges at its turn.
+  """Writes work.total[depth], bounds of the policy's challenges at its turn.
 
   Returns:
     The mass with which the policy claims more instead.
@@ -269,14 +312,14 @@ def _ask(game, child, claim, depth, work):
   rank = game.rank[claim]
   for bound in range(2):
     walk_kernels.challenge_worth(game, claim, work.counts, game.challenged,
-                                     bound, work.worth)
+                                 bound, work.worth)
     for h in range(out.shape[1]):
       out[bound, h] = work.worth[game.own_matches[rank, h]]
   return rest
 
 
 @jit.sums
-def _open_claim(game, tables, node, first, depth, work, settings):
+def _open_claim(game, tables, node, first, depth, work, limits):
   """Adds the bounds of all the policy's claims to work.total[depth].
 
   Args:
@@ -285,20 +328,21 @@ def _open_claim(game, tables, node, first, depth, work, settings):
     node: the memory at which the policy acts.
     first: the weakest claim it can make.
     depth: the depth before its claim.
-    work: the `SearchSpace`, modified in place.
-    settings: the `Settings`.
+    work: the `SearchScratch`, modified in place.
+    limits: the `SearchLimits`.
   """
   child, total = work.child[depth], work.total[depth]
-  work.place[depth, _FIRST], work.place[depth, _AFTER] = first, node
+  work.place[depth].first = first
+  work.place[depth].after = node
   for claim in range(first, game.num_claims):
     row = claim - first
     work.child_doubt[depth, claim] = -1.0
     if not walk_kernels.policy_claims(game, node, row, depth, work.reach):
       continue
     mass = _mass(work.reach, depth + 1)
-    if mass <= _TINY * settings.min_mass:
-      total[LOWER] += settings.lowest * mass
-      total[UPPER] += settings.highest * mass
+    if mass <= _TINY * limits.min_mass:
+      total[LOWER] += limits.lowest * mass
+      total[UPPER] += limits.highest * mass
       continue
     after = game.unit[game.child_begin[node] + row]
     _look_up(game, tables, after, claim, work.reach, depth + 1, work,
@@ -313,7 +357,7 @@ def _open_claim(game, tables, node, first, depth, work, settings):
 
 
 @jit.sums
-def _next_child(game, depth, work, settings):
+def _next_child(game, depth, work, limits):
   """Begins the turn below that has most in doubt; returns whether there is any.
 
   Its bar is what would make the responder's claim at this depth matter, if all
@@ -321,8 +365,8 @@ def _next_child(game, depth, work, settings):
   """
   value, bar, total = work.value, work.bar, work.total[depth]
   doubts = work.child_doubt[depth]
-  first, node = work.place[depth, _FIRST], work.place[depth, _AFTER]
-  answer, most = -1, max(settings.min_mass, _NEGLIGIBLE)
+  first, node = work.place[depth].first, work.place[depth].after
+  answer, most = -1, max(limits.min_mass, _NEGLIGIBLE)
   if _doubt(game, total[UPPER], value, bar, depth) <= most:
     return False
   for claim in range(first, game.num_claims):
@@ -332,7 +376,7 @@ def _next_child(game, depth, work, settings):
     for claim in range(first, game.num_claims):
       _prune(doubts[claim], work)
     return False
-  work.place[depth, _ANSWER] = answer
+  work.place[depth].answer = answer
   doubts[answer] = -1.0
   known = work.child[depth, answer]
   for h in range(total.shape[1]):
@@ -343,15 +387,15 @@ def _next_child(game, depth, work, settings):
     value[depth + 1, LOWER, h] = known[LOWER, h]
     value[depth + 1, UPPER, h] = known[UPPER, h]
   walk_kernels.policy_claims(game, node, answer - first, depth, work.reach)
-  work.place[depth + 1, _NODE] = game.child_begin[node] + answer - first
-  work.place[depth + 1, _LAST] = answer
+  work.place[depth + 1].node = game.child_begin[node] + answer - first
+  work.place[depth + 1].last = answer
   return True
 
 
 @jit.sums
 def _add_child(depth, work):
   """Replaces the bounds of the turn below by what was found there."""
-  known = work.child[depth, work.place[depth, _ANSWER]]
+  known = work.child[depth, work.place[depth].answer]
   for bound in range(2):
     for h in range(known.shape[1]):
       work.total[depth, bound, h] += (work.value[depth + 1, bound, h] -
@@ -359,27 +403,27 @@ def _add_child(depth, work):
 
 
 @jit.sums
-def _begin_turn(game, tables, depth, work, settings):
+def _begin_turn(game, tables, depth, work, limits):
   """Looks at all claims of the responder; returns whether to search there."""
   value, bar, total = work.value, work.bar, work.total
   doubt = _doubt(game, value[depth, UPPER], value, bar, depth)
-  if doubt <= max(settings.min_mass, _NEGLIGIBLE):
+  if doubt <= max(limits.min_mass, _NEGLIGIBLE):
     _prune(doubt, work)
     return False
-  work.record[0] += 1
-  node, last = work.place[depth, _NODE], work.place[depth, _LAST]
+  work.record[0].searched += 1
+  node, last = work.place[depth].node, work.place[depth].last
   for claim in range(last + 1, game.num_claims):
     work.done[depth, claim] = False
     child = game.child_begin[node] + claim - last - 1
     upper = work.action[depth, claim]
     rest = _ask(game, child, claim, depth, work)
     for h in range(len(upper)):
-      upper[h] = total[depth, UPPER, h] + settings.highest * rest
+      upper[h] = total[depth, UPPER, h] + limits.highest * rest
     if _doubt(game, upper, value, bar, depth) <= 0.0:
       continue
-    _open_claim(game, tables, child, claim + 1, depth, work, settings)
+    _open_claim(game, tables, child, claim + 1, depth, work, limits)
     _close_claim(claim, depth, work)
-  work.place[depth, _AFTER] = -1
+  work.place[depth].after = -1
   return True
 
 
@@ -394,10 +438,10 @@ def _close_claim(claim, depth, work):
 
 
 @jit.sums
-def _next_claim(game, tables, depth, work, settings):
+def _next_claim(game, tables, depth, work, limits):
   """Opens the responder's most promising claim; returns whether any is."""
-  best, most = np.int64(-1), max(settings.min_mass, _NEGLIGIBLE)
-  node, last = work.place[depth, _NODE], work.place[depth, _LAST]
+  best, most = np.int64(-1), max(limits.min_mass, _NEGLIGIBLE)
+  node, last = work.place[depth].node, work.place[depth].last
   for claim in range(last + 1, game.num_claims):
     if not work.done[depth, claim]:
       doubt = _doubt(game, work.action[depth, claim], work.value, work.bar,
@@ -413,19 +457,19 @@ def _next_claim(game, tables, depth, work, settings):
   work.done[depth, best] = True
   child = game.child_begin[node] + best - last - 1
   _ask(game, child, best, depth, work)
-  _open_claim(game, tables, child, best + 1, depth, work, settings)
+  _open_claim(game, tables, child, best + 1, depth, work, limits)
   return True
 
 
 @jit.sums
 def _end_turn(game, depth, work):
   """Writes the upper bounds of a turn of the responder."""
-  last, value = work.place[depth, _LAST], work.value[depth]
+  last, value = work.place[depth].last, work.value[depth]
   rank = 0
   if last >= 0:
     walk_kernels.count_reach(game, last, work.reach, depth, work.counts)
     walk_kernels.challenge_worth(game, last, work.counts, game.challenges,
-                                     UPPER, work.worth)
+                                 UPPER, work.worth)
     rank = game.rank[last]
   for h in range(value.shape[1]):
     upper = work.worth[game.own_matches[rank, h]] if last >= 0 else -np.inf
@@ -434,47 +478,35 @@ def _end_turn(game, depth, work):
     value[UPPER, h] = min(value[UPPER, h], upper)
 
 
-class Settings(NamedTuple):
-  """How to search.
-
-  Attributes:
-    min_mass: what has less mass in doubt is not searched.
-    lowest: the lowest value that a challenge can have.
-    highest: the highest.
-  """
-  min_mass: float
-  lowest: float
-  highest: float
-
-
 @jit.sums
-def search(game, tables, role, work, settings):
+def search(game, tables, role, work, limits):
   """Writes work.value[0], bounds of the responder's values of a round.
 
   Args:
     game: the `RoundArrays`.
     tables: [2, unit, hand, own hand] float32, from `bound_units`.
     role: the responder's: 0 if it makes the first claim, else 1.
-    work: the `SearchSpace`, modified in place.
-    settings: the `Settings`.
+    work: the `SearchScratch`, modified in place.
+    limits: the `SearchLimits`.
   """
   depth = node = np.int64(0)  # for literals all would be compiled again
   work.reach[0] = game.chances
   work.bar[0] = -np.inf
-  work.place[0, _NODE], work.place[0, _LAST] = node, -1
+  work.place[0].node = node
+  work.place[0].last = -1
   if role == 0:
     _look_up(game, tables, game.unit[0], node - 1, work.reach, depth, work,
              work.value[0])
-    if not _begin_turn(game, tables, depth, work, settings):
+    if not _begin_turn(game, tables, depth, work, limits):
       return
   else:
     work.total[0] = 0.0
     work.value[0] = -np.inf
-    _open_claim(game, tables, node, node, depth, work, settings)
+    _open_claim(game, tables, node, node, depth, work, limits)
   while True:
-    if work.place[depth, _AFTER] >= 0:
-      if _next_child(game, depth, work, settings):
-        if _begin_turn(game, tables, depth + 1, work, settings):
+    if work.place[depth].after >= 0:
+      if _next_child(game, depth, work, limits):
+        if _begin_turn(game, tables, depth + 1, work, limits):
           depth += 1
         else:
           _add_child(depth, work)
@@ -482,8 +514,8 @@ def search(game, tables, role, work, settings):
       if depth == 0 and role == 1:
         work.value[0] = work.total[0]
         return
-      _close_claim(work.place[depth, _FIRST] - 1, depth, work)
-    if not _next_claim(game, tables, depth, work, settings):
+      _close_claim(work.place[depth].first - 1, depth, work)
+    if not _next_claim(game, tables, depth, work, limits):
       _end_turn(game, depth, work)
       if depth == 0:
         return

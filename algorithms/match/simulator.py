@@ -1,19 +1,20 @@
 """Plays whole matches of two-player Dudo between policies, in compiled code.
 
 As in Neller & Hnath (2011), section 4.1, two policies play two sets of games
-in which they trade positions. Both sets have the same luck (common random
+and trade seats in between. Both sets have the same luck (common random
 numbers): game k of the first set and game k of the second draw the same number
 for the roll of each seat and for each turn of a round. So what a seat wins by
 its dice alone cancels out, and the standard error, which is that of the mean of
 such pairs, is smaller than for independent games.
 
-All games that are at the same numbers of dice play that round together, those
-with the most dice first. So a kernel needs the tables of one round only, just
-as they are, and keeps its memory accesses close to each other.
+All games with the same numbers of dice play that round together, those with the
+most dice first. So a kernel needs the tables of only one round, uses them as
+they are, and accesses memory that is close together.
 
-Random numbers are a function of the seed, the game, the number of dice in play
-and the turn alone (see `random_streams`). No result depends on the number of
-threads.
+Random numbers depend only on the seed, the game, the number of dice in play and
+the turn (see `random_streams`). So no result depends on the number of threads.
+
+Serves `simulation`.
 """
 
 import math
@@ -34,7 +35,7 @@ _MAX_GAMES = 2**31
 
 
 class MatchResult(NamedTuple):
-  """What came of the games, seen by the first policy.
+  """What came of the games, from the first policy's view.
 
   Attributes:
     games: how many games were played.
@@ -50,7 +51,60 @@ class MatchResult(NamedTuple):
   win_rate_as_other: float
 
 
-@jit.kernel
+# Where a match stands: the dice of both seats, and who starts the next round.
+_STATE = np.dtype([("dice_0", np.uint8), ("dice_1", np.uint8),
+                   ("starter", np.uint8)])
+
+
+class SeatedPolicy(NamedTuple):
+  """A policy in one round, as arrays that kernels can take.
+
+  Attributes:
+    table_0: [row, hand], its weights if it sits at seat 0.
+    table_1: [row, hand], its weights if it sits at seat 1.
+    row_begin: [memory + 1] int64, see `claim_memory.MemoryArrays`.
+    child_begin: [memory] int64, see `claim_memory.MemoryArrays`.
+  """
+  table_0: np.ndarray
+  table_1: np.ndarray
+  row_begin: np.ndarray
+  child_begin: np.ndarray
+
+
+class SimulatedRound(NamedTuple):
+  """The dice and rules of one round, as arrays that kernels can take.
+
+  Attributes:
+    rolls_0: [roll] float64, how likely the roll of seat 0, or one before it,
+      is.
+    rolls_1: [roll] float64, the same for seat 1.
+    matches_0: [roll, rank - 1] int32, how many dice of seat 0 match.
+    matches_1: [roll, rank - 1] int32, the same for seat 1.
+    quantities: [claim] int32.
+    ranks: [claim] int32.
+    after: [claimant's seat, quantity, count] `_STATE`, after a challenge.
+  """
+  rolls_0: np.ndarray
+  rolls_1: np.ndarray
+  matches_0: np.ndarray
+  matches_1: np.ndarray
+  quantities: np.ndarray
+  ranks: np.ndarray
+  after: np.ndarray
+
+
+class Luck(NamedTuple):
+  """Where random numbers come from.
+
+  Attributes:
+    seed: of all games.
+    half: game `half + k` has the luck of game k, and traded seats.
+  """
+  seed: int
+  half: int
+
+
+@jit.inline
 def _choose(table, row, row_end, hand, x):
   """Returns an action (from 0), as likely as its weight among the rows."""
   total = 0.0
@@ -70,97 +124,99 @@ def _choose(table, row, row_end, hand, x):
   return action
 
 
-@jit.kernel
-def _play_round(tables_0, tables_1, rows, children, seat, begin, cumulative,
-                matches, quantities, ranks, after, starter):
-  """Plays one round of one game with policy 0 in this seat; see `_play_games`.
+@jit.inline
+def _play_round(first, second, this_round, seat, begin, starter):
+  """Plays one round of one game.
 
-  The game's random numbers for this round begin at `begin`. Returns the dice of
-  seat 0, those of seat 1 and the seat that starts the next round.
+  Args:
+    first: the `SeatedPolicy` that sits at `seat`.
+    second: the `SeatedPolicy` of the other seat.
+    this_round: the `SimulatedRound`.
+    seat: of the first policy.
+    begin: where the game's random numbers for this round begin.
+    starter: the seat that claims first.
+
+  Returns:
+    (claimant's seat, quantity, count) of the challenge that ends the round.
   """
-  hand_0 = random_streams.choose(cumulative[0],
+  hand_0 = random_streams.choose(this_round.rolls_0,
                                  random_streams.uniform(begin, 0))
-  hand_1 = random_streams.choose(cumulative[1],
+  hand_1 = random_streams.choose(this_round.rolls_1,
                                  random_streams.uniform(begin, 1))
-  node_0, node_1, last = 0, 0, -1  # the memories of policies 0 and 1
+  ranks = this_round.ranks
+  node_1st, node_2nd, last = 0, 0, -1  # what each policy remembers
   actor = starter
   turn = 2
   while True:
     hand = hand_0 if actor == 0 else hand_1
     x = random_streams.uniform(begin, turn)
     if actor == seat:
-      action = _choose(tables_0[actor], rows[0][node_0], rows[0][node_0 + 1],
-                       hand, x)
+      table = first.table_0 if actor == 0 else first.table_1
+      action = _choose(table, first.row_begin[node_1st],
+                       first.row_begin[node_1st + 1], hand, x)
     else:
-      action = _choose(tables_1[actor], rows[1][node_1], rows[1][node_1 + 1],
-                       hand, x)
+      table = second.table_0 if actor == 0 else second.table_1
+      action = _choose(table, second.row_begin[node_2nd],
+                       second.row_begin[node_2nd + 1], hand, x)
     claim = last + 1 + action
     if claim == len(ranks):  # Dudo
       break
-    node_0 = children[0][node_0] + action
-    node_1 = children[1][node_1] + action
+    node_1st = first.child_begin[node_1st] + action
+    node_2nd = second.child_begin[node_2nd] + action
     last = claim
     actor = 1 - actor
     turn += 1
   rank = ranks[last] - 1
-  count = matches[0][hand_0, rank] + matches[1][hand_1, rank]
-  claimant, quantity = 1 - actor, quantities[last]
-  return (after[claimant, quantity, count, 0],
-          after[claimant, quantity, count, 1],
-          after[claimant, quantity, count, 2])
+  count = this_round.matches_0[hand_0, rank] + this_round.matches_1[hand_1,
+                                                                    rank]
+  return 1 - actor, this_round.quantities[last], count
 
 
 @jit.kernel
-def _play_share(thread, threads, tables_0, tables_1, rows, children, cumulative,
-                matches, quantities, ranks, after, seed, half, games, state):
-  """Plays a thread's share of one round; see `_play_games`."""
-  begin = len(games) * thread // threads
-  end = len(games) * (thread + 1) // threads
-  for i in range(begin, end):
+def _play_share(share, first, second, this_round, luck, games, states):
+  """Plays a part of the games; see `_play_games`."""
+  thread, threads = share
+  first, second = SeatedPolicy(*first), SeatedPolicy(*second)
+  this_round, luck = SimulatedRound(*this_round), Luck(*luck)
+  for i in range(len(games) * thread // threads,
+                 len(games) * (thread + 1) // threads):
     game = games[i]
-    number, seat = (game, 0) if game < half else (game - half, 1)
-    draws = random_streams.stream(seed, number) + (
-        np.uint64(len(ranks) * _DRAWS) * random_streams.STEP)
-    dice_0, dice_1, starter = _play_round(
-        tables_0, tables_1, rows, children, seat, draws, cumulative, matches,
-        quantities, ranks, after, np.int64(state[game, 2]))
-    state[game, 0] = dice_0
-    state[game, 1] = dice_1
-    state[game, 2] = starter
+    number, seat = ((game, 0) if game < luck.half else
+                    (game - luck.half, 1))
+    draws = random_streams.stream(luck.seed, number) + (
+        np.uint64(len(this_round.ranks) * _DRAWS) * random_streams.STEP)
+    state = states[game]
+    claimant, quantity, count = _play_round(
+        first, second, this_round, seat, draws, np.int64(state.starter))
+    after = this_round.after[claimant, quantity, count]
+    state.dice_0 = after.dice_0
+    state.dice_1 = after.dice_1
+    state.starter = after.starter
 
 
 @jit.parallel
-def _play_games(threads, tables_0, tables_1, rows, children, cumulative,
-                matches, quantities, ranks, after, seed, half, games, state):
+def _play_games(threads, first, second, this_round, luck, games, states):
   """Plays one round of all games that are at the same numbers of dice.
 
   Args:
     threads: among how many threads to share the games.
-    tables_0: for each seat [row, hand], the weights of policy 0 there.
-    tables_1: the same of policy 1.
-    rows: for each policy [memory + 1] int64, `MemoryArrays.row_begin`.
-    children: for each policy [memory] int64, `MemoryArrays.child_begin`.
-    cumulative: for each seat [roll] float64, for `roll`.
-    matches: for each seat [roll, rank - 1] int32, how many dice count.
-    quantities: [claim] int32.
-    ranks: [claim] int32.
-    after: [claimant's seat, quantity, count, 3] uint8: the dice of both seats
-      after a challenge, and the seat that starts the next round.
-    seed: of the random numbers.
-    half: games from this one on have policy 0 in seat 1.
+    first: the `SeatedPolicy` of the first policy.
+    second: the `SeatedPolicy` of the second.
+    this_round: the `SimulatedRound`.
+    luck: the `Luck`.
     games: [any] int64, the games to play.
-    state: [game, 3] uint8, modified in place: the dice of both seats, and who
-      starts the next round.
+    states: [game] `_STATE`, modified in place.
   """
+  ours, theirs, dice, seeds = first[:], second[:], this_round[:], luck[:]
   for thread in numba.prange(threads):
-    _play_share(thread, threads, tables_0, tables_1, rows, children, cumulative,
-                matches, quantities, ranks, after, seed, half, games, state)
+    _play_share((np.int64(thread), threads), ours, theirs, dice, seeds, games,
+                states)
 
 
 def _outcomes(match, dice):
-  """Returns what challenges come to: `after` of `_play_games`."""
+  """Returns what challenges come to: `SimulatedRound.after`."""
   num_dice = sum(dice)
-  after = np.zeros((2, num_dice + 1, num_dice + 1, 3), np.uint8)
+  after = np.zeros((2, num_dice + 1, num_dice + 1), _STATE)
   for claimant in range(2):
     for quantity in range(1, num_dice + 1):
       for count in range(num_dice + 1):
@@ -176,7 +232,8 @@ def _check(policies, start_dice):
       isinstance(policy, match_policy.MatchPolicy) for policy in policies):
     raise ValueError(f"policies={policies!r}: must be two MatchPolicy")
   first, second = policies
-  if first.match[:2] != second.match[:2]:
+  if (first.match._replace(recall_length=0) !=
+      second.match._replace(recall_length=0)):
     raise ValueError(f"policies: play {first.game} and {second.game}; must "
                      "play by the same rules")
   try:
@@ -201,14 +258,14 @@ def _check(policies, start_dice):
 
 def play_matches(policies, start_dice, num_games, seed=0, starter=0,
                  num_threads=None):
-  """Lets two policies play each other, trading seats after half of the games.
+  """Plays two policies against each other; they trade seats halfway.
 
-  Both halves have the same luck; see the top of this file.
+  Both halves have the same luck (see the top of this file).
 
   Args:
-    policies: two `match_policy.MatchPolicy` for the same rules. They may
-      remember different numbers of claims, and their tables may be of any type
-      of number; they are used as they are, without a copy.
+    policies: two `policy.MatchPolicy` for the same rules. They may remember
+      different numbers of claims. Their tables may have any type of number, and
+      are not copied.
     start_dice: the dice of seat 0 and seat 1 at the start.
     num_games: how many games to play, an even number.
     seed: the same seed gives the same games, for any number of threads.
@@ -227,16 +284,19 @@ def play_matches(policies, start_dice, num_games, seed=0, starter=0,
   arguments.integer("starter", starter, 0, 1)
   threads = jit.thread_count(num_threads)
   half = num_games // 2
-  state = np.empty((num_games, 3), np.uint8)
-  state[:] = *dice, starter
+  states = np.empty(num_games, _STATE)
+  states[:] = *dice, starter
   rounds = [(a, b) for a in range(1, dice[0] + 1)
             for b in range(1, dice[1] + 1)]
   numba.set_num_threads(threads)
   for key in sorted(rounds, key=sum, reverse=True):
-    games = np.flatnonzero((state[:, 0] == key[0]) & (state[:, 1] == key[1]))
+    games = np.flatnonzero((states["dice_0"] == key[0]) &
+                           (states["dice_1"] == key[1]))
     if len(games):
-      _play_key(first, second, key, threads, seed, half, games, state)
-  seat_0_wins = state[:, 0] > 0
+      _play_games(threads, _seated(first, key), _seated(second, key),
+                  _simulated_round(first.match, key), Luck(seed, half), games,
+                  states)
+  seat_0_wins = states["dice_0"] > 0
   pairs = np.stack([seat_0_wins[:half], ~seat_0_wins[half:]])
   rates = pairs.mean(axis=1)
   error = pairs.mean(axis=0).std(ddof=1) if half > 1 else math.nan
@@ -245,19 +305,18 @@ def play_matches(policies, start_dice, num_games, seed=0, starter=0,
                      float(rates[1 - starter]))
 
 
-def _play_key(first, second, key, threads, seed, half, games, state):
-  """Plays the round with these dice in all these games."""
-  match = first.match
-  order = match.claim_order(sum(key))
-  rolls = [match.rolls(n) for n in key]
-  memories = [policy.match.memory(sum(key)).arrays
-              for policy in (first, second)]
-  tables = [(policy.tables[key], policy.tables[key[::-1]])
-            for policy in (first, second)]
-  _play_games(
-      threads, *tables, tuple(memory.row_begin for memory in memories),
-      tuple(memory.child_begin for memory in memories),
-      tuple(np.cumsum(table.probabilities) for table in rolls),
-      tuple(table.matches(match.house.wild_ones) for table in rolls),
-      order.quantities, order.ranks, _outcomes(match, key), seed, half, games,
-      state)
+def _seated(policy, dice):
+  """Returns the `SeatedPolicy` in the round in which seats have these dice."""
+  memory = policy.match.memory(sum(dice)).arrays
+  return SeatedPolicy(policy.tables[dice], policy.tables[dice[::-1]],
+                      memory.row_begin, memory.child_begin)
+
+
+def _simulated_round(match, dice):
+  """Returns the `SimulatedRound` in which seats have these dice."""
+  order = match.claim_order(sum(dice))
+  rolls = [match.rolls(n) for n in dice]
+  return SimulatedRound(
+      *(np.cumsum(table.probabilities) for table in rolls),
+      *(table.matches(match.house.wild_ones) for table in rolls),
+      order.quantities, order.ranks, _outcomes(match, dice))

@@ -1,5 +1,9 @@
 """Trains whole matches of two-player Dudo, round by round.
 
+A match is trained pair by pair: the rounds (1, 1) first, then (1, 2) and
+(2, 1), and so on. The leaves of a round are worth what the smaller rounds were
+found to be worth. Every pair belongs to a `trainer.RoundTrainer`.
+
 Serves `fsicfr`.
 """
 
@@ -7,250 +11,385 @@ import math
 import os
 import re
 import time
+from typing import NamedTuple
 
 import numpy as np
-import tqdm
 
 from dudo_spiel.algorithms.match import policy as match_policy
+from dudo_spiel.algorithms.match import response as match_response
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.match import trainer as match_trainer
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import ram
+from dudo_spiel.algorithms.runtime import solver
+from dudo_spiel.algorithms.runtime import tables as tables_lib
 from dudo_spiel.games import dudo
 
 _FILE_KIND = "match_solver"
 _ROUND_FILE_KIND = "match_solver_round"
 _MAIN_FILE = "match.npz"
+_TABLE_NAMES = tables_lib.RegretTables("regret", "total")  # in files
 # Files of rounds, and what a process that was killed has left half-written.
 _OWN_FILES = re.compile(r"\d+v\d+-\d+\.npz(\.\d+\.part)?|match\.npz\.\d+\.part")
-_EXACT_HANDS = 21  # who has no more hands than two dice meets all of them
-_SAMPLED_HANDS = 8  # others meet so many
-_SHARE_POWER = 0.5  # of a round's cost: small rounds get more iterations
+_EXACT_HANDS = 21  # with at most two dice a player meets all hands
+_SAMPLED_HANDS = 8  # with more dice, this many
+_SHARE_EXPONENT = 0.5  # of a pair's cost: small rounds get more iterations
+_MAX_EXACT_DICE = 6  # in play, for best responses that take seconds
 _BAR_SECONDS = 0.5
 _REGRET_SECONDS = 10.0  # the average regret takes some time to compute
-_SAVE_SECONDS = 45.0
+SAVE_SECONDS = 45.0  # `run` saves about so often
 
 
-class MatchSolver:
-  """Trains all rounds of a match of two-player Dudo.
+class _RoundFile(NamedTuple):
+  """The file of a pair of rounds in a folder.
 
-  Players remember the last claims of a round, but not who started it, so that
-  both seats learn from the same tables. How good the average policy is can be
-  computed by `round_response`.
+  Attributes:
+    name: its name, None if there is no file yet.
+    sweeps: how many sweeps its tables have.
+  """
+  name: str | None
+  sweeps: int
+
+
+class MatchSolver(solver.Solver):
+  """Trains all rounds of a match of two-player Dudo by FSICFR.
+
+  Players remember the last claims of a round, but not who started it, so both
+  seats learn from the same tables.
+
+  Since larger rounds build on the values of smaller ones, it matters how
+  training is cut: `run(100)` trains every pair of rounds for 100 iterations
+  before it turns to the next pair, and `run(50)` twice goes over the pairs
+  twice. (A match with one die each has only one pair.)
 
   Args:
     game: `dudo` or `dudo_ir` with two players.
-    recall_length: how many claims players remember in `dudo`; a `dudo_ir` has
-      a recall length of its own.
+    recall_length: how many claims players remember in `dudo`; `dudo_ir` has
+      its own recall length.
     seed: for the deals.
     num_threads: how many threads to use, None for all; results do not depend
       on it.
-    hands_met: how many hands of the other player each hand meets in an
-      iteration; "all" sweeps over all deals; None chooses by the size.
-    power: iteration t weighs t^power in regrets and averages; 0 is the paper's
+    hands_met: how many hands of the opponent each hand meets in an iteration;
+      "all" sweeps over all deals; None chooses by the size of the round.
+    gamma: iteration t weighs t^gamma in regrets and averages; 0 is the paper's
       form, at most 4.
     dtype: "float32", or "float64" for twice the memory.
 
   Attributes:
     game: the game.
-    match: its `match_rounds.MatchRules`.
+    match: its `rounds.MatchRules`.
     rounds: list of (starter's dice, other's dice), in order of training.
   """
 
+  _CHECK_GROWTH = 2.0  # a measurement takes much longer than an iteration
+
   def __init__(self, game, recall_length=3, seed=0, num_threads=None, *,
-               hands_met=None, power=1.0, dtype="float32"):
+               hands_met=None, gamma=1.0, dtype="float32"):
+    super().__init__(game, seed=seed, num_threads=num_threads, dtype=dtype)
     recall_length = _recall_length(game, recall_length)
-    if dtype not in ("float64", "float32"):
-      raise ValueError(f"dtype={dtype!r}: must be 'float64' or 'float32'")
     if hands_met not in (None, "all"):
       hands_met = arguments.integer("hands_met", hands_met, 1)
-    self.game = game
     self.match = match_rounds.match_rules(game, recall_length)
     self.rounds = match_rounds.round_keys(game.start_dice)
-    self._seed = arguments.integer("seed", seed, 0)
-    self._num_threads = jit.thread_count(num_threads)
     self._hands_met = hands_met
-    self._power = arguments.number("power", power, 0.0, 4.0)
-    self._dtype = np.dtype(dtype)
-    self._jobs = _jobs(self.rounds)
-    ram.check("recall_length", recall_length, self.memory_bytes,
-                 f"training {game}", "a shorter recall_length or fewer dice")
-    self._tables = {key: match_rounds.new_table(self.match, key, self._dtype)
-                    for key in self.rounds}
-    self._states = {key: np.zeros(3) for key in self.rounds}
-    self._seconds = dict.fromkeys(self._jobs, 0.0)
-    self._values = {}
-    self._saved = {}  # by folder: for each job its file and its sweeps
+    self._gamma = arguments.number("gamma", gamma, 0.0, 4.0)
+    pairs = _round_pairs(self.rounds)
+    self._memory_bytes = _memory_needed(self.match, pairs, hands_met,
+                                        self._num_threads, self._dtype)
+    ram.check("recall_length", recall_length, self._memory_bytes,
+              f"training {game}", "a shorter recall_length or fewer dice")
+    self._trainers = [
+        match_trainer.RoundTrainer(
+            self.match, pair, seed=self._seed, num_threads=self._num_threads,
+            num_shifts=_shifts(self.match, pair, hands_met), gamma=self._gamma,
+            dtype=self._dtype) for pair in pairs]
+    self._measured_sweeps = -1  # in all, at the last measurement of `solve`
+    self._saved = {}  # by folder: list of `_RoundFile`, one for each pair
     self._stamps = {}  # by folder: of the main file, as we left it
     self._last_save = 0.0  # by the clock, within `run`
 
   @property
   def memory_bytes(self):
     """How much memory training takes."""
-    return _memory_needed(self.match, self._jobs, self._hands_met,
-                          self._num_threads, self._dtype)
+    return self._memory_bytes
 
   @property
   def iteration(self):
     """How many iterations every round was trained, at least."""
-    return min(map(self._iterations_of, self._jobs))
+    return min(trainer.iteration for trainer in self._trainers)
 
   @property
   def seconds(self):
     """How long the rounds were trained in all."""
-    return sum(self._seconds.values())
+    return sum(trainer.seconds for trainer in self._trainers)
 
-  def _trainer(self, job):
-    return match_trainer.RoundTrainer(
-        self.match, job, self._tables, self._states, self._values, self._seed,
-        self._num_threads, _shifts(self.match, job, self._hands_met),
-        self._power)
+  def _index(self, own_dice, opponent_dice):
+    """Returns the number of the trainer of a round, or raises."""
+    for number, trainer in enumerate(self._trainers):
+      if (own_dice, opponent_dice) in trainer.rounds:
+        return number
+    raise ValueError(
+        f"own_dice={own_dice!r}, opponent_dice={opponent_dice!r}: must be a "
+        "round of the match: "
+        + ", ".join(f"({a}, {b})" for a, b in self.rounds))
 
   def iterations(self, own_dice, opponent_dice):
     """Returns how many iterations the round was trained."""
-    return int(self._states[self._round(own_dice, opponent_dice)][0])
+    trainer = self._trainers[self._index(own_dice, opponent_dice)]
+    number = trainer.rounds.index((own_dice, opponent_dice))
+    return int(trainer.records[number]["sweeps"])
+
+  def tables(self, own_dice, opponent_dice):
+    """Returns the [row, hand] `RegretTables` of these dice, read-only.
+
+    Rows are those of `claim_memory`. Hands are those of `rolls`, padded.
+    """
+    trainer = self._trainers[self._index(own_dice, opponent_dice)]
+    views = [table.view() for table in trainer.tables[own_dice, opponent_dice]]
+    for view in views:
+      view.flags.writeable = False
+    return tables_lib.RegretTables(*views)
+
+  # Values.
 
   def value(self, own_dice, opponent_dice):
     """Returns what the round is worth to its starter, who has own_dice.
 
-    It is the exact value if both play the average policy.
+    It is the exact value if both play the average policy. After a run that was
+    interrupted it takes a while, as values must be computed first.
     """
-    key = self._round(own_dice, opponent_dice)
-    if key not in self._values:
+    number = self._index(own_dice, opponent_dice)
+    if not all(trainer.iteration for trainer in self._trainers[:number + 1]):
       raise ValueError(f"own_dice={own_dice}, opponent_dice={opponent_dice}: "
-                       "this round, or one on which it rests, is not trained "
-                       "yet; call run")
-    return self._values[key]
+                       "this round, or a smaller one, is not trained yet; call "
+                       "run")
+    return self._values_of(number + 1)[own_dice, opponent_dice]
 
-  def _round(self, own_dice, opponent_dice):
-    key = own_dice, opponent_dice
-    if key not in self._states:
+  def _values_of(self, count):
+    """Returns the values of the first pairs of rounds; computes missing ones.
+
+    Args:
+      count: how many pairs.
+
+    Returns:
+      A dict from (starter's dice, other's dice) to the starter's value.
+    """
+    values = {}
+    for trainer in self._trainers[:count]:
+      if not trainer.values:
+        with trainer.at_work(values):
+          trainer.update_values()
+      values.update(trainer.values)
+    return values
+
+  def _by_seat(self, values):
+    """Returns [player] float64, what the match is worth, from `_values_of`."""
+    starter = self.game.starting_player
+    dice = self.game.start_dice
+    value = values[dice[starter], dice[1 - starter]]
+    return np.array([value, -value] if starter == 0 else [-value, value])
+
+  def expected_values(self):
+    """Returns [player] float64, each player's value of the average policy."""
+    if not self.iteration:
+      raise ValueError(f"game={self.game}: is not trained yet, so there are no "
+                       "values; call run")
+    return self._by_seat(self._values_of(len(self._trainers)))
+
+  def _check_size(self):
+    """Raises a ValueError if exploitability would take too long to compute."""
+    num_dice = sum(self.game.start_dice)
+    if num_dice > _MAX_EXACT_DICE:
       raise ValueError(
-          f"own_dice={own_dice!r}, opponent_dice={opponent_dice!r}: must be a "
-          "round of the match: "
-          + ", ".join(f"({a}, {b})" for a, b in self.rounds))
-    return key
+          f"game={self.game}: starts with {num_dice} dice in play; must be at "
+          f"most {_MAX_EXACT_DICE} to compute the exploitability. Call "
+          "exploitability.match_bounds(solver.average_policy(), seconds=...) "
+          "for a lower and an upper bound")
 
-  def evaluate_and_update_policy(self):
-    """Runs one iteration of each round."""
-    self.run(iterations=1)
+  def nash_conv(self):
+    """Returns the NashConv of the average policy, against perfect recall.
+
+    It is offered for matches with at most six dice in play at the start, and
+    may take from a second (two dice each) to a minute (three dice each). For
+    larger matches `exploitability.match_bounds` gives bounds.
+    """
+    self._check_size()
+    response = match_response.match_best_response(
+        self.average_policy(), num_threads=self._num_threads)
+    return sum(response.values)
+
+  def solve(self, target_exploitability=None, max_iterations=None,
+            max_seconds=None):
+    """Trains until the average policy is good enough, or a limit is reached.
+
+    Exploitability is measured after 1, 2, 4, 8, ... iterations, and at the end;
+    see `nash_conv` for what it takes. Before each measurement all rounds are
+    trained up to the same iteration, from the fewest dice up.
+
+    Args:
+      target_exploitability: stop when the exploitability is at most this.
+      max_iterations: stop after this many further iterations of each round.
+      max_seconds: stop after about this many seconds, measurements included.
+
+    Returns:
+      A `SolveResult`.
+    """
+    self._check_size()
+    return super().solve(target_exploitability, max_iterations, max_seconds)
+
+  @property
+  def _num_sweeps(self):
+    return sum(trainer.num_sweeps for trainer in self._trainers)
+
+  def _measure(self):
+    return (self._by_seat(self._values_of(len(self._trainers))),
+            self.nash_conv())
+
+  def _checked(self, check):
+    self._measured_sweeps = self._num_sweeps
+
+  def _is_measured_by(self, check):
+    return self._measured_sweeps == self._num_sweeps
+
+  # Training.
+
+  def _advance(self, iterations):
+    if not iterations:  # small and large rounds may have different kernels
+      for trainer in (self._trainers[0], self._trainers[-1]):
+        with trainer.at_work(dict.fromkeys(self.rounds, 0.0)):
+          trainer.iterate(0)
+      return
+    for _ in self._chunks(iterations, None):
+      pass
+
+  def _shares(self):
+    """Returns which share of the time each pair of rounds gets."""
+    costs = [sum(math.prod(self.match.table_shape(key))
+                 for key in trainer.rounds)**_SHARE_EXPONENT
+             for trainer in self._trainers]
+    return [cost / sum(costs) for cost in costs]
+
+  def _chunks(self, iterations, seconds):
+    """Trains all rounds until the slowest was trained so many iterations."""
+    goal = self.iteration + iterations
+    seconds = math.inf if seconds is None else seconds
+    for trainer, share in zip(self._trainers, self._shares()):
+      before = self.iteration
+      for _, elapsed in self._train(trainer, max(goal - trainer.iteration, 0),
+                                    share * seconds):
+        yield self.iteration - before, elapsed
+        before = self.iteration
+
+  def _train(self, trainer, iterations, seconds):
+    """Trains a pair of rounds until a limit is reached; then sets its values.
+
+    Args:
+      trainer: the `trainer.RoundTrainer`.
+      iterations: how many iterations, or None.
+      seconds: how long, or None.
+
+    Yields:
+      (iterations, seconds) after each chunk, and then (0, 0.0) once more before
+      the values are computed, which takes a while.
+    """
+    is_done = iterations == 0 or seconds == 0.0
+    if is_done and (trainer.values or not trainer.iteration):
+      return
+    number = self._trainers.index(trainer)
+    if not is_done:  # what builds on this pair is out of date from now on
+      for later in self._trainers[number:]:
+        later.values = {}
+    with trainer.at_work(self._values_of(number)):
+      yield from pacing.chunks(trainer.iterate, iterations, seconds)
+      yield 0, 0.0
+      trainer.update_values()
 
   def run(self, iterations=None, seconds=None, *, total=False, save_to=None):
     """Trains all rounds, from the fewest dice up.
 
+    Ctrl-C stops after the sweep that is under way, raises a KeyboardInterrupt
+    and leaves a solver that can be used and go on.
+
     Args:
-      iterations: how many iterations of each round.
-      seconds: how long in all (instead of `iterations`). Larger rounds get a
-        larger share, but less than in proportion to their cost. Values are
-        computed in extra time.
-      total: whether these include what was run before, so that an interrupted
-        run can be finished by the same call.
+      iterations: how many iterations of each round, or None.
+      seconds: about how long in all, or None. Larger rounds get a larger share,
+        but less than in proportion to their cost. The compilation of kernels
+        does not count, nor does computing the values at the end of each round.
+      total: whether these include what was run before, so that the same call
+        finishes an interrupted run.
       save_to: a folder to save to at least once a minute, and at the end.
     """
-    if (iterations is None) == (seconds is None):
-      raise ValueError(f"iterations={iterations}, seconds={seconds}: one of "
-                       "them must be given")
-    if iterations is not None:
-      arguments.integer("iterations", iterations, 0)
-      goals = dict.fromkeys(self._jobs, iterations)
+    solver.check_limits(iterations, seconds)
+    arguments.boolean("total", total)
+    if seconds is None:
+      goals = [iterations] * len(self._trainers)
+      bar_format = _bar_format("iterations")
     else:
-      arguments.number("seconds", seconds, 0.0)
-      shares = {job: sum(math.prod(self.match.table_shape(key))
-                         for key in job)**_SHARE_POWER for job in self._jobs}
-      scale = seconds / sum(shares.values())
-      goals = {job: share * scale for job, share in shares.items()}
-    measure = self._iterations_of if seconds is None else self._seconds.get
+      self._advance(0)  # compiles all that will run, before the clock starts
+      goals = [share * seconds for share in self._shares()]
+      bar_format = _bar_format("s")
     self._last_save = time.perf_counter()
-    with tqdm.tqdm(total=sum(goals.values()), disable=None,
-                   bar_format=_bar_format(seconds is None)) as bar:
-      for job in self._jobs:
-        begin = 0 if total else measure(job)
-        bar.update(min(measure(job) - begin, goals[job]))
-        self._train(job, measure, begin + goals[job], bar, save_to)
+    with pacing.progress_bar(sum(goals), leave=True,
+                             bar_format=bar_format) as bar:
+      status = _Status(bar)
+      for trainer, goal in zip(self._trainers, goals):
+        left = goal - (_progress(trainer, seconds is not None) if total else 0)
+        left = 0 if left < _least(trainer, seconds is not None) else left
+        bar.update(goal - left)
+        limits = (left, None) if seconds is None else (None, left)
+        for size, elapsed in self._train(trainer, *limits):
+          step = size if seconds is None else min(elapsed, left)
+          left -= step
+          status.show(trainer, step)
+          # Values take a while, so what came before is better saved.
+          self._save_after(save_to, SAVE_SECONDS * (1.0 if size else 0.2))
+        bar.update(left)
     if save_to is not None:
       self.save(save_to)
 
-  def _iterations_of(self, job):
-    return int(min(self._states[key][0] for key in job))
-
-  def _train(self, job, measure, goal, bar, save_to):
-    """Trains a job until its measure is at its goal; then sets its values."""
-    if measure(job) >= goal and all(key in self._values for key in job):
-      return
-    trainer = self._trainer(job)
-    if measure(job) < goal:
-      # From now on what rests on this job is out of date.
-      for later in self._jobs[self._jobs.index(job):]:
-        for key in later:
-          self._values.pop(key, None)
-      if not trainer.iteration:
-        trainer.iterate()  # not timed, as kernels may be compiled first
-    regret, told = float("nan"), time.perf_counter()
-    regret_told = told - _REGRET_SECONDS
-    done = min(measure(job), goal)
-    while measure(job) < goal:
-      begin = time.perf_counter()
-      trainer.iterate()
-      now = time.perf_counter()
-      self._seconds[job] += now - begin
-      if now - told > _BAR_SECONDS:
-        if now - regret_told > _REGRET_SECONDS and not bar.disable:
-          regret, regret_told = trainer.average_regret(), now
-        bar.update(min(measure(job), goal) - done)
-        bar.set_postfix_str(self._progress(job, regret))
-        done, told = min(measure(job), goal), now
-      self._save_sometimes(save_to, _SAVE_SECONDS)
-    bar.update(goal - done)
-    self._save_sometimes(save_to, 0.2 * _SAVE_SECONDS)  # values take a while
-    self._values.update(trainer.values())
-
-  def _save_sometimes(self, save_to, seconds):
+  def _save_after(self, save_to, seconds):
     """Saves, if there is a folder and the last time was so long ago."""
     if (save_to is not None and
         time.perf_counter() - self._last_save > seconds):
       self.save(save_to)
       self._last_save = time.perf_counter()
 
-  def _progress(self, job, regret):
-    """Returns a line about a job."""
-    count, value, weight = self._states[job[0]]
-    return (f"{job[0][0]}v{job[0][1]}: {count:,.0f} it, value "
-            f"{value / max(weight, 1.0):+.4f}, regret {regret:.3g}")
+  # Policies.
 
   def current_policy(self):
-    """Returns the current policy, a `match_policy.MatchPolicy` (a copy)."""
-    return self._policy({key: np.maximum(self._tables[key].regret, 0.0)
-                         for key in self.rounds})
+    """Returns the current policy, a `policy.MatchPolicy` (a copy)."""
+    return self._policy({key: np.maximum(trainer.tables[key].regret, 0.0)
+                         for trainer in self._trainers
+                         for key in trainer.rounds})
 
   def average_policy(self):
-    """Returns the average policy, a `match_policy.MatchPolicy` (a copy)."""
-    tables = {}
-    for key in self.rounds:
-      weight = sum(self._states[k][2] for k in {key, key[::-1]})
-      tables[key] = self._tables[key].total.astype(np.float32)
-      tables[key] *= np.float32(1.0 / max(weight, 1.0))
-    return self._policy(tables)
+    """Returns the average policy, a `policy.MatchPolicy` (a copy)."""
+    return self._policy({key: trainer.average_weights(key)
+                         for trainer in self._trainers
+                         for key in trainer.rounds})
 
   def _policy(self, tables):
     for key, table in tables.items():
       table[:, self.match.rolls(key[0]).num_rolls:] = 0.0
     return match_policy.MatchPolicy(self.game, self.match.recall_length, tables,
-                                    self._values)
+                                    self._known_values())
+
+  def _known_values(self):
+    return {key: value for trainer in self._trainers
+            for key, value in trainer.values.items()}
 
   # Files.
 
-  def _identity(self):
-    """Returns what a folder's solver and this one must have in common."""
-    return {"game": str(self.game), "recall_length": self.match.recall_length,
-            "seed": self._seed, "hands_met": self._hands_met,
-            "power": self._power, "dtype": self._dtype.name}
+  def _parameters(self):
+    return {"recall_length": self.match.recall_length, "seed": self._seed,
+            "hands_met": self._hands_met, "gamma": self._gamma,
+            "dtype": self._dtype.name}
 
-  def _arrays_of(self, job):
-    """Returns the tables of a job, by their names in its file."""
-    return {f"{a}v{b} {part}": table for a, b in job
-            for part, table in self._tables[a, b]._asdict().items()}
+  def _identity(self):
+    return {"game": str(self.game), **self._parameters()}
 
   def save(self, path):
     """Writes all that is needed to go on exactly from here to a folder.
@@ -265,27 +404,35 @@ class MatchSolver:
       raise ValueError(f"path={path!r}: has a training that this solver has "
                        "not loaded, or another process has written there; "
                        "load it first, or choose another folder")
-    saved = self._saved.setdefault(path, {})
-    for job in self._jobs:
-      sweeps = sum(int(self._states[key][0]) for key in job)
-      if saved.get(job, (None, 0))[1] != sweeps:
-        name = f"{job[0][0]}v{job[0][1]}-{sweeps}.npz"
+    saved = self._saved.setdefault(
+        path, [_RoundFile(None, 0) for _ in self._trainers])
+    for number, trainer in enumerate(self._trainers):
+      sweeps = trainer.num_sweeps
+      if saved[number].sweeps != sweeps:
+        a, b = trainer.rounds[0]
+        name = f"{a}v{b}-{sweeps}.npz"
         checkpoint.save(os.path.join(path, name), _ROUND_FILE_KIND, {},
-                        self._arrays_of(job))
-        saved[job] = (name, sweeps)
-    files = [saved.get(job, (None, 0))[0] for job in self._jobs]
+                        _arrays_of(trainer))
+        saved[number] = _RoundFile(name, sweeps)
+    files = [file.name for file in saved]
     try:
       checkpoint.save(
           main_file, _FILE_KIND,
           {**self._identity(), "files": files,
-           "seconds": [self._seconds[job] for job in self._jobs],
-           "values": [[*key, value] for key, value in self._values.items()]},
-          {"states": np.array([self._states[key] for key in self.rounds])})
+           "seconds": [trainer.seconds for trainer in self._trainers],
+           "values": [[*key, value]
+                      for key, value in self._known_values().items()]},
+          {"states": self._states()})
     finally:
       self._stamps[path] = _stamp(main_file)
     for name in os.listdir(path):
       if name not in (_MAIN_FILE, *files) and _OWN_FILES.fullmatch(name):
         os.unlink(os.path.join(path, name))
+
+  def _states(self):
+    """Returns the records as files hold them, [round, 3] float64."""
+    records = np.concatenate([trainer.records for trainer in self._trainers])
+    return records.view(np.float64).reshape(len(records), -1)
 
   def load(self, path):
     """Goes on from a folder that a solver of the same match saved to.
@@ -294,41 +441,35 @@ class MatchSolver:
     """
     path = os.path.abspath(os.fspath(path))
     header, arrays = checkpoint.load(os.path.join(path, _MAIN_FILE), _FILE_KIND)
+    if "power" in header:  # the older name
+      header["gamma"] = header["power"]
     checkpoint.check_header(path, header, self._identity())
+    checkpoint.copy_tables(path, arrays, {"states": self._states()})
     self._reset()
     try:
-      for job, name in zip(self._jobs, header["files"]):
+      for trainer, name in zip(self._trainers, header["files"]):
         if name is not None:
-          self._load_job(job, os.path.join(path, name))
+          _load_tables(os.path.join(path, name), trainer)
     except BaseException:
       self._reset()
       raise
-    for key, state in zip(self.rounds, arrays["states"]):
-      self._states[key][:] = state
-    self._seconds.update(zip(self._jobs, header["seconds"]))
-    self._values.update({(a, b): value for a, b, value in header["values"]})
+    records = arrays["states"].reshape(-1).view(match_rounds.RECORD)
+    values = {(a, b): value for a, b, value in header["values"]}
+    self._saved = {path: []}
+    for trainer, name, seconds in zip(self._trainers, header["files"],
+                                      header["seconds"]):
+      first = self.rounds.index(trainer.rounds[0])
+      trainer.records[:] = records[first:first + len(trainer.rounds)]
+      trainer.seconds = seconds
+      trainer.values = {key: values[key] for key in trainer.rounds
+                        if key in values}
+      self._saved[path].append(_RoundFile(name, trainer.num_sweeps))
     self._stamps[path] = _stamp(os.path.join(path, _MAIN_FILE))
-    self._saved[path] = {
-        job: (name, sum(int(self._states[key][0]) for key in job))
-        for job, name in zip(self._jobs, header["files"]) if name is not None}
-
-  def _load_job(self, job, path):
-    """Reads the tables of a job."""
-    try:
-      _, arrays = checkpoint.load(path, _ROUND_FILE_KIND)
-      checkpoint.copy_tables(path, arrays, self._arrays_of(job))
-    except (FileNotFoundError, ValueError) as error:
-      raise ValueError(f"path={path!r}: must be a whole file of this training "
-                       f"({error})") from error
 
   def _reset(self):
     """Forgets all that was learned."""
-    for key in self.rounds:
-      for table in self._tables[key]:
-        table.fill(0)
-      self._states[key][:] = 0
-    self._seconds = dict.fromkeys(self._jobs, 0.0)
-    self._values.clear()
+    for trainer in self._trainers:
+      trainer.reset()
 
   @staticmethod
   def is_saved_in(path):
@@ -336,20 +477,69 @@ class MatchSolver:
     return os.path.exists(os.path.join(path, _MAIN_FILE))
 
 
+class _Status:
+  """Shows how training goes beside a progress bar.
+
+  Args:
+    bar: the progress bar.
+  """
+
+  def __init__(self, bar):
+    self._bar = bar
+    self._trainer = None
+    self._told = self._regret_told = -math.inf
+    self._regret = math.nan
+
+  def show(self, trainer, step):
+    """Moves the bar on, and now and then tells about the rounds."""
+    self._bar.update(step)
+    now = time.perf_counter()
+    if self._bar.disable or now - self._told <= _BAR_SECONDS:
+      return
+    self._told = now
+    if (trainer is not self._trainer or
+        now - self._regret_told > _REGRET_SECONDS):
+      self._trainer, self._regret_told = trainer, now
+      self._regret = trainer.average_regret()
+    key = trainer.rounds[0]
+    self._bar.set_postfix_str(
+        f"{key[0]}v{key[1]}: {trainer.iteration:,} it, value "
+        f"{trainer.mean_value(key):+.4f}, regret {self._regret:.3g}")
+
+
+def _progress(trainer, in_seconds):
+  """Returns how long a pair was trained, in seconds or iterations."""
+  return trainer.seconds if in_seconds else trainer.iteration
+
+
+def _least(trainer, in_seconds):
+  """Returns what is worth another iteration: half of the time of one."""
+  if not in_seconds:
+    return 1
+  return 0.5 * trainer.seconds / max(trainer.iteration, 1)
+
+
+def _bar_format(unit):
+  """Returns how the progress bar looks."""
+  return "{percentage:3.0f}%|{bar:10}| {n:.0f}/{total:.0f} " + unit + (
+      "{postfix}")
+
+
 def memory_needed(game, recall_length=3, num_threads=None):
   """Returns how many bytes a `MatchSolver` and its policy need."""
   match = match_rounds.match_rules(game, _recall_length(game, recall_length))
-  return _memory_needed(match, _jobs(match_rounds.round_keys(game.start_dice)),
-                        None, jit.thread_count(num_threads), np.float32)
+  pairs = _round_pairs(match_rounds.round_keys(game.start_dice))
+  return _memory_needed(match, pairs, None, jit.thread_count(num_threads),
+                        np.float32)
 
 
-def _memory_needed(match, jobs, hands_met, num_threads, dtype):
-  entries = sum(math.prod(match.table_shape(key)) for job in jobs
-                for key in job)
+def _memory_needed(match, pairs, hands_met, num_threads, dtype):
+  entries = sum(math.prod(match.table_shape(key)) for pair in pairs
+                for key in pair)
   policy = entries * np.dtype(np.float32).itemsize
   training = max(
-      match_trainer.memory_bytes(match, job, _shifts(match, job, hands_met),
-                                 num_threads, dtype) for job in jobs)
+      match_trainer.memory_bytes(match, pair, _shifts(match, pair, hands_met),
+                                 num_threads, dtype) for pair in pairs)
   return 2 * entries * np.dtype(dtype).itemsize + max(policy, training)
 
 
@@ -360,15 +550,15 @@ def _recall_length(game, recall_length):
   return arguments.integer("recall_length", recall_length, 1)
 
 
-def _jobs(rounds):
-  """Returns the rounds that are trained together: (a, b) and (b, a)."""
-  return [tuple(dict.fromkeys([key, key[::-1]]))
-          for key in rounds if key[0] <= key[1]]
+def _round_pairs(rounds):
+  """Returns the pairs of rounds that are trained together, in order."""
+  return list(dict.fromkeys(
+      match_rounds.round_pair(tuple(sorted(key))) for key in rounds))
 
 
-def _shifts(match, job, hands_met):
-  """Returns how many hands each hand meets in a job's iterations."""
-  few = min(match.rolls(n).num_rolls for n in job[0])
+def _shifts(match, pair, hands_met):
+  """Returns how many hands each hand meets in an iteration of a pair."""
+  few = min(match.rolls(n).num_rolls for n in pair[0])
   if hands_met is None:
     hands_met = "all" if few <= _EXACT_HANDS else _SAMPLED_HANDS
   return few if hands_met == "all" else min(hands_met, few)
@@ -383,7 +573,18 @@ def _stamp(path):
   return status.st_mtime_ns, status.st_ino
 
 
-def _bar_format(counts):
-  """Returns how the progress bar looks."""
-  number = "{n:.0f}/{total:.0f} " + ("iterations" if counts else "s")
-  return "{percentage:3.0f}%|{bar:10}| " + number + "{postfix}"
+def _arrays_of(trainer):
+  """Returns the tables of a pair of rounds, by their names in its file."""
+  return {f"{a}v{b} {name}": table
+          for (a, b), tables in trainer.tables.items()
+          for name, table in zip(_TABLE_NAMES, tables)}
+
+
+def _load_tables(path, trainer):
+  """Reads the tables of a pair of rounds."""
+  try:
+    _, arrays = checkpoint.load(path, _ROUND_FILE_KIND)
+    checkpoint.copy_tables(path, arrays, _arrays_of(trainer))
+  except (FileNotFoundError, ValueError) as error:
+    raise ValueError(f"path={path!r}: must be a whole file of this training "
+                     f"({error})") from error

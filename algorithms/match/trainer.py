@@ -1,11 +1,16 @@
 """Trains the rounds (a, b) and (b, a) of Dudo by FSICFR.
 
-An iteration sweeps over a list of deals (see `match_rounds.shifted_deals`) in
-each of the two rounds. The deals are a few random shifts, so that every hand
-meets some hands of the other player, or all deals. Shifts are drawn without
-replacement: after as many as there are, all deals have been met equally often.
-They are a function of the seed and the number of the iteration alone.
+An iteration sweeps over a list of deals in each of the two rounds. The deals
+are all there are, or a few random shifts, so that every hand meets some hands
+of the opponent (see `rounds.shifted_deals`). Shifts are drawn without
+replacement: after as many as there are, all deals have come up equally often.
+They depend only on the seed and the number of the iteration.
+
+Serves `solver`.
 """
+
+import contextlib
+import time
 
 import numba
 import numpy as np
@@ -13,12 +18,21 @@ import numpy as np
 from dudo_spiel.algorithms.match import claim_memory
 from dudo_spiel.algorithms.match import kernels as match_kernels
 from dudo_spiel.algorithms.match import rounds as match_rounds
+from dudo_spiel.algorithms.runtime import random_streams
 
-_MIN_PARALLEL_CELLS = 3_000_000  # rows times hands; threads cost time, too
+MIN_PARALLEL_CELLS = 3_000_000  # rows times hands; threads cost time, too
 
 
 def memory_bytes(match, rounds, num_shifts, num_threads, dtype):
-  """Returns how much memory a `RoundTrainer` takes beside its tables."""
+  """Returns how much memory training takes, without the tables.
+
+  Args:
+    match: the `rounds.MatchRules`.
+    rounds: the rounds trained together: ((a, b), (b, a)) or ((a, a),).
+    num_shifts: how many hands of the opponent each hand meets in an iteration.
+    num_threads: how many threads to use.
+    dtype: the type of the tables.
+  """
   num_claims = match.num_sides * sum(rounds[0])
   num_memories = claim_memory.num_memories(num_claims, match.recall_length)
   hands = sum(match.table_shape(key)[1] for key in rounds) * 2 // len(rounds)
@@ -30,80 +44,89 @@ def memory_bytes(match, rounds, num_shifts, num_threads, dtype):
 
 
 class RoundTrainer:
-  """Holds the work arrays for the rounds of a pair of tables.
+  """Owns all that is learned about a pair of rounds, and trains them.
+
+  Work arrays exist only within `at_work`:
+
+    with trainer.at_work(values_of_smaller_rounds):
+      trainer.iterate(100)
+      trainer.update_values()
 
   Args:
-    match: the `match_rounds.MatchRules`.
-    rounds: the rounds trained together: [(a, b), (b, a)] or [(a, a)].
-    tables: dict from (own dice, other's dice) to `match_rounds.Table`.
-    states: dict from each round to its state (see `match_kernels.sweep`),
-      modified in place.
-    values: dict from smaller rounds to their starters' values.
+    match: the `rounds.MatchRules`.
+    rounds: the rounds trained together: ((a, b), (b, a)) or ((a, a),).
     seed: for the shifts.
-    num_threads: how many threads to use, if the round is large enough.
-    num_shifts: how many hands of the other each hand meets in an iteration;
+    num_threads: how many threads to use if the rounds are large enough.
+    num_shifts: how many hands of the opponent each hand meets in an iteration;
       None for all.
-    power: iteration t weighs t^power, in regrets and averages.
+    gamma: iteration t weighs t^gamma in regrets and averages.
+    dtype: the type of the tables.
+
+  Attributes:
+    rounds: as given, a tuple.
+    tables: dict from (own dice, opponent's dice) to [row, hand] `RegretTables`.
+    records: [round] `rounds.RECORD`.
+    values: dict from each round to its starter's value if both play the average
+      policy; empty while that is not known.
+    seconds: how long the rounds were trained.
+    num_shifts: how many hands of the opponent each hand meets.
   """
 
-  def __init__(self, match, rounds, tables, states, values, seed, num_threads,
-               num_shifts, power):
+  def __init__(self, match, rounds, *, seed=0, num_threads=1, num_shifts=None,
+               gamma=1.0, dtype=np.float32):
+    self.rounds = tuple(rounds)
+    self.tables = {key: match_rounds.new_tables(match, key, dtype)
+                   for key in self.rounds}
+    self.records = np.zeros(len(self.rounds), match_rounds.RECORD)
+    self.values = {}
+    self.seconds = 0.0
     self._match = match
-    self.rounds = rounds
-    self._tables = {key: tables[key] for key in rounds}
-    self._states = states
-    self._values = values
     self._seed = seed
-    self._power = power
-    self._memory = match.memory(sum(rounds[0]))
-    self._all_shifts = min(match.rolls(n).num_rolls for n in rounds[0])
+    self._gamma = gamma
+    self._dtype = np.dtype(dtype)
+    self._all_shifts = min(match.rolls(n).num_rolls for n in self.rounds[0])
     self._is_exact = num_shifts is None or num_shifts >= self._all_shifts
     self.num_shifts = self._all_shifts if self._is_exact else num_shifts
-    rows, hands = map(max, zip(*(match.table_shape(key) for key in rounds)))
-    self._threads = num_threads if rows * hands >= _MIN_PARALLEL_CELLS else 1
-    self._dtype = tables[rounds[0]].regret.dtype
-    self._make_arrays()
-    self._space = self._deal_space(self.num_shifts)
-    self._deals = {}  # by round, if they never change
-    self._order = (None, None)  # (round and epoch, its order of shifts)
+    rows, hands = map(max, zip(*(match.table_shape(key)
+                                 for key in self.rounds)))
+    self._num_threads = (num_threads if rows * hands >= MIN_PARALLEL_CELLS
+                         else 1)
+    self._sweeper = None
+    self._order_of = None  # the round and epoch to which `_order` belongs
+    self._order = None  # of the shifts
 
-  def _make_arrays(self):
-    """Makes the arrays that do not depend on the deals, by dice."""
-    units = len(self._memory.arrays.unit_begin)
-    a, b = self.rounds[0]
-    hands = [self._match.table_shape(key)[1] for key in ((a, b), (b, a))]
+  @property
+  def iteration(self):
+    """How many iterations were finished."""
+    return int(self.records["sweeps"].min())
 
-    def new(size):
-      return tuple(np.zeros((size, n), self._dtype) for n in hands)
+  @property
+  def num_sweeps(self):
+    """How many sweeps there were, over all rounds."""
+    return int(self.records["sweeps"].sum())
 
-    self._own, self._seen = new(units), new(self._memory.num_memories)
-    factors = new(self._memory.num_memories)
-    self._factors = (factors[0], factors[int(a != b)])
-    self._forward_work = np.zeros((self._threads, 2, max(hands)), self._dtype)
-    self._chances = {}
-    for key, width in zip(((a, b), (b, a)), hands):
-      self._chances[key] = np.zeros(width)
-      table = self._match.rolls(key[0])
-      self._chances[key][:table.num_rolls] = table.probabilities
+  def reset(self):
+    """Forgets all that was learned."""
+    for tables in self.tables.values():
+      for table in tables:
+        table.fill(0)
+    self.records.fill(0)
+    self.values = {}
+    self.seconds = 0.0
 
-  def _deal_space(self, num_shifts):
-    """Returns (values, work, lines) for deals with this many shifts."""
-    deals = num_shifts * max(self._match.rolls(n).num_rolls
-                             for n in self.rounds[0])
-    values = tuple(np.zeros((self._memory.num_memories, deals), self._dtype)
-                   for _ in range(2))
-    actions = self._memory.num_claims + 1
-    width = max(deals, self._forward_work.shape[2])
-    return (values, np.zeros((self._threads, 2, actions, deals), self._dtype),
-            np.zeros((self._threads, 2, width), self._dtype))
+  @contextlib.contextmanager
+  def at_work(self, values):
+    """Holds the work arrays for as long as the context lasts.
 
-  def _roles(self, key, arrays):
-    """Returns a pair of arrays by dice as a pair by role in the round."""
-    return arrays if key == self.rounds[0] else arrays[::-1]
-
-  def _role_tables(self, key, name):
-    """Returns the tables of both roles."""
-    return tuple(getattr(self._tables[own], name) for own in (key, key[::-1]))
+    Args:
+      values: dict from smaller rounds to their starters' values.
+    """
+    self._sweeper = _Sweeper(self._match, self.tables, self._num_threads,
+                             self.num_shifts, values)
+    try:
+      yield
+    finally:
+      self._sweeper = None
 
   def shifts(self, key, iteration):
     """Returns the shifts of an iteration (from 0), if it does not meet all."""
@@ -111,94 +134,216 @@ class RoundTrainer:
     for i in range(iteration * self.num_shifts,
                    (iteration + 1) * self.num_shifts):
       epoch, place = divmod(i, self._all_shifts)
-      if self._order[0] != (key, epoch):
-        rng = np.random.default_rng((self._seed, *key, epoch))
-        self._order = ((key, epoch), rng.permutation(self._all_shifts))
-      shifts.append(int(self._order[1][place]))
+      if self._order_of != (key, epoch):
+        self._order_of = key, epoch
+        self._order = random_streams.permutation((self._seed, *key, epoch),
+                                                 self._all_shifts)
+      shifts.append(int(self._order[place]))
     return shifts
 
-  def _with_leaves(self, key, deals):
-    return deals, match_rounds.leaf_values(self._match, key, deals, self._values,
-                                         self._dtype)
+  def iterate(self, iterations=1):
+    """Runs iterations; finishes one that was interrupted first.
 
-  def _shifted(self, key, shifts):
-    return self._with_leaves(key, match_rounds.shifted_deals(
-        self._match, key, shifts, self._dtype))
+    With 0 iterations it compiles what the others will run.
 
-  @property
-  def iteration(self):
-    """How many iterations were run."""
-    return int(min(self._states[key][0] for key in self.rounds))
+    Args:
+      iterations: how many.
+    """
+    if not iterations:
+      self._sweeper.compile()
+      return
+    begin = time.perf_counter()
+    self.values = {}
+    first = self.iteration
+    try:
+      for iteration in range(first, first + iterations):
+        for number, key in enumerate(self.rounds):
+          if self.records[number]["sweeps"] == iteration:
+            self._sweeper.sweep(
+                key, None if self._is_exact else self.shifts(key, iteration),
+                (iteration + 1)**self._gamma, self.records[number:number + 1])
+    finally:
+      self.seconds += time.perf_counter() - begin
 
-  def iterate(self):
-    """Runs one iteration of the rounds, or what was left of one."""
-    done = self.iteration
-    for key in self.rounds:
-      if self._states[key][0] == done:
-        self._sweep(key, done)
-
-  def _sweep(self, key, iteration):
-    if self._is_exact:
-      if key not in self._deals:
-        self._deals[key] = self._with_leaves(
-            key, match_rounds.all_deals(self._match, key, self._dtype))
-      deals, leaves = self._deals[key]
-    else:
-      deals, leaves = self._shifted(key, self.shifts(key, iteration))
-    values, work, lines = self._space
-    kernel, memory = self._kernel(match_kernels.sweep,
-                                  match_kernels.sweep_parallel)
-    kernel(memory, self._role_tables(key, "regret"),
-           self._role_tables(key, "total"), self._roles(key, self._factors),
-           self._roles(key, self._own), self._roles(key, self._seen),
-           key[0] == key[1], values, leaves, deals.segments, deals.weights,
-           deals.chances, self._dtype.type((iteration + 1)**self._power),
-           self._forward_work, work, lines, self._states[key])
-
-  def _kernel(self, serial, parallel):
-    """Returns the kernel to use, and the memory as it takes it."""
-    if self._threads == 1:
-      return serial, self._memory.arrays
-    numba.set_num_threads(self._threads)
-    return parallel, tuple(self._memory.arrays)
-
-  def values(self):
-    """Returns {round: the starter's value}, both playing their averages."""
-    a, b = self.rounds[0]
-    for key, factor in zip(((a, b), (b, a)), self._factors):
-      match_kernels.all_factors(self._memory.arrays, self._tables[key].total,
-                                factor)
-    return {key: self._value(key) for key in self.rounds}
+  def update_values(self):
+    """Computes `values`, what the rounds are worth."""
+    self._sweeper.value_averages()
+    self.values = {key: self._value(key) for key in self.rounds}
 
   def _value(self, key):
-    values, work, lines = self._space
-    kernel, memory = self._kernel(match_kernels.backward,
-                                  match_kernels.backward_parallel)
-    many = values[0].shape[1] // self.num_shifts
     value, done = 0.0, 0
     while done < self._all_shifts:
       # As many shifts as always; those that were done before do not count.
       end = min(done + self.num_shifts, self._all_shifts)
-      deals, leaves = self._shifted(key, range(end - self.num_shifts, end))
-      kernel(memory, self._role_tables(key, "total"),
-             self._roles(key, self._factors), self._roles(key, self._seen),
-             values, leaves, deals.segments, deals.weights,
-             self._dtype.type(1.0), False, work, lines)
-      new = slice((self.num_shifts - (end - done)) * many, None)
-      value += float(deals.chances[new] @ values[0][0, new])
+      value += self._sweeper.value(key, range(end - self.num_shifts, end),
+                                   self.num_shifts - (end - done))
       done = end
     return value * self.num_shifts / self._all_shifts
+
+  def _weight(self):
+    """Returns the weight of all sweeps that added to each table."""
+    return float(self.records["weight"].sum())
+
+  def average_weights(self, key):
+    """Returns [row, hand] float32, the average policy times own reach."""
+    weights = self.tables[key].cumulative.astype(np.float32)
+    weights *= np.float32(1.0 / max(self._weight(), 1.0))
+    return weights
+
+  def mean_value(self, key):
+    """Returns what the round was worth on average during training."""
+    record = self.records[self.rounds.index(key)]
+    return record["value"] / max(record["weight"], 1.0)
 
   def average_regret(self):
     """Returns the sum of all sets' average positive regrets.
 
-    In a game of perfect recall both players' exploitability is at most this.
+    In a game of perfect recall it bounds both players' exploitability.
     """
     total = 0.0
     for key in self.rounds:
-      weight = sum(self._states[k][2] for k in {key, key[::-1]}) / len(
-          self.rounds)
+      rolls = self._match.rolls(key[0])
+      chances = np.zeros(self._match.table_shape(key)[1])
+      chances[:rolls.num_rolls] = rolls.probabilities
       regrets = match_kernels.sum_regrets(
-          self._memory.arrays, self._tables[key].regret, self._chances[key])
-      total += regrets / max(weight, 1.0)
+          self._match.memory(sum(key)).arrays, self.tables[key].regret, chances)
+      total += regrets / max(self._weight() / len(self.rounds), 1.0)
     return total / len(self.rounds)
+
+
+class _Sweeper:
+  """The work arrays of a pair of rounds, and what their leaves are worth.
+
+  Args:
+    match: the `rounds.MatchRules`.
+    tables: dict from (own dice, opponent's dice) to `RegretTables`.
+    num_threads: how many threads to use.
+    num_shifts: how many shifts a list of deals has.
+    values: dict from smaller rounds to their starters' values.
+  """
+
+  def __init__(self, match, tables, num_threads, num_shifts, values):
+    self._match = match
+    self._tables = tables
+    self._num_threads = num_threads
+    self._num_shifts = num_shifts
+    self._values = values
+    a, b = next(iter(tables))
+    self._dtype = tables[a, b].regret.dtype
+    self._memory = match.memory(a + b).arrays
+    self._many = max(match.rolls(n).num_rolls for n in (a, b))
+    self._roles = self._make_roles(a, b)
+    self._scratch = self._make_scratch()
+    self._deals = {}  # by round, if they never change
+
+  def _zeros(self, *shape):
+    return np.zeros(shape, self._dtype)
+
+  def _make_roles(self, a, b):
+    """Returns {round: (starter, other)}, pairs of `RoleArrays` without deals.
+
+    Reaches and factors belong to a number of dice, values to a role.
+    """
+    memories, units = len(self._memory.last), len(self._memory.unit_begin)
+    deals = self._num_shifts * self._many
+    value = self._zeros(memories, deals), self._zeros(memories, deals)
+    none = np.zeros(0, match_rounds.SEGMENT)
+    first, second = (
+        match_kernels.RoleArrays(
+            role, self._tables[key].regret, self._tables[key].cumulative,
+            self._zeros(memories, hands), self._zeros(units, hands),
+            self._zeros(memories, hands), value[role], self._zeros(0, deals),
+            none, self._zeros(deals))
+        for role, key in enumerate(((a, b), (b, a)))
+        for hands in self._match.table_shape(key)[1:])
+    if a == b:
+      return {(a, a): (first, second._replace(factor=first.factor))}
+    return {(a, b): (first, second),
+            (b, a): (second._replace(role=0, value=value[0]),
+                     first._replace(role=1, value=value[1]))}
+
+  def _make_scratch(self):
+    threads = self._num_threads
+    hands = max(table.regret.shape[1] for table in self._tables.values())
+    deals = self._num_shifts * self._many
+    return match_kernels.SweepScratch(
+        *(self._zeros(threads, hands) for _ in range(3)),
+        self._zeros(threads, deals),
+        self._zeros(threads, 2, self._memory.num_claims + 1, deals))
+
+  def _dealt(self, key, shifts):
+    """Returns (starter, other, `DealBatch`), the roles with their deals."""
+    if shifts is not None:
+      return self._with_deals(key, match_rounds.shifted_deals(
+          self._match, key, shifts, self._dtype))
+    if key not in self._deals:
+      self._deals[key] = self._with_deals(key, match_rounds.all_deals(
+          self._match, key, self._dtype))
+    return self._deals[key]
+
+  def _with_deals(self, key, deals):
+    leaves = match_rounds.leaf_values(self._match, key, deals, self._values,
+                                      self._dtype)
+    starter, other = (
+        arrays._replace(leaf=leaves[role], segments=deals.segments[role],
+                        weight=deals.weights[role])
+        for role, arrays in enumerate(self._roles[key]))
+    return starter, other, deals
+
+  def _kernel(self, serial, parallel):
+    """Returns the kernel to use."""
+    if self._num_threads == 1:
+      return serial
+    numba.set_num_threads(self._num_threads)
+    return parallel
+
+  def _settings(self, key, weight, learns):
+    return match_kernels.SweepSettings(key[0] == key[1], learns,
+                                       self._dtype.type(weight))
+
+  def sweep(self, key, shifts, weight, record, memory=None):
+    """Runs one sweep of a round.
+
+    Args:
+      key: the round.
+      shifts: sequence of int, or None for all deals.
+      weight: the weight of the iteration.
+      record: [1] `rounds.RECORD`, modified in place.
+      memory: the `claim_memory.MemoryArrays`; None for those of the round.
+    """
+    starter, other, deals = self._dealt(key, shifts)
+    kernel = self._kernel(match_kernels.sweep, match_kernels.sweep_parallel)
+    kernel(self._memory if memory is None else memory, starter, other,
+           self._settings(key, weight, True), self._scratch, deals.chances,
+           record)
+
+  def compile(self):
+    """Compiles what `sweep` runs, by a sweep over a graph without units."""
+    empty = self._memory._replace(num_claims=-1,
+                                  unit_begin=self._memory.unit_begin[:1])
+    self.sweep(next(iter(self._tables)), range(self._num_shifts), 1.0,
+               np.zeros(1, match_rounds.RECORD), empty)
+
+  def value_averages(self):
+    """Prepares `value`: matches the average policies instead of regrets."""
+    first = next(iter(self._roles.values()))
+    for arrays in first[:len(self._tables)]:
+      match_kernels.match_all_regrets(self._memory, arrays.cumulative,
+                                      arrays.factor)
+
+  def value(self, key, shifts, skipped):
+    """Returns the starter's value if both play their averages.
+
+    Args:
+      key: the round.
+      shifts: sequence of int, as many as always.
+      skipped: so many of the first shifts do not count.
+    """
+    starter, other, deals = self._dealt(key, shifts)
+    kernel = self._kernel(match_kernels.backward,
+                          match_kernels.backward_parallel)
+    kernel(self._memory, starter._replace(table=starter.cumulative),
+           other._replace(table=other.cumulative),
+           self._settings(key, 1.0, False), self._scratch)
+    new = slice(skipped * self._many, None)
+    return float(deals.chances[new] @ starter.value[0, new])

@@ -1,18 +1,21 @@
-"""Best responses in a round of Dudo: kernels.
+"""Best responses in a round of Dudo: kernels that walk all histories.
 
 A responder who remembers all claims plays against a policy that remembers the
-last few. Claims only grow, so a history is a set of claims. All histories are
-walked depth first, for all hands at once: down goes the policy's reach
+last few. Claims only grow, so a history is a set of claims. The walk goes depth
+first over all histories, for all hands at once. On the way down it carries the
+policy's reach,
 
   reach[depth, hand] = chance of the policy's hand times the probability that
     the policy made its claims so far with it,
 
-and up comes what the responder gets with each own hand, summed over the
-policy's hands (so it is the value times the chance of getting there). A
-challenge is worth the same for all of the policy's hands with equally many
-matching dice, so reaches are summed by that number first.
+and on the way up what the responder gets with each of its own hands, summed
+over the policy's hands (so it is the value times the chance of getting there).
+A challenge is worth the same for all of the policy's hands with equally many
+matching dice, so reaches are first summed by that number.
 
-`respond` does that exactly; `search_kernels` looks only where it matters.
+`respond` is exact; `search_kernels` looks only where it matters.
+
+Serves `response` and `search_kernels`.
 """
 
 from typing import NamedTuple
@@ -22,7 +25,11 @@ import numpy as np
 from dudo_spiel.algorithms.runtime import jit
 
 LOWER, UPPER = 0, 1  # bounds; the exact walk takes the lower ones
-_CLAIM, _AFTER, _NEXT = range(3)  # columns of `Scratch.place`
+
+# Where the walk is at a depth: the responder's claim that is looked at, the
+# memory after it, and which of the policy's answers comes next.
+WALK_PLACE = np.dtype([("claim", np.int64), ("after", np.int64),
+                       ("answer", np.int64)])
 
 
 class RoundArrays(NamedTuple):
@@ -36,9 +43,9 @@ class RoundArrays(NamedTuple):
     probabilities: [row, hand] float64, the policy.
     chances: [hand] float64, of the policy's hands; 0 for padding.
     own_chances: [own hand] float64, of the responder's hands.
-    by_count: [rank, count, hand] float64, 1 if the policy's hand has so many
-      dice that count for the rank, else 0.
-    matches: [rank, hand] int64, how many dice that is.
+    by_count: [rank, count, hand] float64, 1 if so many dice of the policy's
+      hand match the rank, else 0.
+    matches: [rank, hand] int64, how many dice of the policy's hand match.
     own_matches: [rank, own hand] int64, the same for the responder's hands.
     rank: [claim] int64, its rank (from 0).
     challenges: [2, claim, count] float64, a lower and an upper bound for what
@@ -62,7 +69,7 @@ class RoundArrays(NamedTuple):
 
 @jit.sums
 def count_reach(game, claim, reach, depth, counts):
-  """Writes counts[k], the reach of hands with k dice that count."""
+  """Writes counts[k], the reach of hands with k matching dice."""
   rank = game.rank[claim]
   for k in range(game.by_count.shape[1]):
     total = 0.0
@@ -73,7 +80,7 @@ def count_reach(game, claim, reach, depth, counts):
 
 @jit.sums
 def challenge_worth(game, claim, counts, leaves, bound, worth):
-  """Writes worth[j], what a challenge gives with j own dice that count."""
+  """Writes worth[j], what a challenge gives with j matching own dice."""
   others = game.by_count.shape[1]
   for j in range(len(worth)):
     total = 0.0
@@ -82,18 +89,17 @@ def challenge_worth(game, claim, counts, leaves, bound, worth):
     worth[j] = total
 
 
-class Scratch(NamedTuple):
-  """Scratch of `respond`.
+class WalkScratch(NamedTuple):
+  """Memory that `respond` overwrites.
 
   Attributes:
     reach: [depth, hand] float64.
     value: [depth, own hand] float64, of the responder's turns.
     total: [depth, own hand] float64, of the policy's turns.
     asked: [1, hand] float64, the reach of a challenge by the policy.
-    counts: [count] float64.
-    worth: [own count] float64.
-    place: [depth, 3] int64: the responder's claim that is looked at, the
-      memory after it, and which of the policy's claims comes next.
+    counts: [count] float64, reaches by how many of the policy's dice match.
+    worth: [own count] float64, what a challenge gives.
+    place: [depth] `WALK_PLACE`.
     visited: [1] int64, how many histories were visited.
   """
   reach: np.ndarray
@@ -107,11 +113,11 @@ class Scratch(NamedTuple):
 
 
 class Frontier(NamedTuple):
-  """Where the walk stops, to be carried on elsewhere.
+  """Where the walk stops, so that threads can go on from there.
 
   Attributes:
     depth: the depth at which it stops, -1 for never.
-    is_known: whether the values there are known, or are to be collected.
+    is_known: whether the values there are known, or places are collected.
     node: [place] int64, the memory there.
     last: [place] int64, its last claim.
     reach: [place, hand] float64.
@@ -190,9 +196,10 @@ def _begin_turn(game, node, last, depth, work):
 @jit.sums
 def _begin_claim(game, claim, child, depth, work):
   """Begins a claim of the responder with the policy's challenges."""
-  place, total = work.place, work.total
-  place[depth, _CLAIM], place[depth, _AFTER] = claim, child
-  place[depth, _NEXT] = 0
+  place, total = work.place[depth], work.total
+  place.claim = claim
+  place.after = child
+  place.answer = 0
   work.visited[0] += 1
   dudo = game.row_begin[child + 1] - 1
   for o in range(work.reach.shape[1]):
@@ -224,7 +231,7 @@ def respond(game, node, last, begin, work, frontier):
     last: the last of them, -1 before the first.
     begin: the depth, which counts the policy's claims; work.reach[begin] is
       given.
-    work: the `Scratch`, modified in place.
+    work: the `WalkScratch`, modified in place.
     frontier: the `Frontier`, modified in place.
   """
   place, value, total = work.place, work.value, work.total
@@ -232,10 +239,10 @@ def respond(game, node, last, begin, work, frontier):
   if not _begin_turn(game, node, last, depth, work):
     return
   while True:
-    claim, child = place[depth, _CLAIM], place[depth, _AFTER]
-    row = place[depth, _NEXT]
+    claim, child = place[depth].claim, place[depth].after
+    row = place[depth].answer
     if row < game.num_claims - 1 - claim:  # the policy's next claim
-      place[depth, _NEXT] += 1
+      place[depth].answer += 1
       if not policy_claims(game, child, row, depth, work.reach):
         continue
       after = game.child_begin[child] + row
@@ -264,7 +271,7 @@ def respond_first(game, role, work, frontier):
   Args:
     game: the `RoundArrays`.
     role: the responder's: 0 if it makes the first claim, else 1.
-    work: the `Scratch`.
+    work: the `WalkScratch`.
     frontier: the `Frontier`.
   """
   depth = np.int64(role)  # not a literal, for which all is compiled again

@@ -35,6 +35,16 @@ def seed_for(seed, use):
   return np.uint64(mix(np.uint64(seed) ^ mix(np.uint64(use))))
 
 
+def permutation(seeds, size):
+  """Returns a random order of range(size), an [size] int64 array.
+
+  Args:
+    seeds: tuple of ints at least 0; the same tuple gives the same order.
+    size: how many numbers there are.
+  """
+  return np.random.default_rng(seeds).permutation(size)
+
+
 @jit.kernel
 def to_uniform(bits):
   """Returns uint64 bits as a float64 in [0, 1)."""

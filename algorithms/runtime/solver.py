@@ -144,6 +144,24 @@ class Solver:
     """Returns the NashConv of the average policy."""
     raise NotImplementedError
 
+  # What a subclass may change.
+
+  def _chunks(self, iterations, seconds):
+    """Runs in chunks until a limit is reached; see `pacing.chunks`.
+
+    Args:
+      iterations: how many to run at most, or None.
+      seconds: how long to run at most, or None.
+
+    Returns:
+      A generator that yields (iterations, seconds) after each chunk.
+    """
+    return pacing.chunks(self._advance, iterations, seconds)
+
+  def _is_measured_by(self, check):
+    """Returns whether nothing was learned since a `Check`."""
+    return check.iteration == self.iteration
+
   # What all solvers share.
 
   @property
@@ -187,7 +205,7 @@ class Solver:
     if seconds is not None:
       self._advance(0)  # compiles all that will run, before the clock starts
     with pacing.progress_bar(iterations) as bar:
-      for size, _ in pacing.chunks(self._advance, iterations, seconds):
+      for size, _ in self._chunks(iterations, seconds):
         bar.update(size)
 
   def solve(self, target_exploitability=None, max_iterations=None,
@@ -222,7 +240,7 @@ class Solver:
         reason = self._solve(target_exploitability, end, clock, history, bar)
       except KeyboardInterrupt:
         reason = "interrupted"
-    if history[-1].iteration != self.iteration:
+    if not self._is_measured_by(history[-1]):
       history.append(self._check(clock.seconds()))
     last = history[-1]
     return SolveResult(reason, self.iteration, clock.seconds(),
@@ -238,9 +256,8 @@ class Solver:
         return "iterations"
       if clock.left() <= 0.0:
         return "seconds"
-      steps = pacing.chunks(self._advance, min(next_check, end) -
-                            self.iteration, clock.left())
-      for size, _ in steps:
+      for size, _ in self._chunks(min(next_check, end) - self.iteration,
+                                  clock.left()):
         bar.update(size)
       if self.iteration < next_check:
         continue
