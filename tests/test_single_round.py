@@ -23,7 +23,7 @@ def test_sets_are_those_of_the_walked_game(abstraction, parameters):
     game = pyspiel.load_game(
         f"dudo_single_round_ir({parameters},abstraction={abstraction},"
         f"recall_length={recall_length})")
-    layout = single_round_layout.Layout(game)
+    layout = single_round_layout.SetLayout(game)
     sets, places = {}, {}
     for state in helpers.all_states(game):
       player = state.current_player()
@@ -51,7 +51,7 @@ def test_sets_are_those_of_the_walked_game(abstraction, parameters):
     ("type_recall", (48367, 27397, 273978)),
     ("wait_type_recall", (48367, 54793, 328770))])
 def test_full_size(abstraction, sizes):
-  layout = single_round_layout.Layout(single_round_layout.abstract_game(
+  layout = single_round_layout.SetLayout(single_round_layout.abstract_game(
       pyspiel.load_game("dudo_single_round"), abstraction))
   assert (layout.situations[:67].sum(), layout.num_sets,
           layout.num_entries) == sizes
@@ -74,7 +74,7 @@ def test_abstract_game():
      "recall_length=-1"),
     (lambda game: single_round_layout.abstract_game(pyspiel.load_game("dudo")),
      "game=dudo"),
-    (lambda game: single_round_layout.Layout(
+    (lambda game: single_round_layout.SetLayout(
         single_round_layout.abstract_game(game, recall_length=9)), "recall_length=9")])
 def test_wrong_arguments(call, message):
   with pytest.raises(ValueError, match=message):
@@ -89,7 +89,7 @@ def test_wrong_arguments(call, message):
     lambda game, table: (game, table / 0.0)])
 def test_tables_that_are_no_policies(make):
   game = pyspiel.load_game("dudo_single_round_ir(players=2,numdice=1)")
-  layout = single_round_layout.Layout(game)
+  layout = single_round_layout.SetLayout(game)
   table = np.zeros((layout.num_rolls, layout.num_entries))
   with np.errstate(invalid="ignore"):
     arguments = make(game, table)
