@@ -24,6 +24,8 @@ are looked through into which an edge has led.
 Serves `fsicfr`.
 """
 
+import random
+
 import numpy as np
 import pyspiel
 
@@ -36,6 +38,8 @@ from dudo_spiel.algorithms.runtime import arguments
 DEALS = ("sampled", "exact")
 
 _MAX_RECALL = 2**31 - 1  # of a parameter of a pyspiel game
+_MAX_MATCH_HISTORIES = 1_000_000  # of a match of Dudo that is walked
+_NUM_PROBES = 300  # random histories that tell how large a match is
 _MAX_ROUNDING = 1e-9  # of a sum of returns
 
 
@@ -129,19 +133,47 @@ def abstraction(game, recall_length):
 
 def _make_graph(game, recall_length):
   """Returns the `game_graph.WalkedGraph` of a two-player zero-sum game."""
-  try:
-    graph = game_graph.walked_graph(abstraction(game, recall_length))
-  except ValueError as error:
-    if game.get_type().short_name not in ("dudo", "dudo_ir"):
-      raise
-    raise ValueError(f"{error}, or solve the match round by round with "
-                     "fsicfr.MatchSolver") from error
+  game = abstraction(game, recall_length)
+  is_match = game.get_type().short_name == "dudo_ir"
+  graph = _graph_of_match(game) if is_match else game_graph.walked_graph(game)
   sums = graph.returns.sum(axis=1)
   worst = float(sums[np.argmax(np.abs(sums))])
   if abs(worst) > _MAX_ROUNDING:
     raise ValueError(f"game={game}: its returns sum up to {worst}; must be a "
                      "zero-sum game")
   return graph
+
+
+def _graph_of_match(game):
+  """Returns the `game_graph.WalkedGraph` of a match, unless it is large."""
+  too_large = ValueError(
+      f"game={game}: has more than {_MAX_MATCH_HISTORIES} histories, too many "
+      "to walk; choose fewer dice, or solve the match round by round with "
+      "fsicfr.MatchSolver")
+  if _estimated_histories(game) > 10 * _MAX_MATCH_HISTORIES:
+    raise too_large
+  try:
+    return game_graph.walked_graph(game, _MAX_MATCH_HISTORIES)
+  except ValueError as error:
+    raise too_large from error
+
+
+def _estimated_histories(game):
+  """Returns about how many terminal histories there are, from random ones.
+
+  The product of the numbers of actions on a random history is on average the
+  number of terminal histories (Knuth 1975).
+  """
+  rng = random.Random(0)
+  total = 0
+  for _ in range(_NUM_PROBES):
+    state, size = game.new_initial_state(), 1
+    while not state.is_terminal():
+      actions = state.legal_actions()
+      size *= len(actions)
+      state.apply_action(rng.choice(actions))
+    total += size
+  return total / _NUM_PROBES
 
 
 def _check_game(game):

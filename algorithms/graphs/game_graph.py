@@ -235,9 +235,14 @@ class WalkedGraph(Graph):
                                     probabilities)
 
 
-def walked_graph(game):
-  """Returns the `WalkedGraph` of a game."""
-  return WalkedGraph(game_tree.GameTree(game))
+def walked_graph(game, max_nodes=game_tree.MAX_NODES):
+  """Returns the `WalkedGraph` of a game.
+
+  Args:
+    game: a `pyspiel.Game`.
+    max_nodes: how many histories are walked at most.
+  """
+  return WalkedGraph(game_tree.GameTree(game, max_nodes))
 
 
 def _merged_arrays(tree, set_entry):

@@ -223,8 +223,8 @@ class _DecisionFinder:
               f"a response in {layout.game}", "fewer of them or fewer threads")
     test_shape = (0, shape[1]) if is_all else shape
     scratch = kernels.ResponseScratch(
-        sample_reach=np.empty(shape, np.float32),
-        test_reach=np.empty(test_shape, np.float32),
+        sample_reach=np.zeros(shape, np.float32),
+        test_reach=np.zeros(test_shape, np.float32),
         choices=np.zeros((layout.num_rolls, graph.num_nodes), np.int16),
         values=np.zeros((layout.num_rolls, shape[1])),
         sample_value=np.empty((threads, *shape), np.float32),

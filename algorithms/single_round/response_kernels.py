@@ -44,8 +44,8 @@ class Truth(NamedTuple):
   amounts: np.ndarray
 
 
-class Responder(NamedTuple):
-  """Who responds.
+class ResponderRoll(NamedTuple):
+  """Who responds, with which roll.
 
   Attributes:
     seat: the seat.
@@ -97,6 +97,32 @@ class ResponseScratch(NamedTuple):
   parts: np.ndarray
 
 
+# Numba's own `any` and copies of slices take seconds to compile.
+
+
+@jit.inline
+def _is_any(row):
+  """Returns whether a row has a number other than zero."""
+  for d in range(len(row)):
+    if row[d] != 0.0:
+      return True
+  return False
+
+
+@jit.inline
+def _fill(row, number):
+  """Writes a number to all of a row."""
+  for d in range(len(row)):
+    row[d] = number
+
+
+@jit.inline
+def _copy(row, other):
+  """Writes a row to another."""
+  for d in range(len(row)):
+    row[d] = other[d]
+
+
 @jit.kernel
 def forward(graph, others, seat, reach):
   """Writes how likely the others play to each node, summed over all paths.
@@ -105,19 +131,18 @@ def forward(graph, others, seat, reach):
     graph: the `game_graph.GraphArrays`.
     others: the `Others`.
     seat: the responder's; whatever it does counts as 1.
-    reach: [node, deal] float32, written.
+    reach: [node, deal] float32, added to: it must be zero.
   """
   players = len(others.which)
-  reach[:] = 0.0
-  reach[0] = 1.0
+  _fill(reach[0], 1.0)
   for node in range(len(graph.actor)):
     mine = reach[node]
-    if not mine.any():
+    if not _is_any(mine):
       continue
     begin, entry = graph.child_begin[node], graph.entry[node]
     if graph.deciders[node]:
       passed = reach[graph.child[begin]]
-      passed[:] = mine
+      _copy(passed, mine)
       for j in range(graph.deciders[node]):
         player = (graph.actor[node] + j) % players
         if player != seat:
@@ -179,7 +204,7 @@ def _decide(graph, truth, others, responder, decisions, node):
   is_true, passed = parts[0], value[graph.child[begin]]
   _write_truth(truth, others, _claim_of(graph, players, graph.child[begin + 1]),
                responder.roll, is_true)
-  parts[1] = 1.0
+  _fill(parts[1], 1.0)
   seen = 0
   for j in range(graph.deciders[node]):
     player = (first + j) % players
@@ -189,7 +214,7 @@ def _decide(graph, truth, others, responder, decisions, node):
                         graph.entry[node] + graph.stride * j]
     rolls = others.rolls[player]
     seen += 1
-    parts[seen + 1] = 0.0
+    _fill(parts[seen + 1], 0.0)
     for m in range(seen, -1, -1):
       here, fewer = parts[m + 1], parts[m]
       for d in range(len(here)):
@@ -226,7 +251,7 @@ def _backward(graph, truth, others, responder, decisions):
     graph: the `game_graph.GraphArrays`.
     truth: the `Truth`.
     others: the `Others`.
-    responder: the `Responder`.
+    responder: the `ResponderRoll`.
     decisions: the `Decisions`; `value` is written, and `choice` if the
       responder is learning.
   """
@@ -235,14 +260,14 @@ def _backward(graph, truth, others, responder, decisions):
   is_true = parts[0]
   for node in range(num_nodes - 1, -1, -1):
     to, likely = value[node], decisions.reach[node]
-    if not likely.any():
-      to[:] = 0.0
+    if not _is_any(likely):
+      _fill(to, 0.0)
       continue
     if graph.deciders[node]:
       _decide(graph, truth, others, responder, decisions, node)
       continue
     player, begin = graph.actor[node], graph.child_begin[node]
-    to[:] = 0.0
+    _fill(to, 0.0)
     best = -1.0
     for a in range(graph.child_begin[node + 1] - begin):
       child = graph.child[begin + a]
@@ -267,9 +292,9 @@ def _backward(graph, truth, others, responder, decisions):
           score += others.weights[d] * likely[d] * after[d]
         if score > best:
           best, choice[node] = score, a
-          to[:] = after
+          _copy(to, after)
       elif a == choice[node]:
-        to[:] = after
+        _copy(to, after)
 
 
 @jit.kernel
@@ -281,13 +306,13 @@ def _respond_with(graph, truth, sample, test, responder, scratch, thread):
   work = ResponseScratch(*scratch)
   choice, parts = work.choices[thread], work.parts[thread]
   value = work.sample_value[thread]
-  _backward(nodes, claims, Others(*sample), Responder(seat, roll, True),
+  _backward(nodes, claims, Others(*sample), ResponderRoll(seat, roll, True),
             Decisions(work.sample_reach, choice, value, parts[0]))
   if len(work.test_reach):
     value = work.test_value[thread]
-    _backward(nodes, claims, Others(*test), Responder(seat, roll, False),
+    _backward(nodes, claims, Others(*test), ResponderRoll(seat, roll, False),
               Decisions(work.test_reach, choice, value, parts[1]))
-  work.values[thread] = value[0]
+  _copy(work.values[thread], value[0])
 
 
 @jit.parallel

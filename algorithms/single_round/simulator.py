@@ -50,18 +50,29 @@ class SimulationResult(NamedTuple):
 class Lineup(NamedTuple):
   """Who plays: the different players, and their places.
 
+  All tables of the players stand in flat arrays, one player after the other.
+
   Attributes:
-    tables: for each player [roll, entry] float32, the weights of a policy.
-    claim_entries: for each player, as in `layout.SetLayout`.
-    challenge_entries: likewise.
-    memories: [player] int64, how many memories there are.
     places: [place] int64, which player has it.
+    memories: [player] int64, how many memories there are.
+    num_entries: [player] int64, how many entries a roll has.
+    weights: [any] float32, for each player [roll, entry], the weights of a
+      policy.
+    weight_begin: [player] int64, where they begin.
+    claim_entry: [any] int32, for each player as in `layout.SetLayout`.
+    claim_begin: [player] int64, where they begin.
+    challenge_entry: [any] int32, likewise.
+    challenge_begin: [player] int64, where they begin.
   """
-  tables: tuple
-  claim_entries: tuple
-  challenge_entries: tuple
-  memories: np.ndarray
   places: np.ndarray
+  memories: np.ndarray
+  num_entries: np.ndarray
+  weights: np.ndarray
+  weight_begin: np.ndarray
+  claim_entry: np.ndarray
+  claim_begin: np.ndarray
+  challenge_entry: np.ndarray
+  challenge_begin: np.ndarray
 
 
 class DiceRules(NamedTuple):
@@ -98,8 +109,8 @@ class Tally(NamedTuple):
   new: np.ndarray
 
 
-class Table(NamedTuple):
-  """Where a thread plays a group of games.
+class GameGroup(NamedTuple):
+  """A group of games, and what a thread needs to play it.
 
   Attributes:
     group: the number of the group.
@@ -137,29 +148,30 @@ def _choose(weights, count, x):
 
 
 @jit.kernel
-def _read(table, roll, entry, count, weights):
-  """Writes a policy's weights; returns whether the set was trained."""
+def _read(lineup, who, roll, entry, count, weights):
+  """Writes a player's weights; returns whether the set was trained."""
+  begin = lineup.weight_begin[who] + roll * lineup.num_entries[who] + entry
   total = 0.0
   for a in range(count):
-    weights[a] = table[roll, entry + a]
+    weights[a] = lineup.weights[begin + a]
     total += weights[a]
   return total > 0.0
 
 
 @jit.kernel
-def _play(lineup, rules, table, turned, tally):
+def _play(lineup, rules, games, turned, tally):
   """Plays one game.
 
   Args:
     lineup: the `Lineup`.
     rules: the `DiceRules`.
-    table: the `Table`.
+    games: the `GameGroup`.
     turned: which place seat 0 has.
     tally: the `Tally`, added to.
   """
-  begin, rolls, weights = table.begin, table.rolls, table.weights
-  memory, memories = table.memory, lineup.memories
-  met, new = tally.met[table.thread], tally.new[table.thread]
+  begin, rolls, weights = games.begin, games.rolls, games.weights
+  memory, memories = games.memory, lineup.memories
+  met, new = tally.met[games.thread], tally.new[games.thread]
   seats = len(rolls)
   last, claimer, draw = -1, 0, seats
   memory[:] = 0
@@ -168,9 +180,10 @@ def _play(lineup, rules, table, turned, tally):
     place = (claimer + turned) % seats
     who = lineup.places[place]
     count = min(last + 1 + rules.claim_window, rules.num_claims) - last - 1
-    entry = lineup.claim_entries[who][last + 1, memory[who]]
+    entry = lineup.claim_entry[lineup.claim_begin[who] + memory[who] +
+                               (last + 1) * memories[who]]
     met[place] += 1
-    if not _read(lineup.tables[who], rolls[claimer], entry, count, weights):
+    if not _read(lineup, who, rolls[claimer], entry, count, weights):
       new[place] += 1
     action = _choose(weights, count, random_streams.uniform(begin, draw))
     draw += 1
@@ -190,9 +203,11 @@ def _play(lineup, rules, table, turned, tally):
       if last >= rules.first_forced:
         out |= 1 << seat
         continue
-      entry = lineup.challenge_entries[who][last, memory[who], wait - 1]
+      entry = lineup.challenge_entry[
+          lineup.challenge_begin[who] + wait - 1 +
+          (last * memories[who] + memory[who]) * (seats - 1)]
       met[place] += 1
-      if not _read(lineup.tables[who], rolls[seat], entry, 2, weights):
+      if not _read(lineup, who, rolls[seat], entry, 2, weights):
         new[place] += 1
       if _choose(weights, 2, x):
         out |= 1 << seat
@@ -207,31 +222,27 @@ def _play(lineup, rules, table, turned, tally):
   left = 0
   for seat in range(seats):
     left += 1 - (out >> seat & 1)
-  returns = tally.returns[table.group]
+  returns = tally.returns[games.group]
   for seat in range(seats):
     if not out >> seat & 1:
       returns[(seat + turned) % seats] += 1.0 / left
 
 
 @jit.kernel
-def _play_share(policies, memories, places, rules, seed, tally, thread):
+def _play_share(lineup, rules, seed, tally, thread):
   """Plays a thread's share of the groups.
 
   Args:
-    policies: the other arrays of the `Lineup`, one tuple after the other.
-    memories: of the `Lineup`.
-    places: of the `Lineup`.
+    lineup: the `Lineup` as a plain tuple.
     rules: the `DiceRules` as a plain tuple.
     seed: as for `_play_groups`.
     tally: the `Tally` as a plain tuple.
     thread: the number of the thread.
   """
-  tables, claim_entries, challenge_entries = policies
-  lineup = Lineup(tables, claim_entries, challenge_entries, memories, places)
-  dice_rules, sums = DiceRules(*rules), Tally(*tally)
-  seats = len(places)
+  players, dice_rules, sums = Lineup(*lineup), DiceRules(*rules), Tally(*tally)
+  seats = len(players.places)
   rolls = np.zeros(seats, np.int64)
-  memory = np.zeros(len(memories), np.int64)
+  memory = np.zeros(len(players.memories), np.int64)
   weights = np.zeros(max(min(dice_rules.claim_window, dice_rules.num_claims),
                          2))
   for group in range(thread, len(sums.returns), len(sums.met)):
@@ -239,9 +250,9 @@ def _play_share(policies, memories, places, rules, seed, tally, thread):
     for seat in range(seats):
       rolls[seat] = random_streams.choose(
           dice_rules.cumulative, random_streams.uniform(begin, seat))
-    table = Table(group, thread, begin, rolls, memory, weights)
+    games = GameGroup(group, thread, begin, rolls, memory, weights)
     for turned in range(seats):
-      _play(lineup, dice_rules, table, turned, sums)
+      _play(players, dice_rules, games, turned, sums)
 
 
 @jit.parallel
@@ -255,25 +266,30 @@ def _play_groups(lineup, rules, seed, tally):
     tally: the `Tally`, added to. Its groups are played, and its threads share
       them.
   """
-  tables, claim_entries = lineup.tables, lineup.claim_entries
-  challenge_entries = lineup.challenge_entries
-  memories, places = lineup.memories, lineup.places
-  plain_rules, plain_tally = rules[:], tally[:]
+  plain_lineup, plain_rules, plain_tally = lineup[:], rules[:], tally[:]
   for thread in numba.prange(len(tally.met)):
-    _play_share((tables, claim_entries, challenge_entries), memories, places,
-                plain_rules, seed, plain_tally, np.int64(thread))
+    _play_share(plain_lineup, plain_rules, seed, plain_tally, np.int64(thread))
 
 
-def _make_lineup(game, lineup):
-  """Returns the `Lineup` of a list of policies and names of bots."""
-  players, numbers, found = [], [], []
+def _find_players(game, lineup):
+  """Returns (policies, places) of a line-up of policies and names of bots.
+
+  Args:
+    game: the game.
+    lineup: list of policies and names of bots.
+
+  Returns:
+    (policies, places): a `SingleRoundPolicy` for each different player; and
+    [place] int64, which player has it.
+  """
+  policies, places, found = [], [], []
   for item in lineup:
     same = [i for i, other in enumerate(found)
             if other is item or (isinstance(item, str) and other == item)]
     if same:
-      numbers.append(same[0])
+      places.append(same[0])
       continue
-    numbers.append(len(found))
+    places.append(len(found))
     found.append(item)
     if isinstance(item, str) and item in single_round_policy.BOTS:
       item = single_round_policy.bot_policy(game, item)
@@ -282,11 +298,33 @@ def _make_lineup(game, lineup):
       raise ValueError(f"lineup={item!r}: must be a SingleRoundPolicy or one "
                        f"of {names}")
     item.check_game(game)
-    layout = item.layout
-    players.append((item.weights(), layout.claim_entry,
-                    layout.challenge_entry, layout.num_memories))
-  *arrays, memories = zip(*players)
-  return Lineup(*arrays, np.array(memories), np.array(numbers))
+    policies.append(item)
+  return policies, np.array(places)
+
+
+def _make_lineup(policies, places):
+  """Returns the `Lineup` of policies and their places."""
+  layouts = [policy.layout for policy in policies]
+  claim_entry, claim_begin = _join([p.claim_entry for p in layouts])
+  challenge_entry, challenge_begin = _join([p.challenge_entry for p in layouts])
+  sizes = [policy.table.size for policy in policies]
+  weight_begin = np.cumsum([0, *sizes])
+  weights = np.empty(weight_begin[-1], np.float32)
+  for policy, begin, end in zip(policies, weight_begin, weight_begin[1:]):
+    weights[begin:end] = policy.weights().ravel()
+  return Lineup(
+      places=places,
+      memories=np.array([layout.num_memories for layout in layouts]),
+      num_entries=np.array([layout.num_entries for layout in layouts]),
+      weights=weights, weight_begin=weight_begin,
+      claim_entry=claim_entry, claim_begin=claim_begin,
+      challenge_entry=challenge_entry, challenge_begin=challenge_begin)
+
+
+def _join(arrays):
+  """Returns arrays as one flat array, and where each begins."""
+  begins = np.cumsum([0, *(array.size for array in arrays)])
+  return np.concatenate([array.ravel() for array in arrays]), begins
 
 
 def play_games(game, lineup, num_games, seed=0, num_threads=None):
@@ -315,7 +353,7 @@ def play_games(game, lineup, num_games, seed=0, num_threads=None):
                      "as the line-up is turned")
   seed = arguments.integer("seed", seed, 0, 2**63 - 1)
   threads = jit.thread_count(num_threads)
-  players = _make_lineup(game, lineup)
+  players = _make_lineup(*_find_players(game, lineup))
   rules = DiceRules(game.claim_window, game.first_forced,
                     game.order.num_claims, game.order.num_sides,
                     game.roll_table.counts, game.order.quantities,
