@@ -33,6 +33,11 @@ from dudo_spiel.algorithms.graphs import fsi_scratch
 from dudo_spiel.algorithms.graphs import graph_solver
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.single_round import graph as single_round_graph
+from dudo_spiel.algorithms.single_round.layout import abstract_game
+from dudo_spiel.algorithms.single_round.layout import ABSTRACTIONS
+
+__all__ = ["abstract_game", "ABSTRACTIONS", "FSISolver", "PFSISolver",
+           "PruningSchedule"]
 
 
 class FSISolver(graph_solver.PlannedSolver):
@@ -41,8 +46,8 @@ class FSISolver(graph_solver.PlannedSolver):
   Args:
     game: a `pyspiel.Game` of any number of players: `dudo_single_round`, whose
       graph follows from the rules, or one that can be walked.
-    abstraction: of `dudo_single_round`: "no_recall", "type_recall" or
-      "wait_type_recall"; None for that of the game, or else the last.
+    abstraction: of `dudo_single_round`, one of ABSTRACTIONS; None for that of
+      the game, or else "wait_type_recall".
     recall_length: how many values the abstraction remembers; None for that of
       the game, or else 3.
     tremble: with this probability a player acts uniformly at random, whatever

@@ -197,8 +197,9 @@ def test_monte_carlo_comes_close_to_exact_regrets(seed, tremble):
 def test_binomial(trials, chance):
   counter = np.zeros(1, np.int64)
   begin = np.uint64(random_streams.stream(np.uint64(1), 1))
-  draws = np.array([random_streams.binomial(float(trials), chance, begin, counter)
-                    for _ in range(4000)])
+  draws = np.array([
+      random_streams.binomial(float(trials), chance, begin, counter)
+      for _ in range(4000)])
   variance = trials * chance * (1 - chance)
   assert draws.min() >= 0 and draws.max() <= trials
   assert abs(draws.mean() - trials * chance) < 4 * (variance / 4000)**0.5

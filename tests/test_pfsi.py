@@ -115,8 +115,8 @@ def test_pfsi_is_the_oracles(parameters, abstraction, depth, tremble):
       return decision_kernels.flag_number(
           np.uint64(seed), iteration, solver.graph.num_players, node, heap)
 
-    oracle.iterate(graph_helpers.dealt_chooser(solver, iteration), flag_number, depth=depth,
-                   **_PRUNING)
+    oracle.iterate(graph_helpers.dealt_chooser(solver, iteration), flag_number,
+                   depth=depth, **_PRUNING)
     graph_helpers.assert_same_tables(solver, oracle)
   full.run(12)
   assert not np.allclose(full.tables.regret, solver.tables.regret)
@@ -176,8 +176,8 @@ def test_schedule_ends_as_fsi():
   assert thresholds[0] == 1e-2 and thresholds[-1] == 0.0
   assert all(a > b for a, b in zip(thresholds[:100], thresholds[1:101]))
   assert thresholds[99] == pytest.approx(1e-6)
-  solver = pfsi.PFSISolver(graph_helpers.load(_GAMES[0]), reach_threshold=schedule,
-                           num_threads=1)
+  solver = pfsi.PFSISolver(graph_helpers.load(_GAMES[0]),
+                           reach_threshold=schedule, num_threads=1)
   solver.run(10)
   settings = solver.settings([1, 200])
   assert settings["reach_threshold"].tolist() == [1e-2, 0.0]

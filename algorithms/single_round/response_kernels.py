@@ -103,10 +103,10 @@ class ResponseScratch(NamedTuple):
 @jit.inline
 def _is_any(row):
   """Returns whether a row has a number other than zero."""
-  for d in range(len(row)):
-    if row[d] != 0.0:
-      return True
-  return False
+  d = 0
+  while d < len(row) and row[d] == 0.0:
+    d += 1
+  return d < len(row)
 
 
 @jit.inline
