@@ -2,19 +2,20 @@
 
 Gendre & Kaneko, "Counterfactual Regret Minimisation for playing the multiplayer
 bluffing dice game Dudo" (2019), section 3.3. An iteration of FSI fixes a deal
-and, on the graph of its states (`deal_graph`):
+and, on the graph of its states (`graphs.game_graph`):
 
   1. Forward: strategies from regrets; for every player i the probability that
      the others play to a state, pi_-i, summed over all paths (algorithm 1
-     there); to the averages strategies are added, times the own reach.
+     there). Strategies are added to the averages, times how likely the acting
+     player plays to the state.
   2. Backward: the utilities of all players; the regrets of the player i who
      acts, times pi_-i.
 
 PFSI (section 3.3.2) prunes:
 
   3. An unflagged state with pi_-i of its own player below `reach_threshold`
-     flags its children with probability `flag_probability`. A state with any
-     parent that asks for it and does not flag it is unflagged.
+     flags its children with probability `flag_probability`. A state is
+     unflagged if any parent asks for it without flagging it.
   4. A flagged state flags its children, asks only for those of actions with a
      probability above `action_threshold` and takes 1/players for the rest.
   5. After `depth` generations of flagged states the next one takes 1/players
@@ -28,27 +29,55 @@ work: `PruningSchedule`.
 import numpy as np
 
 from dudo_spiel.algorithms.graphs import fsi_kernels
-from dudo_spiel.algorithms.graphs import fsi_workspace
+from dudo_spiel.algorithms.graphs import fsi_scratch
 from dudo_spiel.algorithms.graphs import graph_solver
 from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.single_round import graph as single_round_graph
+from dudo_spiel.algorithms.single_round.layout import abstract_game
+from dudo_spiel.algorithms.single_round.layout import ABSTRACTIONS
+
+__all__ = ["abstract_game", "ABSTRACTIONS", "FSISolver", "PFSISolver",
+           "PruningSchedule"]
 
 
-class FSISolver(graph_solver.DealSolver):
+class FSISolver(graph_solver.PlannedSolver):
   """FSI: every state of a deal, every iteration.
 
   Args:
-    game: as for `graph_solver.DealSolver`.
-    **kwargs: likewise.
+    game: a `pyspiel.Game` of any number of players: `dudo_single_round`, whose
+      graph follows from the rules, or one that can be walked.
+    abstraction: of `dudo_single_round`, one of ABSTRACTIONS; None for that of
+      the game, or else "wait_type_recall".
+    recall_length: how many values the abstraction remembers; None for that of
+      the game, or else 3.
+    tremble: with this probability a player acts uniformly at random, whatever
+      the strategy. Players who learn so know what to do against others who err.
+      Neither `current_policy` nor `average_policy` trembles itself.
+    gamma: iteration t weighs t^gamma in averages, as in
+      `cfr.DiscountedCFRSolver`; 0 weighs all the same.
+    seed: for all random numbers. They depend on the seed and the iteration
+      alone.
+    num_threads: how many threads to use, None for all; results do not depend on
+      it. Walked games use one.
+    dtype: "float32" or "float64"; None for float32 in `dudo_single_round` and
+      float64 in walked games.
   """
 
-  def _new_workspace(self, threads):
-    return fsi_workspace.new_arrays(self.graph, self._dtype, threads)
+  _SETTINGS = fsi_scratch.SETTINGS
 
-  def _settings(self, iterations):
-    return np.zeros((len(iterations), fsi_workspace.NUM_PRUNING))
+  def __init__(self, game, abstraction=None, recall_length=None, tremble=0.0,
+               gamma=1.0, seed=0, num_threads=None, dtype=None):
+    super().__init__(
+        game, lambda: single_round_graph.make_graph(game, abstraction,
+                                                    recall_length),
+        tremble=tremble, gamma=gamma, seed=seed, num_threads=num_threads,
+        dtype=dtype)
 
-  def _parameters(self):
-    return {}
+  def _new_scratch(self):
+    return fsi_scratch.new_scratch(self.graph, self._dtype, self._num_threads)
+
+  def _write_settings(self, settings, iterations):
+    pass  # nothing is pruned
 
   def _kernels(self):
     return fsi_kernels.run, fsi_kernels.run_parallel
@@ -58,18 +87,18 @@ class PFSISolver(FSISolver):
   """PFSI: states that are hardly reached are pruned.
 
   Each of the four settings may be a function of the iteration (the first is 1).
-  Its `repr` tells it from others in files, so it must not be that of a lambda
-  for a solver that is saved. Reaches below 1e-30 (float32) count as zero.
+  Its `repr` tells it from others in files, so a solver that is saved must not
+  have a lambda there. Reaches below 1e-30 (float32) count as zero.
 
   Args:
-    game: as for `graph_solver.DealSolver`.
+    game: as for `FSISolver`.
     depth: how many generations of flagged states look at their children.
     reach_threshold: below which pi_-i a state may flag its children; 0 for no
       pruning.
     flag_probability: with which probability it does.
     action_threshold: above which probability of an action a flagged state asks
       for its utility.
-    **kwargs: as for `graph_solver.DealSolver`.
+    **kwargs: as for `FSISolver`.
   """
 
   def __init__(self, game, depth=4, reach_threshold=1e-20,
@@ -77,14 +106,13 @@ class PFSISolver(FSISolver):
     self._pruning = {"reach_threshold": reach_threshold,
                      "flag_probability": flag_probability,
                      "action_threshold": action_threshold, "depth": depth}
-    self._settings([1])
+    self._write_settings(np.zeros(1, self._SETTINGS), [1])
     self._pruning = {name: value if callable(value) else _plain(value)
                      for name, value in self._pruning.items()}
     super().__init__(game, **kwargs)
     self._check_can_prune("reach_threshold", reach_threshold)
 
-  def _settings(self, iterations):
-    columns = []
+  def _write_settings(self, settings, iterations):
     for name, setting in self._pruning.items():
       values = ([setting(int(i)) for i in iterations] if callable(setting) else
                 [setting])
@@ -95,18 +123,17 @@ class PFSISolver(FSISolver):
           arguments.number(name, value, 0.0)
         else:
           arguments.number(name, value, 0.0, 1.0)
-      columns.append(np.broadcast_to(np.asarray(values, float),
-                                     len(iterations)))
-    return np.stack(columns, axis=1)
+      settings[name] = values
 
   def _parameters(self):
-    return {name: repr(setting) if callable(setting) else setting
-            for name, setting in self._pruning.items()}
+    return {**super()._parameters(),
+            **{name: repr(setting) if callable(setting) else setting
+               for name, setting in self._pruning.items()}}
 
 
 def _plain(value):
   """Returns a number as files can hold it."""
-  return int(value) if value == int(value) else float(value)
+  return int(value) if float(value).is_integer() else float(value)
 
 
 class PruningSchedule:

@@ -15,13 +15,11 @@ import pyspiel
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import pass_through
 from dudo_spiel.algorithms import pfsi
-from dudo_spiel.algorithms.single_round import layout as single_round_layout
-from dudo_spiel.algorithms.single_round import simulator
+from dudo_spiel.algorithms import simulation
 
 _GAME = flags.DEFINE_string("game", "dudo_single_round", "The game.")
 _ABSTRACTION = flags.DEFINE_enum("abstraction", "wait_type_recall",
-                                 single_round_layout.ABSTRACTIONS,
-                                 "The abstraction.")
+                                 pfsi.ABSTRACTIONS, "The abstraction.")
 _SOLVERS = flags.DEFINE_list("solvers", ["FSI", "PFSI-4", "PFSI-1", "PPT",
                                          "MCPT"], "Which solvers to measure.")
 _WARM_UP = flags.DEFINE_float("warm_up", 300.0, "Seconds that PFSI trains "
@@ -62,9 +60,9 @@ def simulated(game):
   """Returns how many games a second the simulator plays."""
   games = _GAMES * game.num_players()
   lineup = ["heuristic"] * game.num_players()
-  simulator.play_games(game, lineup, 2 * game.num_players())  # may compile
+  simulation.play_games(game, lineup, 2 * game.num_players())  # may compile
   begin = time.perf_counter()
-  simulator.play_games(game, lineup, games, num_threads=_THREADS.value)
+  simulation.play_games(game, lineup, games, num_threads=_THREADS.value)
   return games / (time.perf_counter() - begin)
 
 
@@ -77,7 +75,7 @@ def main(argv):
                          f"{', '.join(_MAKERS)}")
   try:
     game = pyspiel.load_game(_GAME.value)
-    single_round_layout.abstract_game(game)
+    pfsi.abstract_game(game)
   except (ValueError, pyspiel.SpielError) as error:
     raise app.UsageError(str(error)) from None
   print(f"{_GAME.value}, {_ABSTRACTION.value}")

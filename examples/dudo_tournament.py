@@ -26,11 +26,10 @@ import binary
 import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
+from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import pass_through
 from dudo_spiel.algorithms import pfsi
-from dudo_spiel.algorithms.single_round import layout as single_round_layout
-from dudo_spiel.algorithms.single_round import response as single_round_response
-from dudo_spiel.algorithms.single_round import simulator
+from dudo_spiel.algorithms import simulation
 
 _GAME = flags.DEFINE_string("game", "dudo_single_round", "The game.")
 _SECONDS = flags.DEFINE_float("seconds", 60.0, "Seconds to train each solver.",
@@ -160,7 +159,7 @@ class Log:
 
 def measure(game, policy):
   """Returns (untrained, random, heuristic) for a line of the log."""
-  results = [simulator.play_games(
+  results = [simulation.play_games(
       game, [policy] + [name] * (game.num_players() - 1), _GAMES.value,
       _SEED.value, _THREADS.value) for name in ("random", "heuristic")]
   return (results[1].untrained[0], *(result.rates[0][0] for result in results))
@@ -198,7 +197,7 @@ def train(name, game, log):
 
 def print_response(game, name, policy):
   """Prints what a responder in each seat gets against a policy."""
-  rates = [single_round_response.best_response_rate(
+  rates = [exploitability.best_response_rate(
       policy, seat, num_deals=_RESPONSE.value, seed=_SEED.value,
       num_threads=_THREADS.value) for seat in range(game.num_players())]
   mean = sum(result.rate for result in rates) / len(rates)
@@ -213,7 +212,7 @@ def print_pairing(game, players, left, right):
   seats = game.num_players()
   for many in range(seats - 1, 0, -1):
     lineup = [players[left]] * many + [players[right]] * (seats - many)
-    rate, error = simulator.play_games(game, lineup, _GAMES.value, _SEED.value,
+    rate, error = simulation.play_games(game, lineup, _GAMES.value, _SEED.value,
                                        _THREADS.value).rates[0]
     cells.append(f"{100 * rate:6.2f} ± {100 * error:.2f}")
   is_papers = game.get_parameters() in ({}, _PAPERS_GAME)
@@ -230,7 +229,7 @@ def main(argv):
     if _GAMES.value % game.num_players():
       raise ValueError(f"--games={_GAMES.value}: must be a multiple of "
                        f"{game.num_players()}")
-    single_round_layout.abstract_game(game)
+    pfsi.abstract_game(game)
     if _RESPONSE.value == 1:
       raise ValueError("--response_deals=1: must be 0 or at least 2")
     for name in _SOLVERS.value:

@@ -1,6 +1,6 @@
 """Algorithm 2 of Neller & Hnath (2011) in plain Python, slow and obvious.
 
-It works on pyspiel states, and knows nothing of `fsi_graph`. States are merged
+It works on pyspiel states, and knows nothing of `graphs`. States are merged
 by a key: the information set and all that decides how the game goes on.
 """
 

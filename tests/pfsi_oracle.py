@@ -1,7 +1,7 @@
 """FSI, PFSI and pass-through CFR of Gendre & Kaneko (2019) in plain Python.
 
-Slow and obvious, on pyspiel states; it knows nothing of `deal_graph`. States
-are merged by a key.
+Slow and obvious, on pyspiel states; it knows nothing of `graphs`. States are
+merged by a key.
 """
 
 
@@ -50,7 +50,7 @@ class Oracle:
 
   def __init__(self, game, set_key, node_key, tremble=0.0, gamma=0.0):
     self.game = game
-    self.even = game.utility_sum() / game.num_players()
+    self.pruned_value = game.utility_sum() / game.num_players()
     self.tremble = tremble
     self.gamma = gamma
     self.iteration = 0
@@ -79,10 +79,12 @@ class Oracle:
       state = state.child(state.legal_actions()[0])
     return state
 
-  def _child(self, state, action):
+  def child(self, state, action):
+    """Returns the state after an action and forced challenges."""
     return self._advance(state.child(action))
 
-  def _dealt(self, state, choose):
+  def dealt(self, state, choose):
+    """Returns the state after chance has chosen."""
     while state.is_chance_node():
       state = state.child(choose(state))
     return state
@@ -99,7 +101,7 @@ class Oracle:
           actions = [choose(state)]
         else:
           actions = state.legal_actions()
-        node.children = {a: visit(self._child(state, a)) for a in actions}
+        node.children = {a: visit(self.child(state, a)) for a in actions}
         order.append(node)
       return found[key]
 
@@ -143,19 +145,19 @@ class Oracle:
           mine = i == player
           child.against[i] += node.against[i] * (1 if mine else node.sigma[a])
           child.own[i] += node.own[i] * (node.sigma[a] if mine else 1)
-    even = [self.even] * self.players
+    pruned = [self.pruned_value] * self.players
     regrets = []
     for node in reversed(nodes):
       if node.state.is_terminal():
         node.value = node.state.returns()
       elif node.generation is None or node.generation > depth:
-        node.value = even
+        node.value = pruned
       elif node.state.is_chance_node():
         child, = node.children.values()
         node.value = child.value
       else:
         player = node.state.current_player()
-        value = {a: even if node.generation > 0 and
+        value = {a: pruned if node.generation > 0 and
                  node.sigma[a] <= action_threshold else child.value
                  for a, child in node.children.items()}
         node.value = [sum(node.sigma[a] * value[a][i] for a in value)
@@ -173,33 +175,33 @@ class Oracle:
 
   def utility(self, state, player, choose, threshold, probability=1.0):
     """Returns a player's utility below a state, pruned by probability."""
-    state = self._dealt(state, choose)
+    state = self.dealt(state, choose)
     if probability < threshold:
-      return self.even
+      return self.pruned_value
     if state.is_terminal():
       return state.returns()[player]
     return sum(
-        share * self.utility(self._child(state, a), player, choose, threshold,
+        share * self.utility(self.child(state, a), player, choose, threshold,
                              probability * share)
         for a, share in self.trembling(self.table(state).strategy()).items()
         if share > 0)
 
   def pass_through(self, choose, play, threshold):
     """One iteration of PPT; `play(state, sigma)` gives the action to play."""
-    state = self._dealt(self.game.new_initial_state(), choose)
+    state = self.dealt(self.game.new_initial_state(), choose)
     weight = self._next_weight()
     while not state.is_terminal():
       player = state.current_player()
       table = self.table(state)
       sigma = table.strategy()
-      value = {a: self.utility(self._child(state, a), player, choose,
+      value = {a: self.utility(self.child(state, a), player, choose,
                                threshold) for a in sigma}
       mean = sum(sigma[a] * value[a] for a in sigma)
       for a in sigma:
         table.regret[a] += value[a] - mean
         table.cumulative[a] += weight * sigma[a]
-      state = self._dealt(
-          self._child(state, play(state, self.trembling(sigma))), choose)
+      state = self.dealt(
+          self.child(state, play(state, self.trembling(sigma))), choose)
 
 
 def history_key(state):

@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 from numba.core import errors
 import numpy as np
 import pytest
@@ -5,6 +9,7 @@ import pytest
 from dudo_spiel.algorithms.graphs import set_kernels
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import simd
+from dudo_spiel.algorithms.runtime import tables
 
 
 @jit.kernel
@@ -15,7 +20,7 @@ def compute(x, y, number, out):
     simd.store(out, i, left + right)
     simd.store(out, np.uintp(9) + i, left - right)
     simd.store(out, np.uintp(18) + i, left * right)
-    simd.store(out, np.uintp(27) + i, simd.above(left, number))
+    simd.store(out, np.uintp(27) + i, simd.keep_above(left, number))
     total = simd.splat(number)
     total += left
     simd.store(out, np.uintp(36) + i, total)
@@ -54,6 +59,7 @@ def splat_of(number):
   return simd.total(simd.splat(number))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("function", [compute, compute_by_pointers])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_quads_are_four_numbers(dtype, function):
@@ -108,33 +114,94 @@ def test_arrays_that_do_not_fit_are_refused():
     splat_of(3)
 
 
+# The checked mode, which the environment decides when modules are imported.
+
+_PROGRAM = """
+import numpy as np
+from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import simd
+
+@jit.kernel
+def read(array, index):
+  return jit.pointer(array)[index]
+
+@jit.kernel
+def write(array, index):
+  numbers = jit.pointer(array)
+  numbers[np.uintp(index)] += 1.0
+
+@jit.kernel
+def load(array, index):
+  return simd.total(simd.load(array, np.uintp(index)))
+
+@jit.kernel
+def load_by_pointer(array, index):
+  return simd.total(simd.load(jit.pointer(array), np.uintp(index)))
+
+@jit.kernel
+def store(array, index):
+  simd.store(jit.pointer(array), np.uintp(index), simd.splat(array[0]))
+
+for function, right, wrong in (
+    (read, (0, 7), (-1, 8)), (write, (0, 7), (-1, 8)),
+    (load, (0, 4), (-1, 5, 8)), (load_by_pointer, (0, 4), (-1, 5, 8)),
+    (store, (0, 4), (-1, 5, 8))):
+  for index in right:
+    function(np.ones(8), index)
+  for index in wrong:
+    try:
+      function(np.ones(8), index)
+    except IndexError as error:
+      print(function.__name__, index, error)
+"""
+
+
+def test_bounds_are_checked_in_the_checked_mode(tmp_path):
+  program = tmp_path / "program.py"
+  program.write_text(_PROGRAM)
+  result = subprocess.run([sys.executable, program], capture_output=True,
+                          env={**os.environ, "DUDO_SPIEL_CHECKED": "1"},
+                          text=True, check=True)
+  assert result.stdout.splitlines() == [
+      *(f"{name} {index} pointer: index is out of bounds"
+        for name in ("read", "write") for index in (-1, 8)),
+      *(f"{name} {index} quad: index is out of bounds"
+        for name in ("load", "load_by_pointer", "store")
+        for index in (-1, 5, 8))]
+
+
 # What solvers do with the actions of a set, in quads as far as these go.
 
 
 @jit.kernel
-def learn(regret, cumulative, first, worth, strategy, begin, count, numbers):
-  zero, one, mean, weight = numbers[0], numbers[1], numbers[2], numbers[3]
-  set_kernels.match_regrets(regret, first, strategy, begin, count, zero, one)
-  set_kernels.add_strategy(cumulative, first, strategy, begin, count, weight)
-  set_kernels.add_regrets(regret, first, worth, count, mean, weight)
+def learn(learned, first, action_values, strategy, begin, count, numbers):
+  zero, one, mean, weight = numbers
+  set_kernels.match_regrets(learned.regret, first, strategy, begin, count, zero,
+                            one)
+  set_kernels.add_strategy(learned.cumulative, first, strategy, begin, count,
+                           weight)
+  set_kernels.add_regrets(learned.regret, first, action_values, count, mean,
+                          weight)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("count", range(1, 14))
 def test_actions_of_a_set(count, dtype):
   rng = np.random.default_rng(count)
   regret, cumulative = rng.normal(size=(2, 23)).astype(dtype)
   regret[5] = 1.0  # one at least is positive
-  worth, strategy = np.zeros((2, 17), dtype)
-  worth[:] = rng.normal(size=17)
-  numbers = np.array([0.0, 1.0, 0.25, 1.5], dtype)
+  action_values, strategy = np.zeros((2, 17), dtype)
+  action_values[:] = rng.normal(size=17)
+  numbers = tuple(map(dtype, (0.0, 1.0, 0.25, 1.5)))
   before, sums, here = regret.copy(), cumulative.copy(), slice(5, 5 + count)
-  learn(regret, cumulative, 5, worth, strategy, 3, count, numbers)
+  learn(tables.RegretTables(regret, cumulative), 5, action_values, strategy, 3,
+        count, numbers)
   expected = np.zeros(17)
   expected[3:3 + count] = np.maximum(before[here], 0)
   expected /= expected.sum()
   np.testing.assert_allclose(strategy, expected, rtol=1e-5)
-  before[here] += 1.5 * (worth[:count] - 0.25)
+  before[here] += 1.5 * (action_values[:count] - 0.25)
   sums[here] += 1.5 * expected[3:3 + count]
   np.testing.assert_allclose(regret, before, rtol=1e-5, atol=1e-6)
   np.testing.assert_allclose(cumulative, sums, rtol=1e-5, atol=1e-6)

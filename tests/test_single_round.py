@@ -4,7 +4,7 @@ import pyspiel
 import pytest
 
 import dudo_spiel  # noqa: F401, registers the games
-from dudo_spiel.algorithms.single_round import layout as single_round_layout
+from dudo_spiel.algorithms.single_round import layout as layout_lib
 from dudo_spiel.algorithms.single_round import policy as single_round_policy
 
 _GAMES = [
@@ -16,14 +16,14 @@ _GAMES = [
 ]
 
 
-@pytest.mark.parametrize("abstraction", single_round_layout.ABSTRACTIONS)
+@pytest.mark.parametrize("abstraction", layout_lib.ABSTRACTIONS)
 @pytest.mark.parametrize("parameters", _GAMES)
 def test_sets_are_those_of_the_walked_game(abstraction, parameters):
   for recall_length in (1, 3):
     game = pyspiel.load_game(
         f"dudo_single_round_ir({parameters},abstraction={abstraction},"
         f"recall_length={recall_length})")
-    layout = single_round_layout.Layout(game)
+    layout = layout_lib.SetLayout(game)
     sets, places = {}, {}
     for state in helpers.all_states(game):
       player = state.current_player()
@@ -51,7 +51,7 @@ def test_sets_are_those_of_the_walked_game(abstraction, parameters):
     ("type_recall", (48367, 27397, 273978)),
     ("wait_type_recall", (48367, 54793, 328770))])
 def test_full_size(abstraction, sizes):
-  layout = single_round_layout.Layout(single_round_layout.abstract_game(
+  layout = layout_lib.SetLayout(layout_lib.abstract_game(
       pyspiel.load_game("dudo_single_round"), abstraction))
   assert (layout.situations[:67].sum(), layout.num_sets,
           layout.num_entries) == sizes
@@ -60,22 +60,22 @@ def test_full_size(abstraction, sizes):
 
 def test_abstract_game():
   game = pyspiel.load_game("dudo_single_round_ir(abstraction=no_recall)")
-  assert str(single_round_layout.abstract_game(game)) == str(game)
-  assert "type_recall" in str(single_round_layout.abstract_game(game, "type_recall"))
+  assert str(layout_lib.abstract_game(game)) == str(game)
+  assert "type_recall" in str(layout_lib.abstract_game(game, "type_recall"))
   real = pyspiel.load_game("dudo_single_round(players=2)")
-  abstract = single_round_layout.abstract_game(real, recall_length=1)
+  abstract = layout_lib.abstract_game(real, recall_length=1)
   assert abstract.num_players() == 2 and abstract.recall_length == 1
   assert str(abstract.abstraction) == "wait_type_recall"
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda game: single_round_layout.abstract_game(game, "all"), "abstraction='all'"),
-    (lambda game: single_round_layout.abstract_game(game, recall_length=-1),
+    (lambda game: layout_lib.abstract_game(game, "all"), "abstraction='all'"),
+    (lambda game: layout_lib.abstract_game(game, recall_length=-1),
      "recall_length=-1"),
-    (lambda game: single_round_layout.abstract_game(pyspiel.load_game("dudo")),
+    (lambda game: layout_lib.abstract_game(pyspiel.load_game("dudo")),
      "game=dudo"),
-    (lambda game: single_round_layout.Layout(
-        single_round_layout.abstract_game(game, recall_length=9)), "recall_length=9")])
+    (lambda game: layout_lib.SetLayout(
+        layout_lib.abstract_game(game, recall_length=9)), "recall_length=9")])
 def test_wrong_arguments(call, message):
   with pytest.raises(ValueError, match=message):
     call(pyspiel.load_game("dudo_single_round"))
@@ -89,7 +89,7 @@ def test_wrong_arguments(call, message):
     lambda game, table: (game, table / 0.0)])
 def test_tables_that_are_no_policies(make):
   game = pyspiel.load_game("dudo_single_round_ir(players=2,numdice=1)")
-  layout = single_round_layout.Layout(game)
+  layout = layout_lib.SetLayout(game)
   table = np.zeros((layout.num_rolls, layout.num_entries))
   with np.errstate(invalid="ignore"):
     arguments = make(game, table)

@@ -15,7 +15,7 @@ _GAMES = ["dudo_single_round(players=2,numdice=1,dice_sides=3)",
 
 
 def train(game, abstraction, iterations=100):
-  solver = pfsi.FSISolver(game, abstraction=abstraction)
+  solver = pfsi.FSISolver(game, abstraction=abstraction, num_threads=1)
   solver.run(iterations)
   return solver.average_policy()
 
@@ -50,7 +50,7 @@ def test_decisions_are_worth_what_is_said_and_less_than_exact(name,
 
 def test_nash_conv_is_the_sum_of_what_seats_gain():
   game = pyspiel.load_game(_GAMES[1])
-  solver = pfsi.FSISolver(game, abstraction="type_recall")
+  solver = pfsi.FSISolver(game, abstraction="type_recall", num_threads=1)
   solver.run(100)
   policy = solver.average_policy()
   rates = [response.best_response_rate(policy, seat).rate for seat in range(3)]
@@ -137,10 +137,10 @@ def test_many_actions_and_tables_in_any_order():
 
 def test_deals_that_measure_are_not_those_that_were_learned_from():
   game = pyspiel.load_game("dudo_single_round(numdice=2)")
-  policy = single_round_policy.bot_policy(game, "random")
-  responder = response._Responder(game, [policy] * 4, 0)
-  learned = pfsi.FSISolver(game, abstraction="no_recall").rolls(range(64))
-  samples = [responder._sample(64, 0, number).rolls.T for number in range(2)]
+  solver = pfsi.FSISolver(game, abstraction="no_recall")
+  learned = solver.rolls(range(64))
+  samples = [response.sample_rolls(solver.graph, 64, 0, number)
+             for number in range(2)]
   for one, two in ((learned, samples[0]), (learned, samples[1]), samples):
     assert np.mean(np.all(one == two, axis=1)) < 0.1
 

@@ -22,14 +22,15 @@ def _game():
 
 @pytest.fixture(scope="module", name="trained")
 def _trained(game):
-  solver = pfsi.FSISolver(game)
+  solver = pfsi.FSISolver(game, num_threads=1)
   solver.run(300)
   return solver.average_policy()
 
 
 @pytest.fixture(scope="module", name="other")
 def _other(game):
-  solver = pass_through.PrunedPassThroughSolver(game, abstraction="no_recall")
+  solver = pass_through.PrunedPassThroughSolver(
+      game, abstraction="no_recall", num_threads=1)
   solver.run(300)
   return solver.average_policy()
 

@@ -1,24 +1,24 @@
 """Kernels for nodes at which players decide in turn without seeing each other.
 
-In `dudo_single_round` all but the claimer pass or challenge. A node of
-decisions (see `deal_graph`) stands for 2^d - 1 states of d players; all states
-of one player are the same information set. Where nothing can be flagged the
-sums over these states have a simple form; where something can, the states are
-gone through one by one, as in `pfsi_kernels`.
+In `dudo_single_round` everyone except the claimer passes or challenges. A node
+of decisions (see `game_graph`) stands for 2^d - 1 states of d players; all
+states of one player are the same information set. Where nothing can be flagged
+the sums over these states have a simple form. Where something can, the states
+are gone through one by one, as nodes are in `fsi_kernels`.
 
-All arguments but `node` are those of `pfsi_kernels`:
+All kernels take what those of `fsi_kernels` take, and a node:
 
-  graph: the `deal_graph.GraphArrays`, of pointers.
-  tables: pointers to (regret, cumulative), both [entry].
-  space: the `pfsi_workspace.Workspace`.
-  offsets: pointer to [player] int64, where the player's column begins.
-  settings: the `pfsi_workspace.Settings`.
-  seed: uint64.
-  iteration: the number of the iteration.
+  graph: the `game_graph.GraphArrays`, of pointers.
+  tables: the `tables.RegretTables`, of pointers.
+  scratch: the `fsi_scratch.FSIScratch` of the thread.
+  settings: the `fsi_scratch.IterationSettings`.
+
+Serves `fsi_kernels`.
 """
 
 import numpy as np
 
+from dudo_spiel.algorithms.graphs import set_kernels
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import random_streams
 from dudo_spiel.algorithms.runtime import simd
@@ -51,9 +51,10 @@ def _decider(first, j, players):
 
 
 @jit.inline
-def _entry(graph, offsets, node, player, j):
+def _entry(graph, scratch, node, player, j):
   """Returns the first entry of the player who decides as number j."""
-  return np.uintp(offsets[player] + graph.entry[node] + graph.stride * j)
+  return np.uintp(scratch.offsets[player] + graph.entry[node] +
+                  graph.stride * j)
 
 
 @jit.inline
@@ -67,60 +68,59 @@ def _untrembled(p, settings):
 
 
 @jit.inline
-def _is_open(graph, space, node, settings):
+def _is_open(graph, scratch, node, settings):
   """Returns whether no state of an unflagged node can flag its children."""
-  if settings.reach == settings.zero:
+  if settings.reach_threshold == settings.zero:
     return True
   least = settings.one
   begin = graph.child_begin[node]
   for j in range(graph.deciders[node]):
-    player = _decider(graph.actor[node], j, space.players)
-    if space.reach[2 * space.seats * node + player] * least < settings.reach:
+    player = _decider(graph.actor[node], j, scratch.players)
+    reach = scratch.reach[2 * scratch.seats * node + player]
+    if reach * least < settings.reach_threshold:
       return False
-    p = space.strategy[begin + j]
+    p = scratch.strategy[begin + j]
     least *= min(p, settings.one - p)
   return True
 
 
 @jit.inline
-def forward(graph, tables, space, node, offsets, settings, seed, iteration):
+def forward(graph, tables, scratch, node, settings):
   """Goes forward through a node: strategies, averages, reaches and flags."""
   zero, one = settings.zero, settings.one
   half = one / (one + one)
   begin = graph.child_begin[node]
   first, deciders = graph.actor[node], graph.deciders[node]
-  regret = tables[0]
   for j in range(deciders):
-    e = _entry(graph, offsets, node, _decider(first, j, space.players), j)
-    x, y = regret[e], regret[e + _1]
-    x = x if x > zero else zero
-    y = y if y > zero else zero
-    p = x / (x + y) if x + y > zero else half
-    space.strategy[begin + j] = (one - settings.tremble) * p + (
+    e = _entry(graph, scratch, node, _decider(first, j, scratch.players), j)
+    p, _ = set_kernels.match_two(tables.regret, e, zero, half)
+    scratch.strategy[begin + j] = (one - settings.tremble) * p + (
         settings.tremble * half)
-  if space.status[node] == UNFLAGGED and _is_open(graph, space, node, settings):
-    _pass_on(graph, tables, space, node, offsets, settings)
+  if (scratch.status[node] == UNFLAGGED and
+      _is_open(graph, scratch, node, settings)):
+    _pass_on(graph, tables, scratch, node, settings)
     return
-  _spread(graph, tables, space, node, offsets, settings, seed, iteration, True)
+  _spread(graph, tables, scratch, node, settings, True)
   child = graph.child[begin]
-  passed = np.int64(space.state_status[1 << deciders])
+  passed = np.int64(scratch.state_status[1 << deciders])
   if passed:  # the only parent of the next claim
-    space.status[child] = passed
-    for q in range(2 * space.seats):
-      space.reach[2 * space.seats * child + q] = (
-          space.state_reach[(2 * space.seats << deciders) + q])
+    scratch.status[child] = passed
+    for q in range(2 * scratch.seats):
+      scratch.reach[2 * scratch.seats * child + q] = (
+          scratch.state_reach[(2 * scratch.seats << deciders) + q])
 
 
 @jit.inline
-def _pass_on(graph, tables, space, node, offsets, settings):
+def _pass_on(graph, tables, scratch, node, settings):
   """Adds to the averages, and passes on to who claims if all have passed."""
   one = settings.one
   begin = graph.child_begin[node]
   first, deciders = graph.actor[node], graph.deciders[node]
   child = graph.child[begin]
-  seats = np.uintp(space.seats)
+  seats = np.uintp(scratch.seats)
   n, c = _2(seats) * np.uintp(node), _2(seats) * np.uintp(child)
-  reach, strategy, cumulative = space.reach, space.strategy, tables[1]
+  reach, strategy = scratch.reach, scratch.strategy
+  cumulative = tables.cumulative
   all_pass = one
   for j in range(deciders):
     all_pass *= strategy[begin + j]
@@ -131,10 +131,10 @@ def _pass_on(graph, tables, space, node, offsets, settings):
     simd.store(reach, c + seats + quad, x)
   weight = settings.weight
   for j in range(deciders):
-    player = _decider(first, j, space.players)
+    player = _decider(first, j, scratch.players)
     q = np.uintp(player)
     p = strategy[begin + j]
-    others = one  # who passes but the player
+    others = one  # how likely all others pass
     for other in range(deciders):
       if other != j:
         others *= strategy[begin + other]
@@ -144,10 +144,10 @@ def _pass_on(graph, tables, space, node, offsets, settings):
     own *= weight
     weight += weight  # the next decides in twice as many states
     p = _untrembled(p, settings)
-    e = _entry(graph, offsets, node, player, j)
+    e = _entry(graph, scratch, node, player, j)
     cumulative[e] += own * p
     cumulative[e + _1] += own * (one - p)
-  space.status[child] = UNFLAGGED
+  scratch.status[child] = UNFLAGGED
 
 
 @jit.inline
@@ -157,19 +157,19 @@ def _2(number):
 
 
 @jit.kernel
-def _spread(graph, tables, space, node, offsets, settings, seed, iteration,
-            is_forward):
+def _spread(graph, tables, scratch, node, settings, is_forward):
   """Writes reaches and statuses of all states; adds to averages if forward."""
   begin = graph.child_begin[node]
   first, deciders = graph.actor[node], graph.deciders[node]
-  players, seats, one = space.players, space.seats, settings.one
-  reach, status, cumulative = space.state_reach, space.state_status, tables[1]
+  players, seats, one = scratch.players, scratch.seats, settings.one
+  reach, status = scratch.state_reach, scratch.state_status
+  cumulative = tables.cumulative
   num_masks = 1 << deciders
   for heap in range(1, 2 * num_masks):
     status[heap] = 0.0
-  status[1] = space.status[node]
+  status[1] = scratch.status[node]
   for q in range(2 * seats):
-    reach[2 * seats + q] = space.reach[2 * seats * node + q]
+    reach[2 * seats + q] = scratch.reach[2 * seats * node + q]
   j = 0
   for heap in range(1, num_masks):
     if heap >> (j + 1):
@@ -178,23 +178,23 @@ def _spread(graph, tables, space, node, offsets, settings, seed, iteration,
     if mine == 0.0 or mine > 1 + settings.depth:
       continue
     player = _decider(first, j, players)
-    p = space.strategy[begin + j]
+    p = scratch.strategy[begin + j]
     n = 2 * seats * heap
     theirs = mine + one
     if mine == UNFLAGGED:
       if is_forward:
         own = reach[n + seats + player] * settings.weight
         free = _untrembled(p, settings)
-        e = _entry(graph, offsets, node, player, j)
+        e = _entry(graph, scratch, node, player, j)
         cumulative[e] += own * free
         cumulative[e + _1] += own * (one - free)
-      if not (reach[n + player] < settings.reach and
-              flag_number(seed, iteration, players, node, heap) <
-              settings.flag):
+      if not (reach[n + player] < settings.reach_threshold and
+              flag_number(settings.seed, settings.iteration, players, node,
+                          heap) < settings.flag_probability):
         theirs = one
     for a in range(2):
       share = one - p if a else p
-      if mine != UNFLAGGED and share <= settings.action:
+      if mine != UNFLAGGED and share <= settings.action_threshold:
         continue
       status[2 * heap + a] = theirs
       c = 2 * seats * (2 * heap + a)
@@ -205,34 +205,35 @@ def _spread(graph, tables, space, node, offsets, settings, seed, iteration,
 
 
 @jit.inline
-def backward(graph, tables, space, node, offsets, settings, seed, iteration):
+def backward(graph, tables, scratch, node, settings):
   """Goes backward through a node: values, then regrets."""
   begin = graph.child_begin[node]
-  seats = np.uintp(space.seats)
+  seats = np.uintp(scratch.seats)
   num_masks = 1 << graph.deciders[node]
   for mask in range(num_masks):
     c = seats * np.uintp(graph.child[begin + mask])
     to = seats * np.uintp(num_masks + mask)
     for quad in range(_0, seats, simd.STEP):
-      x = simd.load(space.value, c + quad)
-      simd.store(space.state_value, to + quad, x)
-  if space.status[node] == UNFLAGGED and _is_open(graph, space, node, settings):
-    _learn(graph, tables, space, node, offsets, settings)
+      x = simd.load(scratch.value, c + quad)
+      simd.store(scratch.state_value, to + quad, x)
+  if (scratch.status[node] == UNFLAGGED and
+      _is_open(graph, scratch, node, settings)):
+    _learn(graph, tables, scratch, node, settings)
   else:
-    _gather(graph, tables, space, node, offsets, settings, seed, iteration)
+    _gather(graph, tables, scratch, node, settings)
   for quad in range(_0, seats, simd.STEP):
-    simd.store(space.value, seats * np.uintp(node) + quad,
-               simd.load(space.state_value, seats + quad))
+    simd.store(scratch.value, seats * np.uintp(node) + quad,
+               simd.load(scratch.state_value, seats + quad))
 
 
 @jit.inline
-def _learn(graph, tables, space, node, offsets, settings):
+def _learn(graph, tables, scratch, node, settings):
   """Writes the values of all states, and adds to regrets."""
   begin = graph.child_begin[node]
   first, deciders = graph.actor[node], graph.deciders[node]
-  seats, one = np.uintp(space.seats), settings.one
-  value, strategy, regret = space.state_value, space.strategy, tables[0]
-  others = space.state_status  # how likely those before play to a state
+  seats, one = np.uintp(scratch.seats), settings.one
+  value, strategy, regret = scratch.state_value, scratch.strategy, tables.regret
+  others = scratch.state_status  # how likely those before play to a state
   others[1] = one
   j = 0
   for heap in range(1, 1 << (deciders - 1)):
@@ -244,7 +245,7 @@ def _learn(graph, tables, space, node, offsets, settings):
   for j in range(deciders - 1, -1, -1):
     p = strategy[begin + j]
     challenge = simd.splat(one - p)
-    player = _decider(first, j, space.players)
+    player = _decider(first, j, scratch.players)
     gain = settings.zero  # by a pass
     for heap in range(np.uintp(1 << j), np.uintp(2 << j)):
       n = seats * heap
@@ -256,44 +257,44 @@ def _learn(graph, tables, space, node, offsets, settings):
         x = simd.load(value, a + quad)
         x += challenge * (simd.load(value, b + quad) - x)
         simd.store(value, n + quad, x)
-    gain *= space.reach[_2(seats) * np.uintp(node) + np.uintp(player)]
+    gain *= scratch.reach[_2(seats) * np.uintp(node) + np.uintp(player)]
     p = _untrembled(p, settings)
-    e = _entry(graph, offsets, node, player, j)
+    e = _entry(graph, scratch, node, player, j)
     regret[e] += (one - p) * gain
     regret[e + _1] -= p * gain
 
 
 @jit.kernel
-def _gather(graph, tables, space, node, offsets, settings, seed, iteration):
+def _gather(graph, tables, scratch, node, settings):
   """Writes the values of all states, and adds to regrets where unflagged."""
   begin = graph.child_begin[node]
   first, deciders = graph.actor[node], graph.deciders[node]
-  seats, one, even = space.seats, settings.one, settings.even
-  value, regret = space.state_value, tables[0]
-  _spread(graph, tables, space, node, offsets, settings, seed, iteration, False)
+  seats, one, pruned_value = scratch.seats, settings.one, settings.pruned_value
+  value, regret = scratch.state_value, tables.regret
+  _spread(graph, tables, scratch, node, settings, False)
   j = deciders - 1
   for heap in range((1 << deciders) - 1, 0, -1):
     if heap >> j == 0:
       j -= 1
-    mine = space.state_status[heap]
+    mine = scratch.state_status[heap]
     if mine == 0.0:
       continue
     n = seats * heap
     for q in range(seats):
-      value[n + q] = even
+      value[n + q] = pruned_value
     if mine > 1 + settings.depth:
       continue
-    p = space.strategy[begin + j]
-    least = -one if mine == UNFLAGGED else settings.action
+    p = scratch.strategy[begin + j]
+    least = -one if mine == UNFLAGGED else settings.action_threshold
     for q in range(seats):
-      x = value[2 * n + q] if p > least else even
-      y = value[2 * n + seats + q] if one - p > least else even
+      x = value[2 * n + q] if p > least else pruned_value
+      y = value[2 * n + seats + q] if one - p > least else pruned_value
       value[n + q] = x + (one - p) * (y - x) if p > 0.0 else y
     if mine == UNFLAGGED:
-      player = _decider(first, j, space.players)
-      gain = space.state_reach[2 * n + player] * (
+      player = _decider(first, j, scratch.players)
+      gain = scratch.state_reach[2 * n + player] * (
           value[2 * n + player] - value[2 * n + seats + player])
       p = _untrembled(p, settings)
-      e = _entry(graph, offsets, node, player, j)
+      e = _entry(graph, scratch, node, player, j)
       regret[e] += (one - p) * gain
       regret[e + _1] -= p * gain

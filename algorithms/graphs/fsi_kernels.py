@@ -3,51 +3,54 @@
 Gendre & Kaneko (2019), sections 3.3.1 and 3.3.2. A node has a status: 0, nobody
 asks for it; 1, unflagged; 1 + g, flagged in generation g: it is the g-th of
 consecutive flagged nodes. Parents may give it different ones, and the lowest
-above 0 counts. `fsi_workspace` says which reaches a node has.
+above 0 counts. `fsi_scratch` says which reaches a node has.
+
+Serves `pfsi`.
 """
 
 import numba
 import numpy as np
 
 from dudo_spiel.algorithms.graphs import decision_kernels
-from dudo_spiel.algorithms.graphs import fsi_workspace
-from dudo_spiel.algorithms.graphs import fsicfr_solver
+from dudo_spiel.algorithms.graphs import fsi_scratch
+from dudo_spiel.algorithms.graphs import game_graph
+from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.graphs import set_kernels
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import simd
-from dudo_spiel.algorithms.single_round import graph as single_round_graph
+from dudo_spiel.algorithms.runtime import tables as tables_lib
 
-_CHANCE = single_round_graph.CHANCE
-_TERMINAL = single_round_graph.TERMINAL
+_CHANCE = game_graph.CHANCE
+_TERMINAL = game_graph.TERMINAL
 _UNFLAGGED = decision_kernels.UNFLAGGED
-_GROUP_BITS = fsi_workspace.GROUP_BITS
+_GROUP_BITS = fsi_scratch.GROUP_BITS
 MAX_DEPTH = 250
 
 _0 = np.uintp(0)
 
 
 @jit.inline
-def _split(space, node, player, tiny):
+def _split(scratch, node, player, tiny):
   """Splits a node's reaches by whether an action's probability counts.
 
   Args:
-    space: the `fsi_workspace.Workspace`; kept and shared are written, and
-      reaches up to `tiny` become zero.
+    scratch: the `fsi_scratch.FSIScratch` of the thread; kept and shared are
+      written, and reaches up to `tiny` become zero.
     node: the node.
     player: who acts there.
     tiny: float.
   """
-  seats = np.uintp(space.seats)
+  seats = np.uintp(scratch.seats)
   n = (seats + seats) * np.uintp(node)
-  kept, shared = space.kept, space.shared
+  kept, shared = scratch.kept, scratch.shared
   zeros = simd.splat(tiny - tiny)
   for quad in range(_0, seats, simd.STEP):
-    x = simd.above(simd.load(space.reach, n + quad), tiny)
-    simd.store(space.reach, n + quad, x)
+    x = simd.keep_above(simd.load(scratch.reach, n + quad), tiny)
+    simd.store(scratch.reach, n + quad, x)
     simd.store(shared, quad, x)
     simd.store(kept, quad, zeros)
-    x = simd.above(simd.load(space.reach, n + seats + quad), tiny)
-    simd.store(space.reach, n + seats + quad, x)
+    x = simd.keep_above(simd.load(scratch.reach, n + seats + quad), tiny)
+    simd.store(scratch.reach, n + seats + quad, x)
     simd.store(shared, seats + quad, zeros)
     simd.store(kept, seats + quad, x)
   p = np.uintp(player)
@@ -57,60 +60,57 @@ def _split(space, node, player, tiny):
 
 
 @jit.inline
-def _pass_on(space, child, share):
+def _pass_on(scratch, child, share):
   """Adds a node's reaches to a child's: algorithm 1 of the paper.
 
   Args:
-    space: the `fsi_workspace.Workspace`, after `_split`.
+    scratch: the `fsi_scratch.FSIScratch` of the thread, after `_split`.
     child: the child.
     share: the probability of the action that leads to the child.
   """
-  size = np.uintp(space.seats + space.seats)
+  reach, size = scratch.reach, np.uintp(scratch.seats + scratch.seats)
   to = size * np.uintp(child)
   shares = simd.splat(share)
   for quad in range(_0, size, simd.STEP):
-    x = (simd.load(space.kept, quad) +
-         shares * simd.load(space.shared, quad))
-    simd.store(space.reach, to + quad, simd.load(space.reach, to + quad) + x)
+    x = (simd.load(scratch.kept, quad) +
+         shares * simd.load(scratch.shared, quad))
+    simd.store(reach, to + quad, simd.load(reach, to + quad) + x)
 
 
 @jit.inline
-def _ask(space, child, status):
+def _ask(scratch, child, status):
   """Gives a child a status, unless it has a lower one."""
-  old = space.status[child]
+  old = scratch.status[child]
   if old == 0 or old > status:
-    space.status[child] = status
-  space.group[child >> _GROUP_BITS] = 1
+    scratch.status[child] = status
+  scratch.group[child >> _GROUP_BITS] = 1
 
 
 @jit.kernel
-def _forward(graph, tables, space, offsets, settings, seed, iteration):
+def _forward(graph, tables, scratch, settings):
   """Goes forward once: strategies, reaches, averages and flags.
 
   Args:
-    graph: the `single_round_graph.GraphArrays`, of pointers.
-    tables: pointers to (regret, cumulative), both [entry]; adds to the second.
-    space: the `fsi_workspace.Workspace`.
-    offsets: pointer to [player] int64, where the player's column begins.
-    settings: the `fsi_workspace.Settings`.
-    seed: uint64.
-    iteration: the number of the iteration.
+    graph: the `game_graph.GraphArrays`, of pointers.
+    tables: the `tables.RegretTables`, of pointers; adds to `cumulative`.
+    scratch: the `fsi_scratch.FSIScratch` of the thread.
+    settings: the `fsi_scratch.IterationSettings`.
 
   Returns:
     How many nodes are visited.
   """
-  status, group, visited = space.status, space.group, space.visited
-  size = 2 * space.seats
+  status, group, visited = scratch.status, scratch.group, scratch.visited
+  num_nodes, size = scratch.num_nodes, 2 * scratch.seats
   for q in range(size):
-    space.reach[q] = settings.one
+    scratch.reach[q] = settings.one
   status[0] = _UNFLAGGED
   group[0] = 1
   count = 0
-  for g in range((space.num_nodes >> _GROUP_BITS) + 1):
+  for g in range((num_nodes >> _GROUP_BITS) + 1):
     if group[g] == 0:
       continue
     begin = g << _GROUP_BITS
-    for node in range(begin, min(begin + (1 << _GROUP_BITS), space.num_nodes)):
+    for node in range(begin, min(begin + (1 << _GROUP_BITS), num_nodes)):
       mine = status[node]
       if mine == 0:
         continue
@@ -120,124 +120,120 @@ def _forward(graph, tables, space, offsets, settings, seed, iteration):
       if player == _TERMINAL or mine > 1 + settings.depth:
         continue
       if graph.deciders[node]:
-        decision_kernels.forward(graph, tables, space, node, offsets, settings,
-                                 seed, iteration)
+        decision_kernels.forward(graph, tables, scratch, node, settings)
         child = graph.child[graph.child_begin[node]]
         if status[child]:
           group[child >> _GROUP_BITS] = 1
       elif player == _CHANCE:
-        child = graph.child[
-            fsicfr_solver.sampled_edge(graph, node, seed, iteration)]
+        child = graph.child[graph_kernels.sampled_edge(
+            graph, node, settings.seed, settings.iteration)]
         for q in range(size):
-          space.reach[size * child + q] += space.reach[size * node + q]
-        _ask(space, child, mine)
+          scratch.reach[size * child + q] += scratch.reach[size * node + q]
+        _ask(scratch, child, mine)
       else:
-        _act(graph, tables, space, node, player, offsets, settings, seed,
-             iteration)
+        _act(graph, tables, scratch, node, player, settings)
     group[g] = 0
   return count
 
 
 @jit.inline
-def _act(graph, tables, space, node, player, offsets, settings, seed,
-         iteration):
+def _act(graph, tables, scratch, node, player, settings):
   """Goes forward through a node at which one player acts.
 
   Args:
     graph: as for `_forward`.
     tables: as for `_forward`.
-    space: as for `_forward`.
+    scratch: as for `_forward`.
     node: the node.
     player: who acts there.
-    offsets: as for `_forward`.
     settings: as for `_forward`.
-    seed: as for `_forward`.
-    iteration: as for `_forward`.
   """
-  zero, one, strategy = settings.zero, settings.one, space.strategy
-  _split(space, node, player, settings.tiny)
+  zero, one, strategy = settings.zero, settings.one, scratch.strategy
+  _split(scratch, node, player, settings.tiny)
   begin, end = graph.child_begin[node], graph.child_begin[node + 1]
-  entry = offsets[player] + graph.entry[node]
-  set_kernels.match_regrets(tables[0], entry, strategy, begin, end - begin,
-                             zero, one)
+  entry = scratch.offsets[player] + graph.entry[node]
+  set_kernels.match_regrets(tables.regret, entry, strategy, begin, end - begin,
+                            zero, one)
   least = -one  # a child's probability must be above it
-  mine = space.status[node]
+  mine = scratch.status[node]
   theirs = mine + 1
   if mine == _UNFLAGGED:
-    first = 2 * space.seats * node + player
-    own = space.reach[first + space.seats] * settings.weight
-    set_kernels.add_strategy(tables[1], entry, strategy, begin, end - begin,
-                              own)
-    if not (space.reach[first] < settings.reach and
-            decision_kernels.flag_number(seed, iteration, space.players, node,
-                                         0) < settings.flag):
+    first = 2 * scratch.seats * node + player
+    own = scratch.reach[first + scratch.seats] * settings.weight
+    set_kernels.add_strategy(tables.cumulative, entry, strategy, begin,
+                             end - begin, own)
+    if not (scratch.reach[first] < settings.reach_threshold and
+            decision_kernels.flag_number(
+                settings.seed, settings.iteration, scratch.players, node,
+                0) < settings.flag_probability):
       theirs = _UNFLAGGED
   else:
-    least = settings.action
+    least = settings.action_threshold
   set_kernels.tremble_at(strategy, begin, end - begin, settings.tremble, one)
   for edge in range(begin, end):
     child, share = graph.child[edge], strategy[edge]
-    if child < space.num_nodes and share > least:
-      _pass_on(space, child, share)
-      _ask(space, child, theirs)
+    if child < scratch.num_nodes and share > least:
+      _pass_on(scratch, child, share)
+      _ask(scratch, child, theirs)
 
 
 @jit.inline
-def _average(graph, space, node, base, least):
+def _average(graph, scratch, node, base, least):
   """Writes the value of a node: base plus the mean difference to it.
 
   Args:
     graph: as for `_forward`.
-    space: as for `_forward`.
+    scratch: as for `_forward`.
     node: the node.
     base: the child or other node whose values others are compared with.
     least: only actions with a probability above it count.
   """
-  seats = np.uintp(space.seats)
+  value, seats = scratch.value, np.uintp(scratch.seats)
   for quad in range(_0, seats, simd.STEP):
-    bases = simd.load(space.value, seats * np.uintp(base) + quad)
+    bases = simd.load(value, seats * np.uintp(base) + quad)
     x = bases
     for edge in range(graph.child_begin[node], graph.child_begin[node + 1]):
-      share = space.strategy[edge]
+      share = scratch.strategy[edge]
       if share > least:
         c = seats * np.uintp(graph.child[edge]) + quad
-        x += simd.splat(share) * (simd.load(space.value, c) - bases)
-    simd.store(space.value, seats * np.uintp(node) + quad, x)
+        x += simd.splat(share) * (simd.load(value, c) - bases)
+    simd.store(value, seats * np.uintp(node) + quad, x)
 
 
 @jit.inline
-def _learn(graph, regret, space, node, player, offsets, settings):
+def _learn(graph, tables, scratch, node, player, settings):
   """Adds to the regrets at a node at which one player acts.
 
   Args:
     graph: as for `_forward`.
-    regret: pointer to [entry].
-    space: as for `_forward`.
+    tables: as for `_forward`; adds to `regret`.
+    scratch: as for `_forward`.
     node: the node, whose value is known.
     player: who acts there.
-    offsets: as for `_forward`.
     settings: as for `_forward`.
   """
   zero, one, tremble = settings.zero, settings.one, settings.tremble
-  weight = space.reach[2 * space.seats * node + player]
+  seats, action_values = scratch.seats, scratch.action_values
+  weight = scratch.reach[2 * seats * node + player]
   if weight == zero:
     return
   begin, end = graph.child_begin[node], graph.child_begin[node + 1]
   for a in range(end - begin):
-    space.worth[a] = space.value[space.seats * graph.child[begin + a] + player]
-  mean = space.value[space.seats * node + player]
+    action_values[a] = scratch.value[seats * graph.child[begin + a] + player]
+  mean = scratch.value[seats * node + player]
   if tremble > zero:  # what the strategy gets if it does not tremble
     total = zero
     for a in range(end - begin):
-      total += space.worth[a]
+      total += action_values[a]
     total /= jit.cast_like(end - begin, one)
     mean = (mean - tremble * total) / (one - tremble)
-  set_kernels.add_regrets(regret, offsets[player] + graph.entry[node],
-                           space.worth, end - begin, mean, weight)
+  set_kernels.add_regrets(tables.regret,
+                          scratch.offsets[player] + graph.entry[node],
+                          action_values, end - begin, mean, weight)
 
 
 @jit.kernel
-def _backward(graph, tables, space, count, offsets, settings, seed, iteration):
+def _backward(graph, tables, scratch, settings, count):
   """Goes backward once: values of all players, then regrets.
 
   A value is summed as differences to the value of an action that is played, so
@@ -245,117 +241,111 @@ def _backward(graph, tables, space, count, offsets, settings, seed, iteration):
 
   Args:
     graph: as for `_forward`.
-    tables: as for `_forward`; adds to the first.
-    space: as for `_forward`; reach and status are set back to zero.
-    count: how many nodes were visited.
-    offsets: as for `_forward`.
+    tables: as for `_forward`; adds to `regret`.
+    scratch: as for `_forward`; reach and status are set back to zero.
     settings: as for `_forward`.
-    seed: as for `_forward`.
-    iteration: as for `_forward`.
+    count: how many nodes were visited.
   """
-  zero, seats = settings.zero, space.seats
-  zeros = simd.splat(zero)
+  value, seats = scratch.value, scratch.seats
+  zeros = simd.splat(settings.zero)
   for i in range(count - 1, -1, -1):
-    node = space.visited[i]
-    player, mine = graph.actor[node], space.status[node]
+    node = np.int64(scratch.visited[i])
+    player, mine = graph.actor[node], scratch.status[node]
     if player == _TERMINAL:
       pass
     elif mine > 1 + settings.depth:
       for q in range(seats):
-        space.value[seats * node + q] = settings.even
+        value[seats * node + q] = settings.pruned_value
     elif graph.deciders[node]:
-      decision_kernels.backward(graph, tables, space, node, offsets, settings,
-                                seed, iteration)
+      decision_kernels.backward(graph, tables, scratch, node, settings)
     elif player == _CHANCE:
-      child = graph.child[fsicfr_solver.sampled_edge(graph, node, seed, iteration)]
+      child = graph.child[graph_kernels.sampled_edge(
+          graph, node, settings.seed, settings.iteration)]
       for q in range(seats):
-        space.value[seats * node + q] = space.value[seats * child + q]
+        value[seats * node + q] = value[seats * child + q]
     elif mine == _UNFLAGGED:
       played = graph.child_begin[node]
-      while space.strategy[played] == zero:
+      while scratch.strategy[played] == settings.zero:
         played += 1
-      _average(graph, space, node, graph.child[played], -settings.one)
-      _learn(graph, tables[0], space, node, player, offsets, settings)
+      _average(graph, scratch, node, graph.child[played], -settings.one)
+      _learn(graph, tables, scratch, node, player, settings)
     else:
       for q in range(seats):
-        space.value[seats * node + q] = settings.even
-      _average(graph, space, node, node, settings.action)
-    space.status[node] = 0
+        value[seats * node + q] = settings.pruned_value
+      _average(graph, scratch, node, node, settings.action_threshold)
+    scratch.status[node] = 0
     for quad in range(_0, np.uintp(2 * seats), simd.STEP):
-      simd.store(space.reach, np.uintp(2 * seats * node) + quad, zeros)
+      simd.store(scratch.reach, np.uintp(2 * seats * node) + quad, zeros)
+
+
+@jit.inline
+def _iterate(graph, dice, tables, scratch, plan, thread, i):
+  """Runs one iteration of a plan, in the scratch of a thread."""
+  rolls, offsets = plan.rolls[i], scratch.offsets[thread]
+  for player in range(len(rolls)):
+    offsets[player] = rolls[player] * graph.num_entries
+  if len(dice.cumulative):
+    value = scratch.value[thread]
+    graph_kernels.write_returns(dice, len(graph.actor), rolls,
+                                value.reshape(value.size), value.shape[1])
+  settings = fsi_scratch.iteration_settings(plan, i, tables.regret)
+  nodes = graph_kernels.graph_pointers(graph)
+  sums = graph_kernels.table_pointers(tables)
+  mine = fsi_scratch.scratch_of_thread(scratch, thread)
+  count = _forward(nodes, sums, mine, settings)
+  _backward(nodes, sums, mine, settings, count)
 
 
 @jit.kernel
-def _iterate(graph, deals, tables, space, thread, num_entries, seed, iteration,
-             rolls, settings):
-  """Runs one iteration on one deal, in the workspace of a thread."""
-  players = len(rolls)
-  if len(deals[0]):
-    value = space[1][thread]
-    set_kernels.write_returns(single_round_graph.DealArrays(*deals), len(graph[0]),
-                               rolls, value.reshape(value.size),
-                               value.shape[1])
-  offsets = rolls * num_entries
-  pointers = set_kernels.graph_pointers(graph)
-  sums = jit.pointer(tables[0]), jit.pointer(tables[1])
-  work = fsi_workspace.workspace(space, thread, players)
-  columns = jit.pointer(offsets)
-  rule = fsi_workspace.typed_settings(settings, tables[0])
-  count = _forward(pointers, sums, work, columns, rule, seed, iteration)
-  _backward(pointers, sums, work, count, columns, rule, seed, iteration)
-  return offsets  # kept until here
-
-
-@jit.kernel
-def run(graph, deals, tables, space, num_entries, seed, iterations, rolls,
-        settings):
+def run(graph, dice, tables, scratch, plan, count):
   """Runs iterations one after the other.
 
   Args:
-    graph: the `single_round_graph.GraphArrays` as a tuple.
-    deals: the `single_round_graph.DealArrays` as a tuple.
-    tables: the `deal_solver.Tables` as a tuple, modified in place.
-    space: the tuple of `fsi_workspace.new_arrays`.
-    num_entries: how many entries a column has.
-    seed: uint64.
-    iterations: [iteration] int64, their numbers.
-    rolls: [iteration, player] int64.
-    settings: [iteration, 7] float64.
+    graph: the `game_graph.GraphArrays`.
+    dice: the `game_graph.DiceOutcomes`.
+    tables: the `tables.RegretTables`, modified in place.
+    scratch: the solver's scratch, modified in place.
+    plan: the `graph_kernels.IterationPlan`.
+    count: [1] int64, how many iterations were ever run; counted up.
   """
-  for i in range(len(iterations)):
-    _iterate(graph, deals, tables, space, 0, num_entries, seed, iterations[i],
-             rolls[i], settings[i])
+  for i in range(len(plan.numbers)):
+    _iterate(graph, dice, tables, scratch, plan, 0, i)
+    count[0] += 1
 
 
 @jit.kernel
-def _run_share(graph, deals, tables, space, num_entries, seed, thread, threads,
-               iterations, rolls, settings, begin, end):
-  """Runs a thread's share of the iterations begin..end-1."""
-  for i in range(begin + thread, end, threads):
-    _iterate(graph, deals, tables, space, thread, num_entries, seed,
-             iterations[i], rolls[i], settings[i])
+def _run_share(graph, dice, tables, scratch, plan, level, thread):
+  """Runs a thread's share of the iterations of a level.
+
+  The first five are plain tuples, which alone can go to threads.
+  """
+  graph = game_graph.GraphArrays(*graph)
+  dice = game_graph.DiceOutcomes(*dice)
+  tables = tables_lib.RegretTables(*tables)
+  scratch = fsi_scratch.FSIScratch(*scratch)
+  plan = graph_kernels.IterationPlan(*plan)
+  begin, end = plan.level_begin[level], plan.level_begin[level + 1]
+  for i in range(begin + thread, end, len(scratch.offsets)):
+    _iterate(graph, dice, tables, scratch, plan, thread, i)
 
 
 @jit.parallel
-def run_parallel(graph, deals, tables, space, num_entries, seed, threads,
-                 iterations, rolls, settings, begins):
+def run_parallel(graph, dice, tables, scratch, plan, count):
   """Runs iterations level by level, those of a level at the same time.
 
   Args:
     graph: as for `run`.
-    deals: as for `run`.
+    dice: as for `run`.
     tables: as for `run`.
-    space: as for `run`.
-    num_entries: as for `run`.
-    seed: as for `run`.
-    threads: how many threads there are.
-    iterations: as for `run`, sorted by level.
-    rolls: as for `run`, likewise.
-    settings: as for `run`, likewise.
-    begins: [level + 1] int64, where each level begins.
+    scratch: as for `run`.
+    plan: as for `run`, sorted by level.
+    count: as for `run`.
   """
-  for level in range(len(begins) - 1):
+  threads = len(scratch.offsets)
+  plain_graph, plain_dice, plain_tables = graph[:], dice[:], tables[:]
+  plain_scratch, plain_plan = scratch[:], plan[:]
+  for level in range(len(plan.level_begin) - 1):
     for thread in numba.prange(threads):
-      _run_share(graph, deals, tables, space, num_entries, seed, thread,
-                 threads, iterations, rolls, settings, begins[level],
-                 begins[level + 1])
+      _run_share(plain_graph, plain_dice, plain_tables, plain_scratch,
+                 plain_plan, level, np.int64(thread))
+    count[0] += plan.level_begin[level + 1] - plan.level_begin[level]

@@ -4,6 +4,8 @@ Number k of stream n of a seed is always the same, whoever asks for it and when:
 results do not depend on the number of threads, and a solver that goes on from a
 file needs no state of a generator. The hash is the output function of
 splitmix64 (Steele, Lea & Flood 2014).
+
+Serves every kernel that draws.
 """
 
 import numpy as np
@@ -13,6 +15,7 @@ from dudo_spiel.algorithms.runtime import jit
 STEP = np.uint64(0x9E3779B97F4A7C15)
 _FACTOR_1 = np.uint64(0xBF58476D1CE4E5B9)
 _FACTOR_2 = np.uint64(0x94D049BB133111EB)
+_MAX_TRIALS = 500  # of a binomial number, drawn at once
 
 
 @jit.kernel
@@ -24,7 +27,7 @@ def mix(x):
 
 
 def seed_for(seed, use):
-  """Returns a seed (uint64) whose numbers have nothing to do with the seed's.
+  """Returns an independent seed (uint64).
 
   What measures a policy must not see the deals from which it was learned.
 
@@ -65,6 +68,20 @@ def uniform(begin, counter):
 
 
 @jit.kernel
+def node_uniform(seed, iteration, node):
+  """Returns the number of a node in an iteration, uniform in [0, 1).
+
+  Args:
+    seed: uint64.
+    iteration: the number of the iteration.
+    node: the number of the node.
+  """
+  bits = mix(seed + STEP)
+  bits = mix((bits ^ np.uint64(iteration)) + STEP)
+  return to_uniform(mix((bits ^ np.uint64(node)) + STEP))
+
+
+@jit.kernel
 def choose(cumulative, x):
   """Returns the outcome for a uniform x.
 
@@ -80,3 +97,51 @@ def choose(cumulative, x):
     else:
       low = middle + 1
   return low
+
+
+@jit.kernel
+def draw(begin, counter):
+  """Returns the next number of a stream, uniform in [0, 1).
+
+  Args:
+    begin: uint64, where the stream begins.
+    counter: [1] int64, the number that was drawn last; counted up.
+  """
+  counter[0] += 1
+  return uniform(begin, counter[0])
+
+
+@jit.kernel
+def binomial(trials, chance, begin, counter):
+  """Returns how many of some trials succeed, drawn by inversion (float64).
+
+  Args:
+    trials: float64, how many trials.
+    chance: the probability that one succeeds.
+    begin: as for `draw`.
+    counter: as for `draw`.
+  """
+  if chance > 0.5:
+    return trials - _rare_successes(trials, 1.0 - chance, begin, counter)
+  return _rare_successes(trials, chance, begin, counter)
+
+
+@jit.kernel
+def _rare_successes(trials, chance, begin, counter):
+  """Returns the same for a chance of at most one half."""
+  if chance <= 0.0:
+    return 0.0
+  total = 0.0
+  odds = chance / (1.0 - chance)
+  while trials > 0:
+    now = min(trials, _MAX_TRIALS)
+    trials -= now
+    x = draw(begin, counter)
+    mass = (1.0 - chance)**now
+    successes = 0.0
+    while x >= mass and successes < now:
+      x -= mass
+      mass *= odds * (now - successes) / (successes + 1.0)
+      successes += 1.0
+    total += successes
+  return total

@@ -8,11 +8,14 @@ adds and multiplies as one. It has +, - and *, and is made and used up by:
   load(array, i): the numbers array[i], ..., array[i + 3].
   store(array, i, quad): writes them there.
   splat(x): x four times.
-  above(quad, x): its numbers that are above x, 0 for the others.
+  keep_above(quad, x): its numbers that are above x, 0 for the others.
   total(quad): the sum of its numbers.
 
-An array may also be a `jit.pointer`; else it must be contiguous. Indices are
-those of the flat array, of type np.uintp and in bounds: they are not checked.
+An array may also be a `jit.pointer`; otherwise it must be contiguous. Indices
+are those of the flat array and of type np.uintp. They are not checked, except
+in the checked mode (see `checked`).
+
+Serves the kernels of `graphs`.
 """
 
 import operator
@@ -22,6 +25,8 @@ from numba import extending
 from numba import types
 from numba.core import errors
 import numpy as np
+
+from dudo_spiel.algorithms.runtime import checked
 
 STEP = np.uintp(4)
 
@@ -36,7 +41,7 @@ class _QuadType(types.Type):
 
 @extending.register_model(_QuadType)
 class _QuadModel(extending.models.PrimitiveModel):
-  """A `Quad` is a vector of LLVM."""
+  """Makes a `Quad` a vector of LLVM."""
 
   def __init__(self, manager, kind):
     number = manager[kind.dtype].get_value_type()
@@ -45,12 +50,20 @@ class _QuadModel(extending.models.PrimitiveModel):
 
 def _check_array(array):
   """Raises a TypingError for what is no contiguous array or pointer."""
-  if not isinstance(array, types.CPointer) and not (
+  pointers = (types.CPointer, checked.CheckedPointerType)
+  if not isinstance(array, pointers) and not (
       isinstance(array, types.Array) and array.layout == "C"):
     raise errors.TypingError(f"{array} must be a contiguous array or a pointer")
 
 
-def _pointer(context, builder, kind, array, index):
+def _check_quad(array, quad):
+  """Raises a TypingError for a `Quad` that an array cannot hold."""
+  _check_array(array)
+  if quad != _QuadType(array.dtype):
+    raise errors.TypingError(f"{quad} does not fit into {array}")
+
+
+def _quad_pointer(context, builder, kind, array, index):
   """Returns (where the numbers stand, how they are aligned)."""
   data = array
   if isinstance(kind, types.Array):
@@ -62,32 +75,84 @@ def _pointer(context, builder, kind, array, index):
 
 
 @extending.intrinsic
-def load(typing_context, array, index):
+def _load(typing_context, array, index):
   """Returns array[index], ..., array[index + 3] as a `Quad`."""
   del typing_context
   _check_array(array)
 
   def generate(context, builder, signature, values):
-    pointer, align = _pointer(context, builder, signature.args[0], *values)
+    pointer, align = _quad_pointer(context, builder, signature.args[0], *values)
     return builder.load(pointer, align=align)
 
   return _QuadType(array.dtype)(array, index), generate
 
 
 @extending.intrinsic
-def store(typing_context, array, index, quad):
+def _store(typing_context, array, index, quad):
   """Writes a `Quad` to array[index], ..., array[index + 3]."""
   del typing_context
-  _check_array(array)
-  if quad != _QuadType(array.dtype):
-    raise errors.TypingError(f"{quad} does not fit into {array}")
+  _check_quad(array, quad)
 
   def generate(context, builder, signature, values):
-    pointer, align = _pointer(context, builder, signature.args[0], *values[:2])
+    pointer, align = _quad_pointer(context, builder, signature.args[0],
+                                   *values[:2])
     builder.store(values[2], pointer, align=align)
     return context.get_dummy_value()
 
   return types.void(array, index, quad), generate
+
+
+def _checked_load(array, index):
+  """Returns array[index], ..., array[index + 3] as a `Quad`, if it has them."""
+  raise TypeError("load: is for compiled code only")
+
+
+def _checked_store(array, index, quad):
+  """Writes a `Quad` to array[index], ..., array[index + 3], if it has them."""
+  raise TypeError("store: is for compiled code only")
+
+
+@extending.register_jitable
+def _check_bounds(array, index):
+  i = types.int64(index)
+  if i < 0 or i + 4 > checked.count_of(array):
+    raise IndexError("quad: index is out of bounds")
+
+
+@extending.overload(_checked_load)
+def _overload_load(array, index):
+  _check_array(array)
+  is_pointer = isinstance(array, checked.CheckedPointerType)
+
+  def load_array(array, index):
+    _check_bounds(array, index)
+    return _load(array, index)
+
+  def load_pointer(array, index):
+    _check_bounds(array, index)
+    return _load(checked.unchecked(array), index)
+
+  return load_pointer if is_pointer else load_array
+
+
+@extending.overload(_checked_store)
+def _overload_store(array, index, quad):
+  _check_quad(array, quad)
+  is_pointer = isinstance(array, checked.CheckedPointerType)
+
+  def store_array(array, index, quad):
+    _check_bounds(array, index)
+    _store(array, index, quad)
+
+  def store_pointer(array, index, quad):
+    _check_bounds(array, index)
+    _store(checked.unchecked(array), index, quad)
+
+  return store_pointer if is_pointer else store_array
+
+
+load = _checked_load if checked.IS_CHECKED else _load
+store = _checked_store if checked.IS_CHECKED else _store
 
 
 def _splat(builder, number):
@@ -114,7 +179,7 @@ def splat(typing_context, number):
 
 
 @extending.intrinsic
-def above(typing_context, quad, number):
+def keep_above(typing_context, quad, number):
   """Returns a `Quad` of the numbers above a number, and 0 for the others."""
   del typing_context
 

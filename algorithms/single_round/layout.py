@@ -1,10 +1,9 @@
 """Information sets of `dudo_single_round` under an abstraction, by the rules.
 
 Gendre & Kaneko, "Counterfactual Regret Minimisation for playing the multiplayer
-bluffing dice game Dudo" (2019), section 4. What a player knows beside the own
-roll is a place in a column of entries, one entry an action; there is a column
-for each roll, so that all that one deal touches of a player's tables stands in
-one piece:
+bluffing dice game Dudo" (2019), section 4. There is a column of entries for
+each roll, with one entry for each action of each information set. So all that
+one deal touches of a player's tables stands in one piece:
 
   entry of an action = roll * num_entries + first entry of the set + action
 
@@ -14,6 +13,8 @@ columns: an information set does not tell which seat its player has.
 
 Remembered values are one number, their memory: with S sides, digits of base
 S + 1, the latest value in the lowest place, 0 for none.
+
+Serves all of `single_round`, and examples that name abstractions.
 """
 
 import numpy as np
@@ -58,7 +59,22 @@ def abstract_game(game, abstraction=None, recall_length=None):
   return pyspiel.load_game("dudo_single_round_ir", parameters)
 
 
-class Layout:
+def num_claim_lines(game):
+  """Returns how many lines of claims can be made, that of no claims included.
+
+  Args:
+    game: the `pyspiel.Game`, `dudo_single_round` or an abstraction of it.
+  """
+  num_claims = game.order.num_claims
+  lines = [1] + [0] * num_claims  # [claim + 1], ways to get there
+  for claim in range(-1, game.first_forced):
+    for stronger in range(claim + 1, min(claim + 1 + game.claim_window,
+                                         num_claims)):
+      lines[stronger + 1] += lines[claim + 1]
+  return sum(lines)
+
+
+class SetLayout:
   """Where the information sets of an abstraction stand.
 
   Args:
@@ -71,10 +87,10 @@ class Layout:
     num_rolls: how many rolls a player can have, and so how many columns.
     claim_window: how many of the next claims are legal.
     first_forced: claims from this number on must be challenged.
-    num_claims: how many claims can be made: those from `first_forced` on that
-      are in the window of a weaker one included.
+    num_claims: how many claims can be made, including those from `first_forced`
+      on that are in the window of a weaker one.
     num_memories: how many memories there are; not all can come up.
-    has_wait: whether players know the claim turns until their own.
+    has_wait: whether players know how many turns remain until they claim.
     situations: [claim + 1, memory, claimer] bool, whether it can come up; claim
       -1, by the last player, is the start.
     claim_entry: [claim + 1, memory] int32, the first entry of the set in which

@@ -1,9 +1,11 @@
 """Policies for `dudo_single_round` as tables of an abstraction.
 
 Trained policies and the hand-made bots are of the same kind. A table is [roll,
-entry] of weights, its entries those of `single_round_layout.Layout`; the probabilities
-of the actions of an information set are the shares of their entries. Where all
+entry] of weights, with the entries of `layout.SetLayout`. The probabilities of
+the actions of an information set are the shares of their entries. Where all
 weights are zero, the set was never trained and the policy is uniform.
+
+Serves `policies`, `policy_bots`, and all of `single_round`.
 """
 
 import numpy as np
@@ -22,16 +24,16 @@ _DTYPES = ("float32", "float64", "uint8")
 class SingleRoundPolicy(policy_lib.Policy):
   """An OpenSpiel policy that plays every state of single-round Dudo.
 
-  It plays `dudo_single_round` and `dudo_single_round_ir` with the same rules,
-  in any seat.
+  It plays any seat of `dudo_single_round` and `dudo_single_round_ir` with the
+  same rules.
 
   Args:
     game: the `pyspiel.Game`, a `dudo_single_round_ir`.
     table: [roll, entry] float32, float64 or uint8, weights of at least zero.
-    layout: the `single_round_layout.Layout` of the game, if it is at hand.
+    layout: the `layout.SetLayout` of the game, if it is at hand.
 
   Attributes:
-    layout: the `single_round_layout.Layout`.
+    layout: the `layout.SetLayout`.
     table: as given.
   """
 
@@ -40,7 +42,7 @@ class SingleRoundPolicy(policy_lib.Policy):
             hasattr(game, "abstraction")):
       raise ValueError(f"game={game}: must be dudo_single_round_ir")
     super().__init__(game, list(range(game.num_players())))
-    self.layout = single_round_layout.Layout(game) if layout is None else layout
+    self.layout = layout or single_round_layout.SetLayout(game)
     self.table = np.ascontiguousarray(table)
     shape = self.layout.num_rolls, self.layout.num_entries
     if (self.table.shape != shape or self.table.dtype not in _DTYPES or
@@ -112,7 +114,7 @@ def bot_policy(game, name):
     raise ValueError(f"name={name!r}: must be one of "
                      f"{', '.join(map(repr, BOTS))}")
   game = single_round_layout.abstract_game(game, "wait_type_recall", 0)
-  layout = single_round_layout.Layout(game)
+  layout = single_round_layout.SetLayout(game)
   table = np.zeros((layout.num_rolls, layout.num_entries))
   chances = _claim_chances(game, layout.num_claims)
   for claim in range(-1, layout.first_forced):

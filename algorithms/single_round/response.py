@@ -6,17 +6,19 @@ responds to the policies of all others, in one of two ways:
   "exact": in games that can be walked the responder forgets nothing, and plays
     a best response (`exploitability`).
   "decisions": the responder remembers what the abstraction `wait_type_recall`
-    tells, with the longest memory of all policies. On the graph of situations
-    (`single_round_graph`), for deals of the others, it goes forward once for the
-    probability that the others play to a node, summed over all paths, and
-    backward once for each roll of the responder, who takes the action that is
-    worth most in all deals together. As the seat is known, each information set
-    is one node.
+    tells, with the longest memory of all policies. It works on the graph of
+    situations (`graph`), for deals of the others. A forward pass finds the
+    probability that the others play to a node, summed over all paths. A
+    backward pass for each roll of the responder takes the action that is worth
+    most in all deals together. As the seat is known, each information set is
+    one node.
 
 What the responder gets by decisions is a lower bound of what one with perfect
-recall gets. Where the others have too many deals, decisions are found on a
-sample of deals and measured on another one: the rate is not the better for
-having seen the deals, and its standard error is that of the second sample.
+recall gets. Where the others have too many deals, decisions are found on one
+sample of deals and measured on another. So the rate is not inflated by deals
+that were seen before, and its standard error is that of the second sample.
+
+Serves `exploitability`.
 """
 
 import math
@@ -26,13 +28,14 @@ import numba
 import numpy as np
 from open_spiel.python import policy as policy_lib
 import pyspiel
-import tqdm
 
 from dudo_spiel.algorithms.compiled import evaluator
 from dudo_spiel.algorithms.compiled import table_policy
+from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.graphs import set_kernels
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.algorithms.runtime import random_streams
 from dudo_spiel.algorithms.single_round import graph as single_round_graph
@@ -42,7 +45,7 @@ from dudo_spiel.algorithms.single_round import response_kernels as kernels
 
 METHODS = ("auto", "exact", "decisions")
 _STREAM = 2  # deals to decide on; those to measure on come after it
-_MAX_WALKED = 300_000  # histories that are walked without being asked to
+_MAX_WALKED = 300_000  # histories up to which "auto" walks the game
 
 
 class ResponseRate(NamedTuple):
@@ -62,15 +65,9 @@ class ResponseRate(NamedTuple):
 
 def num_histories(game):
   """Returns how many histories the game has at most, to walk it."""
-  first_forced, window = game.first_forced, game.claim_window
-  lines = [0] * (game.order.num_claims + 1)  # [claim + 1], ways to get there
-  lines[0] = 1
-  for claim in range(-1, first_forced):
-    for stronger in range(claim + 1, min(claim + 1 + window,
-                                         game.order.num_claims)):
-      lines[stronger + 1] += lines[claim + 1]
   players = game.num_players()
-  return game.roll_table.num_rolls**players * sum(lines) * 2**players
+  return (game.roll_table.num_rolls**players * 2**players *
+          single_round_layout.num_claim_lines(game))
 
 
 def best_response_rate(policies, seat, method="auto", num_deals=256, seed=0,
@@ -78,9 +75,9 @@ def best_response_rate(policies, seat, method="auto", num_deals=256, seed=0,
   """Returns how often a responder in one seat wins against fixed policies.
 
   Args:
-    policies: a `single_round_policy.SingleRoundPolicy` for all other seats, or
-      a list with one for each seat; that of the responder is not used and may
-      be None. `single_round_policy.bot_policy` makes one of a bot.
+    policies: a `policies.SingleRoundPolicy` for all other seats, or a list with
+      one for each seat; that of the responder is not used and may be None.
+      `policies.bot_policy` makes one of a bot.
     seat: the responder's seat; seat 0 claims first.
     method: "exact", "decisions", or "auto" for the first where the game has
       few histories.
@@ -92,9 +89,7 @@ def best_response_rate(policies, seat, method="auto", num_deals=256, seed=0,
   Returns:
     A `ResponseRate`.
   """
-  if method not in METHODS:
-    raise ValueError(f"method={method!r}: must be one of "
-                     f"{', '.join(map(repr, METHODS))}")
+  arguments.choice("method", method, METHODS)
   num_deals = arguments.integer("num_deals", num_deals, 2, 2**20)
   seed = arguments.integer("seed", seed, 0, 2**63 - 1)
   threads = jit.thread_count(num_threads)
@@ -107,11 +102,11 @@ def best_response_rate(policies, seat, method="auto", num_deals=256, seed=0,
   game = pyspiel.load_game("dudo_single_round", rules)
   if method == "exact" or (method == "auto" and
                            num_histories(game) <= _MAX_WALKED):
-    policies[seat] = policy_lib.UniformRandomPolicy(game)
+    policies[seat] = policy_lib.UniformRandomPolicy(game)  # not asked
     response = evaluator.best_response(
         game, table_policy.SeatPolicy(game, policies), seat)
     return ResponseRate(response.value, 0.0, True, response.policy)
-  return _Responder(game, policies, seat).run(num_deals, seed, threads)
+  return _DecisionFinder(game, policies, seat).run(num_deals, seed, threads)
 
 
 def _check(policies, seat):
@@ -123,7 +118,7 @@ def _check(policies, seat):
     others = [p for player, p in enumerate(policies) if player != seat]
   if not others or not all(isinstance(p, kind) for p in others):
     raise ValueError(f"policies={policies!r}: must be a SingleRoundPolicy, or "
-                     "a list with one for each seat but the responder's")
+                     "a list with one for each seat except the responder's")
   if others[0].game.num_players() != len(policies):
     raise ValueError(f"policies: there are {len(policies)}; must be "
                      f"{others[0].game.num_players()}, one for each seat")
@@ -132,29 +127,47 @@ def _check(policies, seat):
   return list(policies), seat
 
 
-class _Responder:
-  """Finds best decisions of one seat."""
+def sample_rolls(graph, count, seed, number):
+  """Returns [deal, player] int64, the rolls of a sample of deals.
+
+  They are independent of the deals from which solvers learn.
+
+  Args:
+    graph: the `graph.SingleRoundGraph`.
+    count: how many deals.
+    seed: of the samples.
+    number: which sample; samples are independent.
+  """
+  rolls = np.zeros((count, graph.num_players), np.int64)
+  graph_kernels.sample_rolls(
+      graph.dice.cumulative, random_streams.seed_for(seed, _STREAM + number),
+      np.arange(count), rolls)
+  return rolls
+
+
+class _DecisionFinder:
+  """Finds the best decisions of one seat."""
 
   def __init__(self, game, policies, seat):
     self._seat = seat
     others = {id(p): p for player, p in enumerate(policies) if player != seat}
     lengths = [p.game.recall_length for p in others.values()
                if p.layout.num_memories > 1]
-    self._layout = single_round_layout.Layout(single_round_layout.abstract_game(
-        game, "wait_type_recall", max(lengths, default=0)))
-    self._graph = single_round_graph.graph_of_layout(self._layout)
+    self._graph = single_round_graph.make_graph(game, "wait_type_recall",
+                                                max(lengths, default=0))
+    self._layout = self._graph.layout
     self._tables = np.stack([self._probabilities(p) for p in others.values()])
     numbers = list(others)
     self._which = np.array([numbers.index(id(p)) if player != seat else -1
                             for player, p in enumerate(policies)])
-    deals = self._graph.deals
-    self._truth = kernels.Truth(deals.counts, deals.amounts)
+    dice = self._graph.dice
+    self._truth = kernels.Truth(dice.counts, dice.amounts)
 
   def _probabilities(self, policy):
     """Returns [entry, roll] float32, a policy's probabilities."""
     table = policy.weights()
     set_kernels.normalize(policy.layout.set_entries(), len(table),
-                           table.reshape(-1))
+                          table.reshape(-1))
     return np.ascontiguousarray(table.T[self._entries_in(policy.layout)])
 
   def _entries_in(self, coarse):
@@ -194,13 +207,9 @@ class _Responder:
 
   def _sample(self, count, seed, number):
     """Returns the `Others` with a sample of deals."""
-    rolls = np.zeros((count, self._layout.num_players), np.int64)
-    for i, row in enumerate(rolls):
-      set_kernels.sample_rolls(
-          self._graph.deals.cumulative,
-          random_streams.seed_for(seed, _STREAM + number), i, row)
-    return self._others(np.ascontiguousarray(rolls.T, np.int32),
-                        np.full(count, 1.0 / count))
+    return self._others(
+        np.ascontiguousarray(sample_rolls(self._graph, count, seed, number).T,
+                             np.int32), np.full(count, 1.0 / count))
 
   def run(self, num_deals, seed, threads):
     """Returns the `ResponseRate`."""
@@ -210,28 +219,31 @@ class _Responder:
     test = sample if is_all else self._sample(num_deals, seed, 1)
     shape = graph.num_nodes, len(sample.weights)
     ram.check("num_deals", num_deals,
-                 4 * shape[0] * shape[1] * (2 + 2 * threads),
-                 f"a response in {layout.game}", "fewer of them or fewer "
-                 "threads")
-    reaches = [np.empty(shape, np.float32),
-               np.empty((0 if is_all else shape[0], shape[1]), np.float32)]
-    for deals, reach in zip((sample, test), reaches):
-      if len(reach):
-        kernels.forward(graph.arrays, deals, self._seat, reach)
-    values = np.zeros((layout.num_rolls, shape[1]))
-    choices = np.zeros((layout.num_rolls, graph.num_nodes), np.int16)
-    space = [np.empty((threads, *reach.shape), np.float32)
-             for reach in reaches]
-    parts = np.empty((threads, 2, layout.num_players + 1, shape[1]), np.float32)
+              4 * shape[0] * shape[1] * (2 + 2 * threads),
+              f"a response in {layout.game}", "fewer of them or fewer threads")
+    test_shape = (0, shape[1]) if is_all else shape
+    scratch = kernels.ResponseScratch(
+        sample_reach=np.zeros(shape, np.float32),
+        test_reach=np.zeros(test_shape, np.float32),
+        choices=np.zeros((layout.num_rolls, graph.num_nodes), np.int16),
+        values=np.zeros((layout.num_rolls, shape[1])),
+        sample_value=np.empty((threads, *shape), np.float32),
+        test_value=np.empty((threads, *test_shape), np.float32),
+        parts=np.empty((threads, 2, layout.num_players + 1, shape[1]),
+                       np.float32))
+    kernels.forward(graph.arrays, sample, self._seat, scratch.sample_reach)
+    if not is_all:
+      kernels.forward(graph.arrays, test, self._seat, scratch.test_reach)
+    choices, values = scratch.choices, scratch.values
     numba.set_num_threads(threads)
-    with tqdm.tqdm(total=layout.num_rolls, unit=" rolls", disable=None,
-                   desc="responding", leave=False) as bar:
+    with pacing.progress_bar(layout.num_rolls, desc="responding",
+                             unit="rolls") as bar:
       for first in range(0, layout.num_rolls, threads):
         now = slice(first, min(first + threads, layout.num_rolls))
         rolls = np.arange(now.start, now.stop)
-        kernels.respond(tuple(graph.arrays), tuple(self._truth), tuple(sample),
-                        tuple(test), self._seat, rolls, *reaches, choices[now],
-                        values[now], *space, parts)
+        kernels.respond(graph.arrays, self._truth, sample, test, self._seat,
+                        rolls, scratch._replace(choices=choices[now],
+                                                values=values[now]))
         bar.update(len(rolls))
     means = layout.game.roll_table.probabilities @ values  # [deal]
     error = 0.0 if is_all else means.std(ddof=1) / math.sqrt(len(means))

@@ -1,8 +1,10 @@
 """Kernels of a responder's best decisions in single-round Dudo.
 
-See `single_round_response`. All that depends on a deal of the other players is
-a vector over deals. Policies are tables [policy, entry, roll] of probabilities,
-so that what a vector needs of an entry stands in one row.
+See `response`. All that depends on a deal of the other players is a vector over
+deals. Policies are tables [policy, entry, roll] of probabilities, so that what
+a vector needs of an entry stands in one row.
+
+Serves `response`.
 """
 
 from typing import NamedTuple
@@ -10,8 +12,8 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from dudo_spiel.algorithms.graphs import game_graph
 from dudo_spiel.algorithms.runtime import jit
-from dudo_spiel.algorithms.single_round import graph as single_round_graph
 
 
 class Others(NamedTuple):
@@ -32,7 +34,7 @@ class Others(NamedTuple):
 
 
 class Truth(NamedTuple):
-  """What decides whether claims are true, and whose they are.
+  """What decides whether claims are true.
 
   Attributes:
     counts: [roll, value - 1] int32, how many dice of a roll show the value.
@@ -42,30 +44,108 @@ class Truth(NamedTuple):
   amounts: np.ndarray
 
 
+class ResponderRoll(NamedTuple):
+  """Who responds, with which roll.
+
+  Attributes:
+    seat: the seat.
+    roll: the roll.
+    is_learning: whether to choose actions, or to play as chosen.
+  """
+  seat: int
+  roll: int
+  is_learning: bool
+
+
+class Decisions(NamedTuple):
+  """What the responder does with one roll, and what that is worth.
+
+  Attributes:
+    reach: [node, deal] float32, from `forward`; nodes that no deal reaches are
+      left out.
+    choice: [node] int16, the responder's actions: the first of those that are
+      worth most in all deals together.
+    value: [node, deal] float32, what the responder gets from each node on.
+    parts: [players + 1, deal] float32, scratch.
+  """
+  reach: np.ndarray
+  choice: np.ndarray
+  value: np.ndarray
+  parts: np.ndarray
+
+
+class ResponseScratch(NamedTuple):
+  """What threads work in and write, one roll a thread.
+
+  Attributes:
+    sample_reach: [node, deal] float32, from `forward`, of the deals on which to
+      decide.
+    test_reach: the same of the deals on which to measure; no nodes if these are
+      the same deals.
+    choices: [thread, node] int16, written.
+    values: [thread, deal] float64, written: what each deal is worth.
+    sample_value: [thread, node, deal] float32.
+    test_value: likewise.
+    parts: [thread, 2, players + 1, deal] float32.
+  """
+  sample_reach: np.ndarray
+  test_reach: np.ndarray
+  choices: np.ndarray
+  values: np.ndarray
+  sample_value: np.ndarray
+  test_value: np.ndarray
+  parts: np.ndarray
+
+
+# Numba's own `any` and copies of slices take seconds to compile.
+
+
+@jit.inline
+def _is_any(row):
+  """Returns whether a row has a number other than zero."""
+  d = 0
+  while d < len(row) and row[d] == 0.0:
+    d += 1
+  return d < len(row)
+
+
+@jit.inline
+def _fill(row, number):
+  """Writes a number to all of a row."""
+  for d in range(len(row)):
+    row[d] = number
+
+
+@jit.inline
+def _copy(row, other):
+  """Writes a row to another."""
+  for d in range(len(row)):
+    row[d] = other[d]
+
+
 @jit.kernel
-def forward(graph, others, responder, reach):
+def forward(graph, others, seat, reach):
   """Writes how likely the others play to each node, summed over all paths.
 
   Args:
-    graph: the `single_round_graph.GraphArrays`.
+    graph: the `game_graph.GraphArrays`.
     others: the `Others`.
-    responder: the responder's seat; whatever it does counts as 1.
-    reach: [node, deal] float32, written.
+    seat: the responder's; whatever it does counts as 1.
+    reach: [node, deal] float32, added to: it must be zero.
   """
   players = len(others.which)
-  reach[:] = 0.0
-  reach[0] = 1.0
+  _fill(reach[0], 1.0)
   for node in range(len(graph.actor)):
     mine = reach[node]
-    if not mine.any():
+    if not _is_any(mine):
       continue
     begin, entry = graph.child_begin[node], graph.entry[node]
     if graph.deciders[node]:
       passed = reach[graph.child[begin]]
-      passed[:] = mine
+      _copy(passed, mine)
       for j in range(graph.deciders[node]):
         player = (graph.actor[node] + j) % players
-        if player != responder:
+        if player != seat:
           row = others.tables[others.which[player], entry + graph.stride * j]
           rolls = others.rolls[player]
           for d in range(len(mine)):
@@ -77,7 +157,7 @@ def forward(graph, others, responder, reach):
       if child >= len(graph.actor):
         continue
       to = reach[child]
-      if player == responder:
+      if player == seat:
         for d in range(len(mine)):
           to[d] += mine[d]
       else:
@@ -105,41 +185,36 @@ def _write_truth(truth, others, claim, roll, is_true):
 
 
 @jit.kernel
-def _decide(graph, truth, others, responder, roll, reach, node, choice,
-            is_learning, value, parts):
-  """Writes the value of a node of decisions; see `backward`.
+def _decide(graph, truth, others, responder, decisions, node):
+  """Writes the value of a node of decisions.
 
   Args:
-    graph: as for `backward`.
-    truth: as for `backward`.
-    others: as for `backward`.
-    responder: as for `backward`.
-    roll: as for `backward`.
-    reach: as for `backward`.
+    graph: as for `_backward`.
+    truth: as for `_backward`.
+    others: as for `_backward`.
+    responder: as for `_backward`.
+    decisions: as for `_backward`; row m + 1 of `parts` gets the probabilities
+      that m of the others challenge.
     node: the node.
-    choice: as for `backward`.
-    is_learning: as for `backward`.
-    value: as for `backward`.
-    parts: as for `backward`; in row m + 1 come the probabilities that m of the
-      others challenge.
   """
+  value, parts = decisions.value, decisions.parts
   players = len(others.which)
   one = np.float32(1.0)
   begin, first = graph.child_begin[node], graph.actor[node]
   is_true, passed = parts[0], value[graph.child[begin]]
   _write_truth(truth, others, _claim_of(graph, players, graph.child[begin + 1]),
-               roll, is_true)
-  parts[1] = 1.0
+               responder.roll, is_true)
+  _fill(parts[1], 1.0)
   seen = 0
   for j in range(graph.deciders[node]):
     player = (first + j) % players
-    if player == responder:
+    if player == responder.seat:
       continue
     row = others.tables[others.which[player],
                         graph.entry[node] + graph.stride * j]
     rolls = others.rolls[player]
     seen += 1
-    parts[seen + 1] = 0.0
+    _fill(parts[seen + 1], 0.0)
     for m in range(seen, -1, -1):
       here, fewer = parts[m + 1], parts[m]
       for d in range(len(here)):
@@ -149,7 +224,7 @@ def _decide(graph, truth, others, responder, roll, reach, node, choice,
   to, nobody = value[node], parts[1]
   for d in range(len(to)):
     to[d] = nobody[d] * passed[d]
-  is_claimer = (first + players - 1) % players == responder
+  is_claimer = (first + players - 1) % players == responder.seat
   caught = np.float32(0.0 if is_claimer else 1.0 / (players - 1))
   for m in range(1, seen + 1):
     here, left = parts[m + 1], np.float32(1.0 / (players - m))
@@ -157,49 +232,42 @@ def _decide(graph, truth, others, responder, roll, reach, node, choice,
       to[d] += here[d] * (caught + is_true[d] * (left - caught))
   if is_claimer:
     return
-  if is_learning:
+  if responder.is_learning:
     gain = 0.0  # by a challenge
-    weights, likely = others.weights, reach[node]
+    weights, likely = others.weights, decisions.reach[node]
     for d in range(len(to)):
       gain += weights[d] * likely[d] * (caught * (one - is_true[d]) - to[d])
-    choice[node] = gain > 0.0
-  if choice[node]:
+    decisions.choice[node] = gain > 0.0
+  if decisions.choice[node]:
     for d in range(len(to)):
       to[d] = caught * (one - is_true[d])
 
 
 @jit.kernel
-def backward(graph, truth, others, responder, roll, reach, choice, is_learning,
-             value, parts):
+def _backward(graph, truth, others, responder, decisions):
   """Writes what the responder gets from each node on, for one roll.
 
   Args:
-    graph: the `single_round_graph.GraphArrays`.
+    graph: the `game_graph.GraphArrays`.
     truth: the `Truth`.
     others: the `Others`.
-    responder: the responder's seat.
-    roll: its roll.
-    reach: [node, deal] float32, from `forward`; nodes that no deal reaches are
-      left out.
-    choice: [node] int16, the responder's actions; written if `is_learning`: the
-      first of those that are worth most in all deals together.
-    is_learning: whether to choose, or to play as chosen.
-    value: [node, deal] float32, written.
-    parts: [players + 1, deal] float32, scratch.
+    responder: the `ResponderRoll`.
+    decisions: the `Decisions`; `value` is written, and `choice` if the
+      responder is learning.
   """
+  choice, value, parts = decisions.choice, decisions.value, decisions.parts
   players, num_nodes = len(others.which), len(graph.actor)
   is_true = parts[0]
   for node in range(num_nodes - 1, -1, -1):
-    to, likely = value[node], reach[node]
-    if not likely.any():
-      to[:] = 0.0
+    to, likely = value[node], decisions.reach[node]
+    if not _is_any(likely):
+      _fill(to, 0.0)
       continue
     if graph.deciders[node]:
-      _decide(graph, truth, others, responder, roll, reach, node, choice,
-              is_learning, value, parts)
+      _decide(graph, truth, others, responder, decisions, node)
       continue
     player, begin = graph.actor[node], graph.child_begin[node]
-    to[:] = 0.0
+    _fill(to, 0.0)
     best = -1.0
     for a in range(graph.child_begin[node + 1] - begin):
       child = graph.child[begin + a]
@@ -207,56 +275,61 @@ def backward(graph, truth, others, responder, roll, reach, choice, is_learning,
         after = value[child]
       else:  # all others must challenge
         after = is_true
-        _write_truth(truth, others, _claim_of(graph, players, child), roll,
-                     is_true)
-        if player != responder:
+        _write_truth(truth, others, _claim_of(graph, players, child),
+                     responder.roll, is_true)
+        if player != responder.seat:
           for d in range(len(to)):
             is_true[d] = ((np.float32(1.0) - is_true[d]) /
                           np.float32(players - 1))
-      if player != responder:
+      if player != responder.seat:
         row = others.tables[others.which[player], graph.entry[node] + a]
         rolls = others.rolls[player]
         for d in range(len(to)):
           to[d] += row[rolls[d]] * after[d]
-      elif is_learning:
+      elif responder.is_learning:
         score = 0.0
         for d in range(len(to)):
           score += others.weights[d] * likely[d] * after[d]
         if score > best:
           best, choice[node] = score, a
-          to[:] = after
+          _copy(to, after)
       elif a == choice[node]:
-        to[:] = after
+        _copy(to, after)
+
+
+@jit.kernel
+def _respond_with(graph, truth, sample, test, responder, scratch, thread):
+  """Finds the decisions of one roll; takes plain tuples, see `respond`."""
+  nodes = game_graph.GraphArrays(*graph)
+  claims = Truth(*truth)
+  seat, roll = responder
+  work = ResponseScratch(*scratch)
+  choice, parts = work.choices[thread], work.parts[thread]
+  value = work.sample_value[thread]
+  _backward(nodes, claims, Others(*sample), ResponderRoll(seat, roll, True),
+            Decisions(work.sample_reach, choice, value, parts[0]))
+  if len(work.test_reach):
+    value = work.test_value[thread]
+    _backward(nodes, claims, Others(*test), ResponderRoll(seat, roll, False),
+              Decisions(work.test_reach, choice, value, parts[1]))
+  _copy(work.values[thread], value[0])
 
 
 @jit.parallel
-def respond(graph, truth, sample, test, responder, rolls, sample_reach,
-            test_reach, choices, values, sample_value, test_value, parts):
+def respond(graph, truth, sample, test, seat, rolls, scratch):
   """Finds the decisions of some rolls, and what they are worth.
 
   Args:
-    graph: the `single_round_graph.GraphArrays` as a tuple.
-    truth: the `Truth` as a tuple.
-    sample: the `Others` as a tuple, on whose deals to decide.
-    test: the same with the deals on which to measure; none if these are the
-      same deals.
-    responder: the responder's seat.
+    graph: the `game_graph.GraphArrays`.
+    truth: the `Truth`.
+    sample: the `Others`, on whose deals to decide.
+    test: the same with the deals on which to measure.
+    seat: the responder's.
     rolls: [thread] int64, the responder's rolls, one a thread.
-    sample_reach: [node, deal] float32, from `forward`.
-    test_reach: likewise.
-    choices: [thread, node] int16, written.
-    values: [thread, deal] float64, written: what each deal of `test` is worth.
-    sample_value: [thread, node, deal] float32, scratch.
-    test_value: likewise.
-    parts: [thread, 2, players + 1, deal] float32, scratch.
+    scratch: the `ResponseScratch`.
   """
-  for t in numba.prange(len(rolls)):
-    arrays = single_round_graph.GraphArrays(*graph)
-    backward(arrays, Truth(*truth), Others(*sample), responder, rolls[t],
-             sample_reach, choices[t], True, sample_value[t], parts[t, 0])
-    if len(test_reach):
-      backward(arrays, Truth(*truth), Others(*test), responder, rolls[t],
-               test_reach, choices[t], False, test_value[t], parts[t, 1])
-      values[t] = test_value[t, 0]
-    else:
-      values[t] = sample_value[t, 0]
+  plain_graph, plain_truth, plain_scratch = graph[:], truth[:], scratch[:]
+  plain_sample, plain_test = sample[:], test[:]
+  for thread in numba.prange(len(rolls)):
+    _respond_with(plain_graph, plain_truth, plain_sample, plain_test,
+                  (seat, rolls[thread]), plain_scratch, np.int64(thread))

@@ -3,12 +3,14 @@
 As in Gendre & Kaneko (2019), section 5.1.3, the players of a line-up are rated
 by their mean returns ("win rates"; even play is 1/players). All seatings that
 come from turning the line-up are played equally often, and with the same luck:
-the games k * players .. k * players + players - 1 have the same dice and the
-same random number for each turn of a seat. The standard errors are those of the
-means of such groups.
+the games k * players .. k * players + players - 1, a group, have the same dice
+and the same random number for each turn of a seat. The standard errors are
+those of the means of groups.
 
 Random numbers are a function of the seed, the group of games and the turn alone
 (see `random_streams`). No result depends on the number of threads.
+
+Serves `simulation`.
 """
 
 import math
@@ -45,6 +47,87 @@ class SimulationResult(NamedTuple):
   untrained: np.ndarray
 
 
+class Lineup(NamedTuple):
+  """Who plays: the different players, and their places.
+
+  All tables of the players stand in flat arrays, one player after the other.
+
+  Attributes:
+    places: [place] int64, which player has it.
+    memories: [player] int64, how many memories there are.
+    num_entries: [player] int64, how many entries a roll has.
+    weights: [any] float32, for each player [roll, entry], the weights of a
+      policy.
+    weight_begin: [player] int64, where they begin.
+    claim_entry: [any] int32, for each player as in `layout.SetLayout`.
+    claim_begin: [player] int64, where they begin.
+    challenge_entry: [any] int32, likewise.
+    challenge_begin: [player] int64, where they begin.
+  """
+  places: np.ndarray
+  memories: np.ndarray
+  num_entries: np.ndarray
+  weights: np.ndarray
+  weight_begin: np.ndarray
+  claim_entry: np.ndarray
+  claim_begin: np.ndarray
+  challenge_entry: np.ndarray
+  challenge_begin: np.ndarray
+
+
+class DiceRules(NamedTuple):
+  """The rules of a game.
+
+  Attributes:
+    claim_window: how many of the next claims are legal.
+    first_forced: claims from this number on must be challenged.
+    num_claims: how many claims there are.
+    num_sides: how many sides a die has.
+    counts: [roll, value - 1] int32, how many dice show the value.
+    amounts: [claim] int32, how many dice it claims.
+    cumulative: [roll] float64, how likely it or one before it is.
+  """
+  claim_window: int
+  first_forced: int
+  num_claims: int
+  num_sides: int
+  counts: np.ndarray
+  amounts: np.ndarray
+  cumulative: np.ndarray
+
+
+class Tally(NamedTuple):
+  """What comes of the games; kernels add to it.
+
+  Attributes:
+    returns: [group, place] float64, the sums of the returns.
+    met: [thread, place] int64, how many information sets were met.
+    new: [thread, place] int64, how many of them were never trained.
+  """
+  returns: np.ndarray
+  met: np.ndarray
+  new: np.ndarray
+
+
+class GameGroup(NamedTuple):
+  """A group of games, and what a thread needs to play it.
+
+  Attributes:
+    group: the number of the group.
+    thread: the number of the thread.
+    begin: uint64, the group's stream of random numbers.
+    rolls: [seat] int64.
+    memory: [player] int64, scratch: the values that each player remembers.
+    weights: [action] float64, scratch.
+  """
+  group: int
+  thread: int
+  begin: np.uint64
+  rolls: np.ndarray
+  memory: np.ndarray
+  weights: np.ndarray
+
+
 @jit.kernel
 def _choose(weights, count, x):
   """Returns an action, as likely as its share of the weights [action]."""
@@ -65,72 +148,66 @@ def _choose(weights, count, x):
 
 
 @jit.kernel
-def _read(table, roll, entry, count, weights):
-  """Writes a policy's weights; returns whether the set was trained."""
+def _read(lineup, who, roll, entry, count, weights):
+  """Writes a player's weights; returns whether the set was trained."""
+  begin = lineup.weight_begin[who] + roll * lineup.num_entries[who] + entry
   total = 0.0
   for a in range(count):
-    weights[a] = table[roll, entry + a]
+    weights[a] = lineup.weights[begin + a]
     total += weights[a]
   return total > 0.0
 
 
 @jit.kernel
-def _play(tables, claim_entries, challenge_entries, memories, lineup, turn_of,
-          rules, counts, amounts, begin, rolls, weights, returns, met, new):
+def _play(lineup, rules, games, turned, tally):
   """Plays one game.
 
   Args:
-    tables: for each player [roll, entry] float32, the weights of a policy.
-    claim_entries: for each player, as in `single_round_layout.Layout`.
-    challenge_entries: likewise.
-    memories: [player] int64, how many memories there are.
-    lineup: [place] int64, the players.
-    turn_of: which place seat 0 has.
-    rules: [4] int64: the window, the first forced claim, the number of claims
-      and that of sides.
-    counts: [roll, value - 1] int32.
-    amounts: [claim] int32.
-    begin: uint64, the stream of random numbers.
-    rolls: [seat] int64.
-    weights: [action] float64, scratch.
-    returns: [place] float64, added to.
-    met: [place] int64, how many sets were met; added to.
-    new: [place] int64, how many of them were never trained; added to.
+    lineup: the `Lineup`.
+    rules: the `DiceRules`.
+    games: the `GameGroup`.
+    turned: which place seat 0 has.
+    tally: the `Tally`, added to.
   """
-  window, first_forced = rules[0], rules[1]
-  num_claims, sides = rules[2], rules[3]
+  begin, rolls, weights = games.begin, games.rolls, games.weights
+  memory, memories = games.memory, lineup.memories
+  met, new = tally.met[games.thread], tally.new[games.thread]
   seats = len(rolls)
   last, claimer, draw = -1, 0, seats
-  memory = np.zeros(len(memories), np.int64)
+  memory[:] = 0
   out = 0  # bits of the seats that challenge
   while True:
-    place = (claimer + turn_of) % seats
-    who = lineup[place]
-    count = min(last + 1 + window, num_claims) - last - 1
-    entry = claim_entries[who][last + 1, memory[who]]
+    place = (claimer + turned) % seats
+    who = lineup.places[place]
+    count = min(last + 1 + rules.claim_window, rules.num_claims) - last - 1
+    entry = lineup.claim_entry[lineup.claim_begin[who] + memory[who] +
+                               (last + 1) * memories[who]]
     met[place] += 1
-    if not _read(tables[who], rolls[claimer], entry, count, weights):
+    if not _read(lineup, who, rolls[claimer], entry, count, weights):
       new[place] += 1
     action = _choose(weights, count, random_streams.uniform(begin, draw))
     draw += 1
     if last >= 0:
       for player in range(len(memories)):
-        memory[player] = (last % sides + 1 +
-                          (sides + 1) * memory[player]) % memories[player]
+        memory[player] = (
+            last % rules.num_sides + 1 +
+            (rules.num_sides + 1) * memory[player]) % memories[player]
     last += 1 + action
     out = 0
     for wait in range(1, seats):
       seat = (claimer + wait) % seats
-      place = (seat + turn_of) % seats
-      who = lineup[place]
+      place = (seat + turned) % seats
+      who = lineup.places[place]
       x = random_streams.uniform(begin, draw)
       draw += 1
-      if last >= first_forced:
+      if last >= rules.first_forced:
         out |= 1 << seat
         continue
-      entry = challenge_entries[who][last, memory[who], wait - 1]
+      entry = lineup.challenge_entry[
+          lineup.challenge_begin[who] + wait - 1 +
+          (last * memories[who] + memory[who]) * (seats - 1)]
       met[place] += 1
-      if not _read(tables[who], rolls[seat], entry, 2, weights):
+      if not _read(lineup, who, rolls[seat], entry, 2, weights):
         new[place] += 1
       if _choose(weights, 2, x):
         out |= 1 << seat
@@ -139,84 +216,80 @@ def _play(tables, claim_entries, challenge_entries, memories, lineup, turn_of,
     claimer = (claimer + 1) % seats
   count = 0
   for seat in range(seats):
-    count += counts[rolls[seat], last % sides]
-  if count < amounts[last]:
+    count += rules.counts[rolls[seat], last % rules.num_sides]
+  if count < rules.amounts[last]:
     out = 1 << claimer
   left = 0
   for seat in range(seats):
     left += 1 - (out >> seat & 1)
+  returns = tally.returns[games.group]
   for seat in range(seats):
     if not out >> seat & 1:
-      returns[(seat + turn_of) % seats] += 1.0 / left
+      returns[(seat + turned) % seats] += 1.0 / left
 
 
 @jit.kernel
-def _play_share(thread, threads, tables, claim_entries, challenge_entries,
-                memories, lineup, rules, counts, amounts, cumulative, seed,
-                groups, returns, met, new):
-  """Plays a thread's share of the groups; see `_play_groups`."""
-  seats = len(lineup)
+def _play_share(lineup, rules, seed, tally, thread):
+  """Plays a thread's share of the groups.
+
+  Args:
+    lineup: the `Lineup` as a plain tuple.
+    rules: the `DiceRules` as a plain tuple.
+    seed: as for `_play_groups`.
+    tally: the `Tally` as a plain tuple.
+    thread: the number of the thread.
+  """
+  players, dice_rules, sums = Lineup(*lineup), DiceRules(*rules), Tally(*tally)
+  seats = len(players.places)
   rolls = np.zeros(seats, np.int64)
-  weights = np.zeros(max(min(rules[0], rules[2]), 2))
-  for group in range(thread, groups, threads):
+  memory = np.zeros(len(players.memories), np.int64)
+  weights = np.zeros(max(min(dice_rules.claim_window, dice_rules.num_claims),
+                         2))
+  for group in range(thread, len(sums.returns), len(sums.met)):
     begin = random_streams.stream(seed, group)
     for seat in range(seats):
       rolls[seat] = random_streams.choose(
-          cumulative, random_streams.uniform(begin, seat))
-    for turn in range(seats):
-      _play(tables, claim_entries, challenge_entries, memories, lineup, turn,
-            rules, counts, amounts, begin, rolls, weights, returns[group],
-            met[thread], new[thread])
+          dice_rules.cumulative, random_streams.uniform(begin, seat))
+    games = GameGroup(group, thread, begin, rolls, memory, weights)
+    for turned in range(seats):
+      _play(players, dice_rules, games, turned, sums)
 
 
 @jit.parallel
-def _play_groups(threads, tables, claim_entries, challenge_entries, memories,
-                 lineup, rules, counts, amounts, cumulative, seed, groups,
-                 returns, met, new):
+def _play_groups(lineup, rules, seed, tally):
   """Plays groups of games, in each of them all turns of the line-up.
 
   Args:
-    threads: among how many threads to share the groups.
-    tables: as for `_play`.
-    claim_entries: as for `_play`.
-    challenge_entries: as for `_play`.
-    memories: as for `_play`.
-    lineup: as for `_play`.
-    rules: as for `_play`.
-    counts: as for `_play`.
-    amounts: as for `_play`.
-    cumulative: [roll] float64, how likely it or one before it is.
-    seed: of the random numbers.
-    groups: how many groups.
-    returns: [group, place] float64, written: the sums of the returns.
-    met: [thread, place] int64, added to, as for `_play`.
-    new: [thread, place] int64, likewise.
+    lineup: the `Lineup`.
+    rules: the `DiceRules`.
+    seed: uint64, of the random numbers.
+    tally: the `Tally`, added to. Its groups are played, and its threads share
+      them.
   """
-  for thread in numba.prange(threads):
-    _play_share(thread, threads, tables, claim_entries, challenge_entries,
-                memories, lineup, rules, counts, amounts, cumulative, seed,
-                groups, returns, met, new)
+  plain_lineup, plain_rules, plain_tally = lineup[:], rules[:], tally[:]
+  for thread in numba.prange(len(tally.met)):
+    _play_share(plain_lineup, plain_rules, seed, plain_tally, np.int64(thread))
 
 
-def _compile(game, lineup):
-  """Returns the different players of a line-up for the kernel.
+def _find_players(game, lineup):
+  """Returns (policies, places) of a line-up of policies and names of bots.
 
   Args:
     game: the game.
     lineup: list of policies and names of bots.
 
   Returns:
-    (tables, claim_entries, challenge_entries, memories, numbers) as for
-    `_play`, where numbers is the line-up: [place] int64, which player has it.
+    (policies, places): a `SingleRoundPolicy` for each different player; and
+    [place] int64, which player has it.
   """
-  players, numbers, found = [], [], []
+  policies, places, found = [], [], []
   for item in lineup:
     same = [i for i, other in enumerate(found)
             if other is item or (isinstance(item, str) and other == item)]
     if same:
-      numbers.append(same[0])
+      places.append(same[0])
       continue
-    numbers.append(len(found))
+    places.append(len(found))
     found.append(item)
     if isinstance(item, str) and item in single_round_policy.BOTS:
       item = single_round_policy.bot_policy(game, item)
@@ -225,11 +298,33 @@ def _compile(game, lineup):
       raise ValueError(f"lineup={item!r}: must be a SingleRoundPolicy or one "
                        f"of {names}")
     item.check_game(game)
-    layout = item.layout
-    players.append((item.weights(), layout.claim_entry,
-                    layout.challenge_entry, layout.num_memories))
-  *arrays, memories = zip(*players)
-  return (*arrays, np.array(memories), np.array(numbers))
+    policies.append(item)
+  return policies, np.array(places)
+
+
+def _make_lineup(policies, places):
+  """Returns the `Lineup` of policies and their places."""
+  layouts = [policy.layout for policy in policies]
+  claim_entry, claim_begin = _join([p.claim_entry for p in layouts])
+  challenge_entry, challenge_begin = _join([p.challenge_entry for p in layouts])
+  sizes = [policy.table.size for policy in policies]
+  weight_begin = np.cumsum([0, *sizes])
+  weights = np.empty(weight_begin[-1], np.float32)
+  for policy, begin, end in zip(policies, weight_begin, weight_begin[1:]):
+    weights[begin:end] = policy.weights().ravel()
+  return Lineup(
+      places=places,
+      memories=np.array([layout.num_memories for layout in layouts]),
+      num_entries=np.array([layout.num_entries for layout in layouts]),
+      weights=weights, weight_begin=weight_begin,
+      claim_entry=claim_entry, claim_begin=claim_begin,
+      challenge_entry=challenge_entry, challenge_begin=challenge_begin)
+
+
+def _join(arrays):
+  """Returns arrays as one flat array, and where each begins."""
+  begins = np.cumsum([0, *(array.size for array in arrays)])
+  return np.concatenate([array.ravel() for array in arrays]), begins
 
 
 def play_games(game, lineup, num_games, seed=0, num_threads=None):
@@ -237,9 +332,9 @@ def play_games(game, lineup, num_games, seed=0, num_threads=None):
 
   Args:
     game: the `pyspiel.Game`, `dudo_single_round` or an abstraction of it.
-    lineup: for each place a `single_round_policy.SingleRoundPolicy`, "random"
-      or "heuristic". Policies may have different abstractions. A player may
-      have many places.
+    lineup: for each place a `policies.SingleRoundPolicy`, "random" or
+      "heuristic". Policies may have different abstractions. A player may have
+      many places.
     num_games: how many games to play, a multiple of the number of players.
     seed: the same seed gives the same games, for any number of threads.
     num_threads: how many threads to use, None for all.
@@ -258,25 +353,23 @@ def play_games(game, lineup, num_games, seed=0, num_threads=None):
                      "as the line-up is turned")
   seed = arguments.integer("seed", seed, 0, 2**63 - 1)
   threads = jit.thread_count(num_threads)
-  *arrays, numbers = _compile(game, lineup)
+  players = _make_lineup(*_find_players(game, lineup))
+  rules = DiceRules(game.claim_window, game.first_forced,
+                    game.order.num_claims, game.order.num_sides,
+                    game.roll_table.counts, game.order.quantities,
+                    np.cumsum(game.roll_table.probabilities))
   groups = num_games // seats
-  returns = np.zeros((groups, seats))
-  met, new = np.zeros((2, threads, seats), np.int64)
+  tally = Tally(np.zeros((groups, seats)),
+                *np.zeros((2, threads, seats), np.int64))
   numba.set_num_threads(threads)
-  _play_groups(threads, *arrays, numbers,
-               np.array([game.claim_window, game.first_forced,
-                         game.order.num_claims, game.order.num_sides]),
-               game.roll_table.counts, game.order.quantities,
-               np.cumsum(game.roll_table.probabilities),
-               random_streams.seed_for(seed, _STREAM), groups, returns, met,
-               new)
-  returns /= seats
+  _play_groups(players, rules, random_streams.seed_for(seed, _STREAM), tally)
+  returns = tally.returns / seats
   rates = {}
-  for player in range(numbers.max() + 1):
-    places = np.flatnonzero(numbers == player)
+  for player in range(players.places.max() + 1):
+    places = np.flatnonzero(players.places == player)
     means = returns[:, places].mean(axis=1)
     rates[int(places[0])] = (float(means.mean()),
                              float(means.std(ddof=1) / math.sqrt(groups)))
-  met, new = met.sum(axis=0), new.sum(axis=0)
+  met, new = tally.met.sum(axis=0), tally.new.sum(axis=0)
   return SimulationResult(num_games, returns.mean(axis=0), rates,
                           new / np.maximum(met, 1))

@@ -1,0 +1,217 @@
+"""Kernels of fixed-strategy iteration CFR for two players.
+
+Neller & Hnath (2011), algorithm 2; see `fsicfr_solver`. In the loops below
+arrays are indexed and never sliced: a slice counts references, which takes
+longer than all that is done with it.
+
+Serves `fsicfr_solver`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dudo_spiel.algorithms.graphs import game_graph
+from dudo_spiel.algorithms.graphs import graph_kernels
+from dudo_spiel.algorithms.graphs import set_kernels
+from dudo_spiel.algorithms.runtime import jit
+
+_CHANCE = game_graph.CHANCE
+_TERMINAL = game_graph.TERMINAL
+_GROUP_BITS = 6  # 64 nodes make a group
+
+
+class FSICFRScratch(NamedTuple):
+  """What an iteration needs beside the tables, in their type.
+
+  Between iterations `own`, `against` and `group` are zero.
+
+  Attributes:
+    strategy: [entry], the strategy of the sets that are reached.
+    own: [2 * node + player], pSum of each player, without chance.
+    against: [2 * node + player], the same times the probability of chance; the
+      very same array as `own` where chance is sampled.
+    value: [node], player 0's value; between iterations zero except at
+      terminals.
+    reached: [node] int32, the nodes that are reached, in order.
+    group: [group] uint8, whether an edge has led into this group of nodes.
+  """
+  strategy: np.ndarray
+  own: np.ndarray
+  against: np.ndarray
+  value: np.ndarray
+  reached: np.ndarray
+  group: np.ndarray
+
+
+def new_scratch(graph, dtype, is_exact):
+  """Returns the `FSICFRScratch` of a solver.
+
+  Args:
+    graph: the `game_graph.Graph`.
+    dtype: the type of the tables.
+    is_exact: whether all outcomes of chance are taken.
+  """
+  own = np.zeros(2 * graph.num_nodes, dtype)
+  return FSICFRScratch(
+      strategy=np.zeros(graph.num_entries, dtype), own=own,
+      against=np.zeros_like(own) if is_exact else own,
+      value=graph.returns[:, 0].astype(dtype),
+      reached=np.zeros(graph.num_nodes, np.int32),
+      group=np.zeros((graph.num_nodes >> _GROUP_BITS) + 1, np.uint8))
+
+
+@jit.kernel
+def _forward(graph, tables, scratch, is_exact, seed, iteration):
+  """Goes forward once (lines 3 to 25 of algorithm 2).
+
+  Args:
+    graph: the `game_graph.GraphArrays`.
+    tables: the `tables.RegretTables`; adds to `cumulative`.
+    scratch: the `FSICFRScratch`, all except `value` modified in place.
+    is_exact: whether all outcomes of chance are taken.
+    seed: uint64, for the outcomes of chance.
+    iteration: the number of the iteration.
+
+  Returns:
+    How many nodes are reached.
+  """
+  actor, child_begin, children = graph.actor, graph.child_begin, graph.child
+  entries, chances = graph.entry, graph.chance
+  regret, cumulative = tables.regret, tables.cumulative
+  strategy, own, against = scratch.strategy, scratch.own, scratch.against
+  reached, group = scratch.reached, scratch.group
+  zero, one = regret.dtype.type(0.0), regret.dtype.type(1.0)
+  for q in range(2):
+    own[q] = against[q] = 1.0
+  group[0] = 1
+  count = 0
+  for g in range(len(group)):
+    if group[g] == 0:
+      continue
+    first = g << _GROUP_BITS
+    for node in range(first, min(first + (1 << _GROUP_BITS), len(actor))):
+      if own[2 * node] == 0.0 and own[2 * node + 1] == 0.0:
+        continue
+      reached[count] = node
+      count += 1
+      player, entry = actor[node], entries[node]
+      begin, end = child_begin[node], child_begin[node + 1]
+      if player >= 0:
+        set_kernels.match_regrets(regret, entry, strategy, entry, end - begin,
+                                  zero, one)
+        mine, theirs = own[2 * node + player], own[2 * node + 1 - player]
+        for a in range(end - begin):
+          child = children[begin + a]
+          share = strategy[entry + a] * mine
+          cumulative[entry + a] += share
+          own[2 * child + player] += share
+          own[2 * child + 1 - player] += theirs
+          group[child >> _GROUP_BITS] = 1
+        if is_exact:
+          mine = against[2 * node + player]
+          theirs = against[2 * node + 1 - player]
+          for a in range(end - begin):
+            child = children[begin + a]
+            against[2 * child + player] += strategy[entry + a] * mine
+            against[2 * child + 1 - player] += theirs
+      elif player == _CHANCE and is_exact:
+        for a in range(end - begin):
+          chance, child = chances[entry + a], children[begin + a]
+          if chance > 0.0:
+            for q in range(2):
+              own[2 * child + q] += own[2 * node + q]
+              against[2 * child + q] += chance * against[2 * node + q]
+            group[child >> _GROUP_BITS] = 1
+      elif player == _CHANCE:
+        child = children[graph_kernels.sampled_edge(graph, node, seed,
+                                                    iteration)]
+        for q in range(2):
+          own[2 * child + q] += own[2 * node + q]
+        group[child >> _GROUP_BITS] = 1
+    group[g] = 0
+  return count
+
+
+@jit.kernel
+def _backward(graph, tables, scratch, is_exact, seed, iteration, count):
+  """Goes backward once (lines 26 to 45): values, then regrets.
+
+  A node's value is summed as differences to the value of the first action that
+  is played, so that rounding does not make up regrets (`blocks.play_block`).
+
+  Args:
+    graph: as for `_forward`.
+    tables: as for `_forward`; adds to `regret`.
+    scratch: as for `_forward`; writes `value`, sets pSums back to zero.
+    is_exact: as for `_forward`.
+    seed: as for `_forward`.
+    iteration: as for `_forward`.
+    count: how many nodes were reached.
+  """
+  actor, child_begin, children = graph.actor, graph.child_begin, graph.child
+  entries, regret, value = graph.entry, tables.regret, scratch.value
+  strategy, own, against = scratch.strategy, scratch.own, scratch.against
+  reached = scratch.reached
+  for i in range(count - 1, -1, -1):
+    node = reached[i]
+    player, entry = actor[node], entries[node]
+    begin, end = child_begin[node], child_begin[node + 1]
+    if player >= 0:
+      played = 0
+      while strategy[entry + played] == 0.0:
+        played += 1
+      first = value[children[begin + played]]
+      total = first
+      for a in range(played + 1, end - begin):
+        total += strategy[entry + a] * (value[children[begin + a]] - first)
+      value[node] = total
+      weight = against[2 * node + 1 - player]
+      if weight > 0.0:
+        if player == 1:
+          weight = -weight  # values are player 0's
+        for a in range(end - begin):
+          regret[entry + a] += weight * (value[children[begin + a]] - total)
+    elif player == _CHANCE and is_exact:
+      value[node] = _mean(graph, value, node)
+    elif player == _CHANCE:
+      value[node] = value[children[graph_kernels.sampled_edge(
+          graph, node, seed, iteration)]]
+    for q in range(2):
+      own[2 * node + q] = against[2 * node + q] = 0.0
+  # A node that is left out next time is then worth nothing, whatever happened
+  # before.
+  for i in range(count):
+    if actor[reached[i]] != _TERMINAL:
+      value[reached[i]] = 0.0
+
+
+@jit.kernel
+def _mean(graph, value, node):
+  """Returns the expected value of a chance node."""
+  total = 0.0
+  begin = graph.child_begin[node]
+  for edge in range(begin, graph.child_begin[node + 1]):
+    chance = graph.chance[graph.entry[node] + edge - begin]
+    total += chance * value[graph.child[edge]]
+  return total
+
+
+@jit.kernel
+def run(graph, tables, scratch, is_exact, seed, iterations, count):
+  """Runs iterations.
+
+  Args:
+    graph: the `game_graph.GraphArrays`.
+    tables: the `tables.RegretTables`, modified in place.
+    scratch: the `FSICFRScratch`, modified in place.
+    is_exact: whether all outcomes of chance are taken.
+    seed: uint64, for the outcomes of chance.
+    iterations: how many iterations to run.
+    count: [1] int64, how many iterations were ever run; counted up.
+  """
+  for _ in range(iterations):
+    number = count[0] + 1
+    reached = _forward(graph, tables, scratch, is_exact, seed, number)
+    _backward(graph, tables, scratch, is_exact, seed, number, reached)
+    count[0] = number

@@ -1,0 +1,192 @@
+"""What kernels on a graph share: deals, chance, and the order of iterations.
+
+An iteration touches the columns of its players' rolls and no others. So two
+iterations without a common roll may run at the same time, and the result is
+exactly that of one after the other: `find_levels` puts each iteration on the
+first level on which it may run.
+
+Serves the solvers of `graphs` and their kernels.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dudo_spiel.algorithms.graphs import game_graph
+from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import random_streams
+from dudo_spiel.algorithms.runtime import tables as tables_lib
+
+# The settings that iterations of every solver have; solvers add their own.
+COMMON_SETTINGS = (
+    ("tremble", np.float64),  # how likely players tremble
+    ("weight", np.float64),  # of the strategies in averages
+    ("pruned_value", np.float64),  # what pruned branches are worth
+)
+
+_ROW = 64  # numbers; threads that write to neighbouring ones slow down
+
+
+class IterationPlan(NamedTuple):
+  """Iterations that are to run, level by level.
+
+  Attributes:
+    seed: uint64.
+    numbers: [iteration] int64, their numbers; the first ever is 1.
+    rolls: [iteration, player] int64, what the players roll.
+    settings: [iteration] of a structured type that begins as COMMON_SETTINGS.
+    level_begin: [level + 1] int64, where each level begins.
+  """
+  seed: np.uint64
+  numbers: np.ndarray
+  rolls: np.ndarray
+  settings: np.ndarray
+  level_begin: np.ndarray
+
+
+def thread_rows(threads, size, dtype=np.float64):
+  """Returns [thread, at least size] zeros that threads do not slow down on."""
+  return np.zeros((threads, -(-size // _ROW) * _ROW), dtype)
+
+
+@jit.kernel
+def graph_pointers(graph):
+  """Returns `game_graph.GraphArrays` with pointers instead of arrays."""
+  return game_graph.GraphArrays(
+      jit.pointer(graph.actor), jit.pointer(graph.deciders),
+      jit.pointer(graph.child_begin), jit.pointer(graph.child),
+      jit.pointer(graph.entry), jit.pointer(graph.chance), graph.stride,
+      graph.num_entries)
+
+
+@jit.kernel
+def table_pointers(tables):
+  """Returns `tables.RegretTables` with pointers instead of arrays."""
+  return tables_lib.RegretTables(jit.pointer(tables.regret),
+                                 jit.pointer(tables.cumulative))
+
+
+@jit.kernel
+def sampled_edge(graph, node, seed, iteration):
+  """Returns the edge that an iteration takes at a chance node.
+
+  Args:
+    graph: the `game_graph.GraphArrays`, of arrays or pointers.
+    node: the chance node.
+    seed: uint64.
+    iteration: the number of the iteration.
+  """
+  quantile = random_streams.node_uniform(seed, iteration, node)
+  begin, end = graph.child_begin[node], graph.child_begin[node + 1]
+  first = graph.entry[node] - begin
+  chosen = begin
+  for edge in range(begin, end):
+    chance = graph.chance[first + edge]
+    if chance > 0.0:
+      chosen = edge
+      quantile -= chance
+      if quantile < 0.0:
+        break
+  return chosen
+
+
+@jit.kernel
+def sampled_outcomes(graph, nodes, seed, iteration):
+  """Returns [chance node] int64, the outcomes that an iteration samples.
+
+  Args:
+    graph: as for `sampled_edge`.
+    nodes: [chance node] int64, the chance nodes.
+    seed: as for `sampled_edge`.
+    iteration: as for `sampled_edge`.
+  """
+  outcomes = np.zeros(len(nodes), np.int64)
+  for i in range(len(nodes)):
+    outcomes[i] = (sampled_edge(graph, nodes[i], seed, iteration) -
+                   graph.child_begin[nodes[i]])
+  return outcomes
+
+
+@jit.kernel
+def sample_rolls(cumulative, seed, numbers, rolls):
+  """Writes what the players roll; nothing where there are no rolls.
+
+  Args:
+    cumulative: [roll] float64, how likely it or one before it is.
+    seed: uint64.
+    numbers: [deal] int64, the number of each deal.
+    rolls: [deal, player] int64, written.
+  """
+  if len(cumulative) == 0:
+    return
+  for i in range(len(numbers)):
+    begin = random_streams.stream(seed, numbers[i])
+    for player in range(rolls.shape[1]):
+      rolls[i, player] = random_streams.choose(
+          cumulative, random_streams.uniform(begin, player))
+
+
+@jit.kernel
+def find_levels(rolls, num_columns):
+  """Returns on which level each iteration may run.
+
+  Args:
+    rolls: [iteration, player] int64.
+    num_columns: how many columns there are.
+
+  Returns:
+    [iteration] int64: one more than the largest level of an iteration before
+    with a common roll.
+  """
+  last = np.full(num_columns, -1, np.int64)
+  levels = np.zeros(len(rolls), np.int64)
+  for i in range(len(rolls)):
+    for player in range(rolls.shape[1]):
+      levels[i] = max(levels[i], last[rolls[i, player]] + 1)
+    for player in range(rolls.shape[1]):
+      last[rolls[i, player]] = levels[i]
+  return levels
+
+
+@jit.kernel
+def write_returns(dice, first_terminal, rolls, value, seats):
+  """Writes the returns at the terminals of a deal of Dudo.
+
+  Args:
+    dice: the `game_graph.DiceOutcomes`.
+    first_terminal: the number of the first terminal.
+    rolls: [player] int64.
+    value: [(node or terminal) * seats + player], modified in place.
+    seats: how many numbers a node has there.
+  """
+  counts, amounts, payoff = dice.counts, dice.amounts, dice.payoff
+  players, masks = payoff.shape[1], payoff.shape[2]
+  to = first_terminal * seats
+  for claim in range(len(amounts)):
+    count = 0
+    for player in range(players):
+      count += counts[rolls[player], claim % counts.shape[1]]
+    is_true = 1 if count >= amounts[claim] else 0
+    for claimer in range(players):
+      for mask in range(masks):
+        for player in range(players):
+          value[to + player] = payoff[is_true, claimer, mask, player]
+        to += seats
+
+
+@jit.kernel
+def longest_path(graph):
+  """Returns how many edges the longest path from the root has.
+
+  Args:
+    graph: the `game_graph.GraphArrays`.
+  """
+  num_nodes, longest = len(graph.actor), 0
+  depth = np.zeros(num_nodes, np.int64)
+  for node in range(num_nodes):
+    for edge in range(graph.child_begin[node], graph.child_begin[node + 1]):
+      child = graph.child[edge]
+      longest = max(longest, depth[node] + 1)
+      if child < num_nodes:
+        depth[child] = max(depth[child], depth[node] + 1)
+  return longest
