@@ -1,8 +1,8 @@
 """Exact values of the games, by linear programming."""
 
+import lp_oracle
 import pyspiel
 import pytest
-import sequence_form
 
 import dudo_spiel  # noqa: F401
 
@@ -19,13 +19,13 @@ import dudo_spiel  # noqa: F401
     ("liars_dice", -7 / 258),
 ])
 def test_value(game, value):
-  assert sequence_form.game_value(pyspiel.load_game(game)) == pytest.approx(
+  assert lp_oracle.game_value(pyspiel.load_game(game)) == pytest.approx(
       value, abs=1e-9)
 
 
 def test_starting_second_turns_the_value_round():
   first, second = (
-      sequence_form.game_value(pyspiel.load_game(
+      lp_oracle.game_value(pyspiel.load_game(
           f"dudo(start_dice={dice},dice_sides=2,starting_player={starter})"))
       for dice, starter in [("2v1", 0), ("1v2", 1)])
   assert first == pytest.approx(-second, abs=1e-9)

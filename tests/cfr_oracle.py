@@ -1,4 +1,4 @@
-"""The algorithms in plain, slow Python, to compare the compiled ones with."""
+"""CFR and its variants in plain, slow Python: what `cfr` must agree with."""
 
 import collections
 
