@@ -67,6 +67,6 @@ def game_value(game):
           [mine, scipy.sparse.csr_matrix((mine.shape[0], theirs.shape[0]))]),
       b_eq=np.eye(1, mine.shape[0])[0],
       bounds=[(0, None)] * mine.shape[1] + [(None, None)] * theirs.shape[0],
-      method="highs-ipm" if len(parents[0]) > 1000 else "highs")
+      method="highs-ds")
   assert solution.status == 0, solution.message
   return -solution.fun

@@ -1,5 +1,10 @@
-"""Runs each example as a person would, with small flags."""
+"""Runs the examples with small flags, as a person would.
 
+The examples about matches, single rounds and fictitious play have test modules
+of their own.
+"""
+
+import ast
 import os
 import signal
 import subprocess
@@ -9,6 +14,29 @@ import helpers
 import pytest
 
 _run = helpers.run_example
+_BINARIES = [path.name for path in sorted(helpers.EXAMPLES.glob("*.py"))
+             if "__main__" in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("name", _BINARIES)
+def test_help_is_the_docstring_and_then_the_examples_own_flags(name):
+  output = _run(name, "--help", check=False).stdout
+  docstring = ast.get_docstring(ast.parse(
+      (helpers.EXAMPLES / name).read_text(encoding="utf-8")))
+  before, _, after = output.partition("\nflags:\n")
+  assert before.strip() == docstring
+  assert after.split()[0].endswith(f"{name}:")
+  assert after.count(".py:") == 1  # no flags of other modules
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _BINARIES)
+def test_starts_in_a_process_of_its_own(name):
+  """The other tests run examples in forks that have imported libraries."""
+  result = subprocess.run([sys.executable, helpers.EXAMPLES / name, "--help"],
+                          capture_output=True, text=True, check=False)
+  assert result.stdout == _run(name, "--help", check=False).stdout
+  assert result.stderr == ""
 
 
 def test_benchmark_games():

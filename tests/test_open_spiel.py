@@ -155,22 +155,26 @@ def test_bounds_are_reached(game):
   assert max(utilities) == pytest.approx(game.max_utility())
 
 
-@pytest.mark.parametrize("game", _NAMES)
-def test_pickles_load_in_a_second_process(game, tmp_path):
-  state = pyspiel.load_game(game).new_initial_state()
-  for _ in range(5):
-    if not state.is_terminal():
-      state.apply_action(state.legal_actions()[0])
-  assert str(pickle.loads(pickle.dumps(state))) == str(state)
-  path = tmp_path / "state.pickle"
-  path.write_bytes(pickle.dumps((state.get_game(), state)))
+def test_pickles_load_in_a_second_process(tmp_path):
+  states = []
+  for number, name in enumerate(_NAMES):
+    state = pyspiel.load_game(name).new_initial_state()
+    for _ in range(5):
+      if not state.is_terminal():
+        state.apply_action(state.legal_actions()[0])
+    assert str(pickle.loads(pickle.dumps(state))) == str(state)
+    path = tmp_path / f"{number}.pickle"
+    path.write_bytes(pickle.dumps((state.get_game(), state)))
+    states.append(state)
   # The second process does not import dudo_spiel by itself.
-  program = ("import pickle, sys; "
-             "game, state = pickle.load(open(sys.argv[1], 'rb')); "
-             "print(game); print(state); print(state.history())")
-  output = subprocess.run([sys.executable, "-c", program, path], check=True,
+  program = ("import pathlib, pickle, sys\n"
+             "for path in sorted(pathlib.Path(sys.argv[1]).iterdir()):\n"
+             "  game, state = pickle.loads(path.read_bytes())\n"
+             "  print(game, state, state.history(), sep='\\n')")
+  output = subprocess.run([sys.executable, "-c", program, tmp_path], check=True,
                           capture_output=True, text=True).stdout
-  assert output == f"{state.get_game()}\n{state}\n{state.history()}\n"
+  assert output == "".join(
+      f"{state.get_game()}\n{state}\n{state.history()}\n" for state in states)
 
 
 def test_clones_are_independent():
