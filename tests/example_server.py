@@ -70,7 +70,7 @@ def _become(command, files, cwd):
     opened = os.open(file, os.O_RDWR)
     os.dup2(opened, number)
     os.close(opened)
-  sys.stdin = open(0, encoding="utf-8", closefd=False)
+  sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
   os.chdir(cwd)
   sys.argv = command
   sys.path[0] = os.path.dirname(command[0])

@@ -33,7 +33,10 @@ def assert_refused(name, flags, message, cwd=None):
 
 
 def do(state, *names):
-  """Applies actions by their names; of a chance outcome, the last word."""
+  """Applies actions by their names and returns the state.
+
+  A chance outcome goes by the last word of its name: "Roll 12" is "12".
+  """
   for name in names:
     actions = {state.action_to_string(action): action
                for action in state.legal_actions()}

@@ -9,12 +9,12 @@ import dudo_spiel  # noqa: F401
 
 @pytest.mark.parametrize("game, value", [
     ("kuhn_poker", -1 / 18),
-    # Schulze's Neumann poker with 10 ranks; von Neumann and Morgenstern's.
+    # Schulze's Neumann poker, and von Neumann and Morgenstern's.
     ("neumann_poker(num_ranks=10)", -18 / 475),
     ("neumann_poker(num_ranks=10,asymmetric=True)", 11 / 200),
     ("neumann_poker(num_ranks=100)", -7713 / 190000),
     ("neumann_poker(num_ranks=100,asymmetric=True)", 1111 / 20000),
-    # One die each (Neller & Lanctot 2013), and OpenSpiel's stock game.
+    # One die each (Neller & Lanctot 2013), and OpenSpiel's own version.
     ("dudo(numdice=1)", -7 / 258),
     ("liars_dice", -7 / 258),
 ])

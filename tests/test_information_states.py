@@ -56,7 +56,8 @@ def _see_single_round(before, action, after, seen):
   claims = [i for i, a in enumerate(after.history()) if a < pass_action]
   decisions = after.history()[claims[-1] + 1:]
   if len(decisions) == len(seen) - 1:
-    # All have decided, so that all see the decisions (and the dice).
+    # When all have decided, everyone sees the decisions (and, if the game is
+    # over, the dice).
     hands = tuple(after.hand(p) for p in range(len(seen)))
     shown = (*decisions, *(hands if after.is_terminal() else ()))
     seen = [(*events, ("shown", shown)) for events in seen]
