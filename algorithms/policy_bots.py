@@ -1,12 +1,14 @@
 """Bots by name: those of `dudo_spiel.bots`, and policies from files.
 
-The name "trained" stands for a policy that comes with the package: two-player
-Dudo with up to three dice each, trained by `examples/train_dudo.py`.
+The bot "trained" plays a policy that comes with the package. It plays
+two-player Dudo with up to three dice each, and was trained by
+`examples/train_dudo.py`.
 """
 
 import functools
 import os
 
+from dudo_spiel import arguments
 from dudo_spiel import bots
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms.match import policy as match_policy
@@ -31,7 +33,7 @@ def _plays_trained(game):
 
 
 def bot_names(game):
-  """Returns the names of the bots that play the game, the best first."""
+  """Returns a list of the bots that play the game, the best first."""
   return [TRAINED] * _plays_trained(game) + bots.bot_names(game)
 
 
@@ -39,10 +41,11 @@ def make_bot(name, game, player_id, rng):
   """Returns a bot.
 
   Args:
-    name: one of `bot_names(game)`, or a file with a policy for the game.
-    game: the game that it is to play.
+    name: one of `bot_names(game)`, or the path of a policy file for the game.
+    game: the game to play.
     player_id: the player whom it plays.
-    rng: a random number generator with `choice`.
+    rng: a random number generator with `choice`, such as
+      `np.random.RandomState`.
   """
   if name in bots.bot_names(game):
     return bots.make_bot(name, game, player_id, rng)
@@ -52,8 +55,9 @@ def make_bot(name, game, player_id, rng):
     path = name
   else:
     raise ValueError(
-        f"bot={name!r}: for {game.get_type().short_name} it must be one of "
-        f"{', '.join(bot_names(game))}, or a file with a policy")
+        f"name={name!r}: must be a policy file, or a bot that plays "
+        f"{game.get_type().short_name}: {', '.join(bot_names(game))}")
+  arguments.integer("player_id", player_id, 0, game.num_players() - 1)
   policy = _load(path)
   if isinstance(policy, (match_policy.MatchPolicy,
                          single_round_policy.SingleRoundPolicy)):
@@ -64,7 +68,7 @@ def make_bot(name, game, player_id, rng):
 
 
 def _check_by_playing(policy, game):
-  """Raises a ValueError if the policy cannot play the game, in one history."""
+  """Raises a ValueError if the policy fails in the first history of a game."""
   state = game.new_initial_state()
   while not state.is_terminal():
     if not state.is_chance_node():

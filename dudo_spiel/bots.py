@@ -1,18 +1,20 @@
-"""Bots for the games: the paper's two opponents, uniform play, any policy.
+"""Bots for the games: two opponents from a paper, uniform play, any policy.
 
 `RandomBot` and `HeuristicBot` are the hand-made opponents of Gendre & Kaneko
-(2019), section 5.1.2. They were made for `dudo_single_round`; in `dudo`, where
-the player to move is always the next claimer and challenging is one of the
-moves, they decide about a challenge first and about a claim if they do not.
+(2019), section 5.1.2. They were made for `dudo_single_round`. In `dudo` they
+first decide whether to challenge. If they do not, they decide which claim to
+make.
 
-All bots are `pyspiel.Bot`s, constructed as OpenSpiel's own are: with the player
-whom they play and a random number generator that has `choice`.
+All bots are `pyspiel.Bot`s. Like OpenSpiel's own bots they take the player whom
+they play and a random number generator that has `choice`, such as
+`np.random.RandomState`.
 """
 
 import numpy as np
 from open_spiel.python.bots import uniform_random
 import pyspiel
 
+from dudo_spiel import arguments
 from dudo_spiel import odds
 from dudo_spiel.games import dudo
 from dudo_spiel.games import dudo_single_round
@@ -21,7 +23,12 @@ UniformBot = uniform_random.UniformRandomBot
 
 
 class _DistributionBot(pyspiel.Bot):
-  """A bot that samples its action from `distribution(state)`."""
+  """A bot that samples its actions from `distribution(state)`.
+
+  Args:
+    player_id: the player whom it plays.
+    rng: a random number generator with `choice`.
+  """
 
   def __init__(self, player_id, rng):
     pyspiel.Bot.__init__(self)
@@ -29,7 +36,7 @@ class _DistributionBot(pyspiel.Bot):
     self._rng = rng
 
   def distribution(self, state):
-    """Returns {action: probability} of the bot's actions in the state."""
+    """Returns {action: probability} of the bot's actions in a state."""
     raise NotImplementedError
 
   def player_id(self):
@@ -37,10 +44,10 @@ class _DistributionBot(pyspiel.Bot):
     return self._player_id
 
   def restart_at(self, state):
-    """The bot remembers nothing, so there is nothing to forget."""
+    """Does nothing, as the bot remembers nothing."""
 
   def provides_policy(self):
-    """Returns True: the bot's probabilities are known."""
+    """Returns True, as `get_policy` returns the bot's probabilities."""
     return True
 
   def get_policy(self, state):
@@ -48,7 +55,7 @@ class _DistributionBot(pyspiel.Bot):
     return list(self.distribution(state).items())
 
   def step_with_policy(self, state):
-    """Returns a list of (action, probability), and the action chosen."""
+    """Returns a list of (action, probability), and a sampled action."""
     policy = self.get_policy(state)
     if not policy:
       return [], pyspiel.INVALID_ACTION
@@ -58,35 +65,50 @@ class _DistributionBot(pyspiel.Bot):
     return policy, int(action)
 
   def step(self, state):
-    """Returns the action chosen."""
+    """Returns a sampled action."""
     return self.step_with_policy(state)[1]
 
 
 class PolicyBot(_DistributionBot):
-  """Plays any OpenSpiel policy, written in Python or in C++."""
+  """Plays an OpenSpiel policy, whether it is written in Python or in C++.
+
+  Args:
+    player_id: the player whom it plays.
+    rng: a random number generator with `choice`.
+    policy: the policy.
+  """
 
   def __init__(self, player_id, rng, policy):
     super().__init__(player_id, rng)
     self._policy = policy
 
   def distribution(self, state):
-    """Returns {action: probability} of the policy."""
+    """Returns {action: probability} of the policy in a state."""
     return self._policy.action_probabilities(state)
 
 
 class _ClaimBot(_DistributionBot):
-  """A bot for games of claims: how likely to challenge, which claim to make."""
+  """A bot for games of claims, which `_CLAIM_GAMES` lists.
+
+  A subclass says how likely it is to challenge a claim, and how likely it is to
+  make each claim.
+  """
 
   def challenge_probability(self, state, is_next_claimer):
-    """Returns the probability of challenging the last claim."""
+    """Returns the probability of challenging the last claim.
+
+    Args:
+      state: the state.
+      is_next_claimer: whether the bot is to claim next if nobody challenges.
+    """
     raise NotImplementedError
 
   def claim_weight(self, state, claim):
-    """Returns how much the claim weighs among those that are legal."""
+    """Returns a weight: legal claims are made in proportion to theirs."""
     raise NotImplementedError
 
   def distribution(self, state):
-    """Returns {action: probability} of the bot's actions in the state."""
+    """Returns {action: probability} of the bot's actions in a state."""
     game = state.get_game()
     legal = (state.legal_actions(self._player_id)
              if state.current_player() == self._player_id else [])
@@ -108,6 +130,7 @@ class _ClaimBot(_DistributionBot):
             game.challenge_action: challenge}
 
   def _dudo(self, state, legal, dudo_action):
+    """Returns {action: probability} in `dudo` or `dudo_ir`."""
     claims = [action for action in legal if action != dudo_action]
     if len(claims) == len(legal):
       return self._claims(state, claims, 1.0)
@@ -116,7 +139,7 @@ class _ClaimBot(_DistributionBot):
             dudo_action: challenge}
 
   def _claims(self, state, claims, total):
-    """Returns {claim: probability} with the probabilities adding to total."""
+    """Returns {claim: probability}, with probabilities that sum to `total`."""
     weights = [self.claim_weight(state, claim) for claim in claims]
     if not any(weights):
       weights = [1.0] * len(claims)
@@ -126,10 +149,15 @@ class _ClaimBot(_DistributionBot):
 
 
 class RandomBot(_ClaimBot):
-  """Mostly claims little more than the last claim, and challenges rarely."""
+  """Prefers claims just above the last one, and rarely challenges.
+
+  Attributes:
+    CHALLENGE: the probability of a challenge.
+    CLAIM_WEIGHTS: the weights of the claims above the last one, the weakest
+      first. It makes no stronger claims.
+  """
 
   CHALLENGE = 1 / 16
-  # By how far a claim is above the last one; further ones are not made.
   CLAIM_WEIGHTS = (1 / 9,) * 6 + (1 / 24,) * 6 + (1 / 72,) * 6
 
   def challenge_probability(self, state, is_next_claimer):
@@ -137,17 +165,17 @@ class RandomBot(_ClaimBot):
     return self.CHALLENGE
 
   def claim_weight(self, state, claim):
-    """Returns how much the claim weighs among those that are legal."""
+    """Returns the claim's weight among the legal claims."""
     distance = claim - state.last_claim() - 1
     weights = self.CLAIM_WEIGHTS
     return weights[distance] if distance < len(weights) else 0.0
 
 
 class HeuristicBot(_ClaimBot):
-  """Goes by the odds of the claims, given its own dice.
+  """Goes by the odds that claims are true, given its own dice.
 
-  A claim weighs as much as it is likely; the bot challenges only as the next
-  claimer, the likelier the less likely the claim is.
+  It makes claims in proportion to their odds. It challenges only if it is the
+  next claimer, with the probability that the claim is false.
   """
 
   def challenge_probability(self, state, is_next_claimer):
@@ -157,7 +185,7 @@ class HeuristicBot(_ClaimBot):
     return 1.0 - self.claim_weight(state, state.last_claim())
 
   def claim_weight(self, state, claim):
-    """Returns how much the claim weighs among those that are legal."""
+    """Returns the claim's weight among the legal claims."""
     order = state.claim_order()
     quantity, rank = order.claims[claim]
     return odds.claim_odds(quantity, rank, state.hand(self._player_id),
@@ -171,23 +199,24 @@ _BOTS = {"uniform": UniformBot, "random": RandomBot,
 
 
 def bot_names(game):
-  """Returns the names of the bots that play the game, the best first."""
+  """Returns a list of the bots that play the game, the best first."""
   claims = game.get_type().short_name in _CLAIM_GAMES
   return ["heuristic", "random", "uniform"] if claims else ["uniform"]
 
 
 def make_bot(name, game, player_id, rng):
-  """Returns the bot called `name`.
+  """Returns a bot.
 
   Args:
     name: one of `bot_names(game)`.
-    game: the game that it is to play.
+    game: the game to play.
     player_id: the player whom it plays.
     rng: a random number generator with `choice`, such as
       `np.random.RandomState`.
   """
   if name not in bot_names(game):
     raise ValueError(
-        f"bot={name!r}: for {game.get_type().short_name} it must be one of "
-        f"{', '.join(bot_names(game))}")
+        f"name={name!r}: must be a bot that plays "
+        f"{game.get_type().short_name}: {', '.join(bot_names(game))}")
+  arguments.integer("player_id", player_id, 0, game.num_players() - 1)
   return _BOTS[name](player_id, rng)

@@ -1,14 +1,17 @@
 """Claims and their order.
 
-A claim n x r says that at least n of all dice in play count for rank r. The
-claims of a round with d dice of S sides are numbered 0..S*d-1 by strength, so
-that a claim beats exactly those with a smaller number.
+The claim n x r says that at least n of all the dice in play count for rank r.
+With d dice of S sides there are S*d claims, numbered by strength from 0. A
+claim beats exactly the claims with smaller numbers.
 
-With wild ones the order is that of Neller & Hnath (2011), section 1.1,
-equation 1 (with its signs mended, and for any number of sides): ones are twice
-as hard to get, so n x 1 stands just before 2n x 2, and the claims of ones that
-have no such place come last. Without wild ones it is by quantity, then by rank
-(Gendre & Kaneko 2019, section 2.1).
+With wild ones, the order is that of Neller & Hnath (2011), section 1.1,
+equation 1, with its signs corrected and for any number of sides. Other ranks
+come up twice as often as ones, because ones count for them too. So n x 1 stands
+just before 2n x 2. If there are fewer than 2n dice, n x 1 is among the last
+claims. Without wild ones, the order is by quantity, then by rank (Gendre &
+Kaneko 2019, section 2.1).
+
+Serves the games, the bots and the solvers' kernels.
 """
 
 import functools
@@ -19,12 +22,12 @@ import numpy as np
 def claim_strength(quantity, rank, num_dice, num_sides=6, wild_ones=True):
   """Returns the strength of `quantity` x `rank`: its number in the order.
 
-  Arithmetic only, so that compiled code may use it as it stands.
+  It uses only arithmetic, so Numba can compile it as it is.
 
   Args:
     quantity: how many dice are claimed, in 1..num_dice.
-    rank: the rank that is claimed, in 1..num_sides.
-    num_dice: how many dice are in play, all players together.
+    rank: the claimed rank, in 1..num_sides.
+    num_dice: how many dice all players have together.
     num_sides: how many sides a die has.
     wild_ones: whether ones count for every rank.
   """
@@ -39,15 +42,15 @@ def claim_strength(quantity, rank, num_dice, num_sides=6, wild_ones=True):
 
 
 class ClaimOrder:
-  """Every claim of a round with `num_dice` dice, weakest first.
+  """All claims of a round with `num_dice` dice in play, weakest first.
 
   Attributes:
     num_dice: how many dice are in play.
     num_sides: how many sides a die has.
     wild_ones: whether ones count for every rank.
     num_claims: num_sides * num_dice.
-    claims: tuple of (quantity, rank), by strength.
-    names: tuple of str such as "3x5", by strength.
+    claims: tuple of (quantity, rank) of each claim.
+    names: tuple of str, the name of each claim, such as "3x5".
     quantities: [claim] int32, the quantity of each claim.
     ranks: [claim] int32, the rank of each claim.
   """
@@ -77,30 +80,33 @@ class ClaimOrder:
     if not 1 <= rank <= self.num_sides:
       raise ValueError(
           f"rank={rank}: must be between 1 and {self.num_sides}, the number "
-          "of sides of a die")
+          "of a die's sides")
     return claim_strength(quantity, rank, self.num_dice, self.num_sides,
                           self.wild_ones)
 
-  def parse(self, name):
-    """Returns the number of the claim called `name`, such as "3x5"."""
-    quantity, separator, rank = name.partition("x")
+  def parse(self, claim):
+    """Returns the number of the claim with a name such as "3x5"."""
+    quantity, separator, rank = claim.partition("x")
     if not (separator and quantity.isdecimal() and rank.isdecimal()):
       raise ValueError(
-          f"claim={name!r}: must be a quantity, 'x' and a rank, such as '3x5'")
+          f"claim={claim!r}: must be a quantity, 'x' and a rank, such as '3x5'")
     return self.index(int(quantity), int(rank))
 
 
 @functools.cache
 def claim_order(num_dice, num_sides=6, wild_ones=True):
-  """Returns the (shared) order of claims for this many dice in play."""
+  """Returns the `ClaimOrder`, always the same object for the same arguments."""
   return ClaimOrder(num_dice, num_sides, wild_ones)
 
 
 def claims_in_mask(mask):
-  """Returns the claims in a set of claims, weakest first.
+  """Returns the list of claims in a set of claims, weakest first.
 
-  Claims of a round only grow, so the set of claims made tells their sequence;
-  states keep it as one int with bit s set for the claim of strength s.
+  Every claim of a round is stronger than the one before, so the set of claims
+  determines their sequence.
+
+  Args:
+    mask: int, the set, with bit s set for the claim of strength s.
   """
   claims = []
   while mask:

@@ -1,13 +1,17 @@
-"""Tells a person at the table, in words, what that person may know.
+"""Tells a person in words what happens in a game.
 
-The narrator turns actions into sentences, keeps secret what the rules keep
-secret, and understands what the person types. It works for every OpenSpiel
-game that has observations, and best for those of this package.
+The narrator turns actions into sentences and understands what the person types.
+It says only what the rules let the person know. It works for every OpenSpiel
+game that has observations, but has the best words for the games of this
+package.
+
+Serves `examples/play_dudo.py`.
 """
 
 from open_spiel.python import observation
 import pyspiel
 
+from dudo_spiel import arguments
 from dudo_spiel import odds
 from dudo_spiel import rolls as rolls_lib
 from dudo_spiel.games import dudo
@@ -20,21 +24,20 @@ _DICE_GAMES = (dudo.DudoGame, dudo_single_round.DudoSingleRoundGame)
 
 
 class Narrator:
-  """Speaks to the person in one seat.
+  """Speaks to the person who plays in one seat.
 
   Args:
-    game: the game that is played.
+    game: the game.
     seat: the person's player id.
-    show_odds: whether prompts tell the odds of each claim.
+    show_odds: whether `situation` lists the odds of the claims.
   """
 
   def __init__(self, game, seat, show_odds=False):
-    if not 0 <= seat < game.num_players():
-      raise ValueError(f"seat={seat}: must be between 0 and "
-                       f"{game.num_players() - 1}")
+    arguments.integer("seat", seat, 0, game.num_players() - 1)
     if show_odds and not isinstance(game, _DICE_GAMES):
-      raise ValueError(f"odds={show_odds}: {game.get_type().short_name} has no "
-                       "claims with binomial odds; leave it out")
+      raise ValueError(f"show_odds={show_odds}: must be left out, as "
+                       f"{game.get_type().short_name} has no claims about dice "
+                       "of several players")
     self._game = game
     self._seat = seat
     self._show_odds = show_odds
@@ -45,19 +48,19 @@ class Narrator:
             private_info=pyspiel.PrivateInfoType.SINGLE_PLAYER))
 
   def name(self, player):
-    """Returns what a player is called."""
+    """Returns what the narrator calls a player."""
     return "You" if player == self._seat else f"Player {player}"
 
   def after(self, before, action, state):
     """Returns what the person learns from an action.
 
     Args:
-      before: the state in which it was made.
+      before: the state before the action.
       action: the action.
-      state: the state to which it led.
+      state: the state after the action.
 
     Returns:
-      A list of lines, empty where the person learns nothing.
+      A list of lines, empty if the person learns nothing.
     """
     player = before.current_player()
     text = before.action_to_string(player, action)
@@ -70,19 +73,19 @@ class Narrator:
     return lines + self._reveal(before, state)
 
   def _after_chance(self, before, text, state):
-    if self._private is None:  # the game does not say what is private
+    if self._private is None:  # the game has no private observations
       return []
     learned = (self._private.string_from(before, self._seat) !=
                self._private.string_from(state, self._seat))
     return [f"You: {text}"] if learned else []
 
   def _is_hidden(self, before):
-    """Whether the others do not see this move when it is made."""
+    """Returns whether the other players cannot see the move made here."""
     return (isinstance(self._game, dudo_single_round.DudoSingleRoundGame) and
             before.phase() == "challenge")
 
   def _reveal(self, before, state):
-    """Returns what is shown at the end of a round."""
+    """Returns lines that say what everyone sees at the end of a round."""
     game = self._game
     if isinstance(game, dudo.DudoGame):
       if len(state.past_rounds()) > len(before.past_rounds()):
@@ -135,7 +138,11 @@ class Narrator:
             for player, hand in enumerate(hands) if hand]
 
   def situation(self, state):
-    """Returns lines that say what the person knows before a move."""
+    """Returns lines that say what the person knows before a move.
+
+    Args:
+      state: a state in which it is the person's turn.
+    """
     if isinstance(self._game, _DICE_GAMES):
       return self._dice_situation(state)
     if isinstance(self._game, liar_die.LiarDieGame):
@@ -174,7 +181,7 @@ class Narrator:
     return lines
 
   def _odds_table(self, state):
-    """Returns the odds of the last claim and of those that beat it."""
+    """Returns lines with the odds of the last claim and of the legal ones."""
     order = state.claim_order()
     hand = state.hand(self._seat)
 
@@ -198,15 +205,16 @@ class Narrator:
     return columns([state.action_to_string(action)
                     for action in state.legal_actions()])
 
-  def parse(self, state, text):
+  def parse(self, state, move):
     """Returns the legal action that the person means.
 
     Args:
-      state: the state in which the person is to move.
-      text: what was typed: the name of a move in any case, the beginning of a
-        word that is clear, or only the number of a "Claim ..." move.
+      state: the state in which it is the person's turn.
+      move: what the person typed. It may be the name of a move, in upper or
+        lower case; the beginning of a word, if only one move begins so; or the
+        number of a "Claim ..." move.
     """
-    typed = " ".join(text.lower().split())
+    typed = " ".join(move.lower().split())
     names = {state.action_to_string(action).lower(): action
              for action in state.legal_actions()}
     for candidate in (typed, typed.replace(" ", ""), f"claim {typed}"):
@@ -215,10 +223,10 @@ class Narrator:
     meant = [name for name in names if name.startswith(typed)]
     if typed.isalpha() and len(meant) == 1:
       return names[meant[0]]
-    raise ValueError(f"move={text!r}: not a legal move; type ? for a list")
+    raise ValueError(f"move={move!r}: not a legal move; type ? for a list")
 
   def result(self, state):
-    """Returns how the game ended for the person, as a line."""
+    """Returns a line that says how the game ended for the person."""
     returns = state.returns()
     mine = returns[self._seat]
     others = [x for player, x in enumerate(returns) if player != self._seat]
@@ -232,7 +240,7 @@ class Narrator:
 
 
 def columns(entries):
-  """Returns the entries in rows of columns of equal width."""
+  """Returns lines with the entries in columns of equal width."""
   width = max(map(len, entries), default=0) + 2
   per_row = max(1, _WIDTH // width)
   return ["".join(entry.ljust(width) for entry in entries[i:i + per_row])

@@ -1,7 +1,9 @@
-"""The odds of a claim to a player who knows only the own dice.
+"""The odds of a claim for a player who knows only one hand.
 
-Each of the other dice counts for a rank with the same chance, so the number
-that count is binomial.
+Each of the other dice counts for the claimed rank with the same probability.
+How many of them count is therefore binomial.
+
+Serves the bots and the narrator.
 """
 
 import functools
@@ -12,7 +14,13 @@ from dudo_spiel import rules
 
 @functools.cache
 def binomial_tail(trials, successes, chance):
-  """Returns the probability of at least `successes` in `trials`."""
+  """Returns the probability of at least `successes` in `trials`.
+
+  Args:
+    trials: how many independent trials there are.
+    successes: how many of them must succeed.
+    chance: the probability that a trial succeeds.
+  """
   if successes <= 0:
     return 1.0
   return math.fsum(
@@ -21,13 +29,13 @@ def binomial_tail(trials, successes, chance):
 
 
 def claim_odds(quantity, rank, hand, num_dice, num_sides=6, wild_ones=True):
-  """Returns the probability that the claim holds, given the own hand.
+  """Returns the probability that a claim is true, given one hand.
 
   Args:
     quantity: how many dice are claimed.
     rank: the claimed rank.
-    hand: bytes, the own dice.
-    num_dice: how many dice are in play, the own ones included.
+    hand: bytes, the dice that are known.
+    num_dice: how many dice are in play, with those in the hand.
     num_sides: how many sides a die has.
     wild_ones: whether ones count for every rank.
   """

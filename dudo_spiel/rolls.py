@@ -1,9 +1,13 @@
-"""Rolls of dice without order: numbered multisets with their probabilities.
+"""Rolls of dice and their probabilities.
 
-A roll of k dice with S sides is one of C(k+S-1, k) multisets. They are numbered
-in lexicographic order of their sorted faces: for two dice 11, 12, ..., 16, 22,
-23, ... . A hand is such a roll as `bytes`, one byte a die, sorted;
-`hand.count(r)` is then the number of dice that show r.
+A roll is a multiset: the order of its dice does not matter. So k dice with S
+sides have C(k+S-1, k) different rolls. They are numbered in lexicographic order
+of their sorted faces; for two dice that is 11, 12, ..., 16, 22, 23, and so on.
+
+A hand is a roll as sorted `bytes`, one byte per die. `hand.count(r)` is how
+many of its dice show r.
+
+Serves the games, the bots and the solvers.
 """
 
 import functools
@@ -27,11 +31,11 @@ class RollTable:
     num_dice: how many dice are rolled.
     num_sides: how many sides a die has.
     num_rolls: how many rolls there are.
-    hands: tuple of bytes, the sorted faces of each roll.
-    outcomes: tuple of (roll, probability), as chance nodes give them.
-    faces: [roll, die] uint8, the sorted faces (1..num_sides).
-    counts: [roll, face - 1] int32, how many dice show the face.
-    probabilities: [roll] float64, multinomial.
+    hands: tuple of bytes, the hand of each roll.
+    outcomes: tuple of (roll, probability), as a chance node returns them.
+    faces: [roll, die] uint8, the sorted faces in 1..num_sides.
+    counts: [roll, face - 1] int32, how many dice show each face.
+    probabilities: [roll] float64, the probability of each roll.
   """
 
   def __init__(self, num_dice, num_sides=6):
@@ -40,8 +44,8 @@ class RollTable:
     self.num_rolls = num_rolls(num_dice, num_sides)
     if self.num_rolls > MAX_ROLLS:
       raise ValueError(
-          f"numdice={num_dice}, dice_sides={num_sides}: have {self.num_rolls} "
-          f"different rolls, must have at most {MAX_ROLLS}")
+          f"numdice={num_dice}, dice_sides={num_sides}: must have at most "
+          f"{MAX_ROLLS} different rolls, but has {self.num_rolls}")
     self.hands = tuple(
         bytes(faces) for faces in itertools.combinations_with_replacement(
             range(1, num_sides + 1), num_dice))
@@ -73,7 +77,7 @@ class RollTable:
           f"{self.num_sides}") from None
 
   def matches(self, wild_ones=True):
-    """Returns [roll, rank - 1] int32, how many dice count for each rank."""
+    """Returns how many dice count for each rank: [roll, rank - 1] int32."""
     if not wild_ones:
       return self.counts
     matches = self.counts + self.counts[:, :1]
@@ -83,10 +87,13 @@ class RollTable:
 
 @functools.cache
 def roll_table(num_dice, num_sides=6):
-  """Returns the (shared) table of rolls."""
+  """Returns the `RollTable`, always the same object for the same arguments."""
   return RollTable(num_dice, num_sides)
 
 
 def hand_name(hand):
-  """Returns the faces of a hand as text: "12566", past 9 sides "3(12)"."""
+  """Returns a hand's faces as text such as "12566".
+
+  A face above 9 stands in brackets: "3(12)".
+  """
   return "".join(str(face) if face < 10 else f"({face})" for face in hand)

@@ -1,8 +1,9 @@
-"""What happens when a claim is challenged, and the record of a round.
+"""The record of a round, and what happens when a claim is challenged.
 
-The rules are those of Neller & Hnath (2011), section 1.1, with three house
-rules: whether ones are wild, how many dice the loser loses, and whether an
-exact claim is rewarded.
+The rules are those of Neller & Hnath (2011), section 1.1. Three of them can be
+changed (see `HouseRules`).
+
+Serves the games, the bots and the solvers.
 """
 
 from typing import NamedTuple
@@ -13,14 +14,14 @@ DIE_LOSSES = ("difference", "one")
 
 
 class HouseRules(NamedTuple):
-  """The rules that differ from table to table.
+  """The rules that people play differently.
 
   Attributes:
-    wild_ones: ones count for every rank.
-    die_loss: "difference": the loser loses as many dice as the claim was off;
-      "one": exactly one.
-    exact_reward: when the count is exactly what was claimed, every player but
-      the claimant loses one die; otherwise the challenger alone loses.
+    wild_ones: whether ones count for every rank.
+    die_loss: how many dice the loser of a challenge loses. "difference": as
+      many as the count differs from the claim, but at least one. "one": one.
+    exact_reward: whether a claim that is exactly right costs every player
+      except the claimant a die. If not, only the challenger loses.
   """
   wild_ones: bool = True
   die_loss: str = "difference"
@@ -35,19 +36,19 @@ def count_matches(hands, rank, wild_ones=True):
 
 
 def resolve_challenge(dice, claimant, challenger, quantity, count, house):
-  """Returns who has how many dice after a challenge, and who won it.
+  """Returns how many dice each player has after a challenge, and who won it.
 
   Args:
-    dice: sequence of ints, the dice of each player before the challenge.
+    dice: sequence of ints, how many dice each player has before it.
     claimant: the player whose claim was challenged.
     challenger: the player who said Dudo.
     quantity: how many dice were claimed.
-    count: how many dice there are.
+    count: how many dice count for the claimed rank.
     house: the `HouseRules`.
 
   Returns:
-    (dice, winner): the dice of each player afterwards, as bytes, and the
-    player who won the challenge and starts the next round.
+    (dice, winner): how many dice each player has afterwards, as bytes, and the
+    player who won the challenge. The winner starts the next round.
   """
   after = list(dice)
   if count == quantity and house.exact_reward:
@@ -65,12 +66,12 @@ def resolve_challenge(dice, claimant, challenger, quantity, count, house):
 
 
 class Round(NamedTuple):
-  """One round of Dudo, finished or under way.
+  """A round of Dudo, finished or not.
 
   Attributes:
-    dice: bytes, how many dice each player had when it began.
+    dice: bytes, how many dice each player has in this round.
     starter: the player who claims first.
-    hands: bytes, the dice rolled so far: the players' hands one after another.
+    hands: bytes, the hands rolled so far, in seat order.
     claims: int, the set of claims made (see `claims.claims_in_mask`).
   """
   dice: bytes
@@ -79,12 +80,12 @@ class Round(NamedTuple):
   claims: int
 
   def hand(self, player):
-    """Returns the player's hand, empty while it is not rolled."""
+    """Returns the player's hand, empty before the roll."""
     begin = sum(self.dice[:player])
     return self.hands[begin:begin + self.dice[player]]
 
   def all_hands(self):
-    """Returns every player's hand, by seat."""
+    """Returns a list of all players' hands, in seat order."""
     return [self.hand(player) for player in range(len(self.dice))]
 
   def claim_list(self):
@@ -92,20 +93,24 @@ class Round(NamedTuple):
     return claims_lib.claims_in_mask(self.claims)
 
   def actor(self, turn):
-    """Returns who acts in this turn (0 is the first claim)."""
+    """Returns the player who acts in a turn.
+
+    Args:
+      turn: which turn, 0 for the first claim.
+    """
     living = [p for p, num_dice in enumerate(self.dice) if num_dice]
     return living[(living.index(self.starter) + turn) % len(living)]
 
   def challenge(self, num_sides, house):
-    """Returns what a challenge of the last claim comes to.
+    """Returns what happens if the last claim is challenged.
 
     Args:
       num_sides: how many sides a die has.
       house: the `HouseRules`.
 
     Returns:
-      (count, dice, winner): how many dice count for the claimed rank, each
-      player's dice afterwards (bytes), and who won the challenge.
+      (count, dice, winner): how many dice count for the claimed rank, how many
+      dice each player has afterwards (bytes), and who wins the challenge.
     """
     order = claims_lib.claim_order(sum(self.dice), num_sides, house.wild_ones)
     quantity, rank = order.claims[self.claims.bit_length() - 1]

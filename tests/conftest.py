@@ -1,4 +1,4 @@
-"""Tests send interrupts, which a shell's background processes ignore."""
+"""Makes Ctrl-C work in tests: background jobs of a shell ignore it."""
 
 import signal
 

@@ -1,19 +1,27 @@
-"""Short words for what most tests of games do."""
+"""Short words for what most tests of games and examples do."""
 
 import pathlib
-import subprocess
-import sys
 
+import example_server
 import pyspiel
 
 EXAMPLES = pathlib.Path(__file__).parent.parent / "examples"
 
 
 def run_example(name, *flags, stdin="", check=True, cwd=None):
-  """Runs an example as a person would."""
-  return subprocess.run([sys.executable, EXAMPLES / name, *flags],
-                        input=stdin, capture_output=True, text=True,
-                        check=check, cwd=cwd)
+  """Runs an example and returns a `subprocess.CompletedProcess`.
+
+  Args:
+    name: the file, such as "solve_game.py".
+    *flags: its flags.
+    stdin: what a person types.
+    check: whether to assert that the example succeeds.
+    cwd: the working directory.
+  """
+  result = example_server.run(EXAMPLES / name, flags, stdin, cwd)
+  if check:
+    assert result.returncode == 0, result.stderr
+  return result
 
 
 def assert_refused(name, flags, message, cwd=None):
@@ -25,7 +33,10 @@ def assert_refused(name, flags, message, cwd=None):
 
 
 def do(state, *names):
-  """Applies actions by their names; of a chance outcome, the last word."""
+  """Applies actions by their names and returns the state.
+
+  A chance outcome goes by the last word of its name: "Roll 12" is "12".
+  """
   for name in names:
     actions = {state.action_to_string(action): action
                for action in state.legal_actions()}

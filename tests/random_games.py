@@ -1,4 +1,7 @@
-"""Random extensive-form games of perfect recall, as OpenSpiel EFG games."""
+"""Random games of perfect recall, loaded by OpenSpiel from its EFG format.
+
+Serves the tests of checkpoints, compiled games and policies.
+"""
 
 import random
 
@@ -6,18 +9,19 @@ import pyspiel
 
 
 def random_game(seed, num_players=2, depth=5, zero_sum=True, uneven=False):
-  """Returns a random game in which actions are seen or hidden at random.
+  """Returns a random game in which some actions are hidden from some players.
 
-  Who acts depends on the depth; everyone remembers the own actions and what was
-  seen of the others', so that the game has perfect recall.
+  Who acts depends only on the depth. Players remember all their own actions and
+  all actions of others that they have seen, so the game has perfect recall.
 
   Args:
     seed: the seed.
     num_players: how many players there are.
     depth: how many actions a history has.
-    zero_sum: whether the payoffs of two players add to zero.
-    uneven: whether histories may end early, and players see only actions and
-      not how many there were, so that sets have histories of all lengths.
+    zero_sum: whether all players' payoffs add up to zero.
+    uneven: whether histories may end early. Players then do not count the
+      actions that they do not see, so an information set can hold histories of
+      different lengths.
   """
   rng = random.Random(seed)
   actors = [rng.choice([-1, *range(num_players), *range(num_players)])

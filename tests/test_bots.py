@@ -135,7 +135,7 @@ def test_policy_bot_plays_python_and_cpp_policies(game):
   state = game.new_initial_state()
   while state.is_chance_node():
     state.apply_action(0)
-  # OpenSpiel's own PolicyBot cannot play action 0 where it is the only one.
+  # OpenSpiel's own PolicyBot fails if action 0 is the only one.
   policy, action = python_bot.step_with_policy(state)
   assert action == state.legal_actions()[0]
   assert dict(policy)[action] == 1.0
@@ -183,9 +183,11 @@ def test_open_spiels_console_accepts_them(capsys):
 @pytest.mark.parametrize("name", ["heuristic", "random", "clever"])
 def test_bots_refuse_games_they_do_not_fit(name):
   game = pyspiel.load_game("neumann_poker")
-  message = f"bot={name!r}: for neumann_poker it must be one of uniform"
-  with pytest.raises(ValueError, match=re.escape(message)):
+  message = f"name={name!r}: must be a bot that plays neumann_poker: uniform"
+  with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
     bots.make_bot(name, game, 0, _rng())
+  with pytest.raises(ValueError, match="^player_id=-1: must be an integer"):
+    bots.make_bot("uniform", game, -1, _rng())
   state = helpers.start("neumann_poker", "1", "2")
   with pytest.raises(ValueError, match="RandomBot plays only dudo"):
     bots.RandomBot(0, _rng()).step(state)

@@ -1,9 +1,9 @@
 import functools
 
+import cfr_oracle
 import numpy as np
 from open_spiel.python.algorithms import cfr as open_spiel_cfr
 from open_spiel.python.algorithms import discounted_cfr
-import oracle
 import pyspiel
 import pytest
 
@@ -135,7 +135,7 @@ _NUMBERS = {  # alpha, beta, gamma, prediction
 @pytest.mark.parametrize("name", cfr.SOLVERS)
 @pytest.mark.parametrize("game", _SMALL)
 def test_iterates_are_the_oracles(game, name, alternating):
-  slow = oracle.OracleCFR(_load(game), *_NUMBERS[name], alternating)
+  slow = cfr_oracle.OracleCFR(_load(game), *_NUMBERS[name], alternating)
   ours = cfr.SOLVERS[name](_load(game), alternating=alternating)
   for _ in range(7):
     slow.iterate()
@@ -152,7 +152,7 @@ def test_iterates_are_the_oracles(game, name, alternating):
                                   "kuhn_poker(players=3)",
                                   "liar_die_ir(sides=3)"])
 def test_iterates_in_perturbed_games_are_the_oracles(game, name, alternating):
-  slow = oracle.OracleCFR(_load(game), *_NUMBERS[name], alternating, 0.05)
+  slow = cfr_oracle.OracleCFR(_load(game), *_NUMBERS[name], alternating, 0.05)
   ours = cfr.SOLVERS[name](_load(game), alternating=alternating, epsilon=0.05)
   for _ in range(7):
     slow.iterate()
@@ -167,7 +167,7 @@ def test_iterates_in_perturbed_games_are_the_oracles(game, name, alternating):
     ({"beta": 0.5}, (1.5, 0.5, 2, 0)), ({"beta": -_INF}, (1.5, -_INF, 2, 0)),
     ({"alpha": 3, "gamma": 4}, (3, 0, 4, 0))])
 def test_options_of_discounted_cfr(options, numbers):
-  slow = oracle.OracleCFR(_load("kuhn_poker"), *numbers, True)
+  slow = cfr_oracle.OracleCFR(_load("kuhn_poker"), *numbers, True)
   ours = cfr.DiscountedCFRSolver(_load("kuhn_poker"), **options)
   for _ in range(10):
     slow.iterate()
@@ -176,7 +176,7 @@ def test_options_of_discounted_cfr(options, numbers):
 
 
 def test_quadratic_average_of_cfr_plus():
-  slow = oracle.OracleCFR(_load("kuhn_poker"), _INF, -_INF, 2, 0, True)
+  slow = cfr_oracle.OracleCFR(_load("kuhn_poker"), _INF, -_INF, 2, 0, True)
   ours = cfr.CFRPlusSolver(_load("kuhn_poker"), gamma=2)
   for _ in range(10):
     slow.iterate()

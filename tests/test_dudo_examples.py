@@ -31,14 +31,15 @@ def test_train_dudo(tmp_path):
   assert result.stderr == ""
   policy = policies.load_policy(tmp_path / "policy.npz")
   assert f"{policy.values[2, 1]:+.4f}" == row[1]
-  # All minutes are used up: the same command ends at once, with the same.
+  # All minutes are used up, so the same command ends at once and prints the
+  # same results.
   again = helpers.run_example("train_dudo.py", *flags).stdout.splitlines()
   assert again[1].startswith("going on after")
   assert again[2:] == lines[1:]
 
 
 def _heed_interrupts():
-  """Undoes what a shell does to processes that run in the background."""
+  """Heeds Ctrl-C, which background jobs of a shell ignore."""
   signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

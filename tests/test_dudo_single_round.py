@@ -130,16 +130,16 @@ def test_abstractions_of_the_papers_example():
 
 
 @pytest.mark.parametrize("parameters, message", [
-    ("players=1", "players=1: must be between 2 and 6"),
+    ("players=1", "players=1: must be an integer between 2 and 6"),
     ("players=7", "players=7"),
-    ("numdice=0", "numdice=0: must be between 1 and 20"),
-    ("dice_sides=1", "dice_sides=1: must be between 2 and 20"),
-    ("claim_window=0", "claim_window=0: must be at least 1"),
-    ("max_amount=0", "max_amount=0: must be at least 1"),
+    ("numdice=0", "numdice=0: must be an integer between 1 and 20"),
+    ("dice_sides=1", "dice_sides=1: must be an integer between 2 and 20"),
+    ("claim_window=0", "claim_window=0: must be an integer of at least 1"),
+    ("max_amount=0", "max_amount=0: must be an integer of at least 1"),
 ])
 def test_bad_parameters(parameters, message):
   for name in ("dudo_single_round", "dudo_single_round_ir"):
-    with pytest.raises(ValueError, match=re.escape(message)):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
       pyspiel.load_game(f"{name}({parameters})")
 
 

@@ -1,31 +1,31 @@
 """Exact values of the games, by linear programming."""
 
+import lp_oracle
 import pyspiel
 import pytest
-import sequence_form
 
 import dudo_spiel  # noqa: F401
 
 
 @pytest.mark.parametrize("game, value", [
     ("kuhn_poker", -1 / 18),
-    # Schulze's Neumann poker with 10 ranks; von Neumann and Morgenstern's.
+    # Schulze's Neumann poker, and von Neumann and Morgenstern's.
     ("neumann_poker(num_ranks=10)", -18 / 475),
     ("neumann_poker(num_ranks=10,asymmetric=True)", 11 / 200),
     ("neumann_poker(num_ranks=100)", -7713 / 190000),
     ("neumann_poker(num_ranks=100,asymmetric=True)", 1111 / 20000),
-    # One die each (Neller & Lanctot 2013), and OpenSpiel's stock game.
+    # One die each (Neller & Lanctot 2013), and OpenSpiel's own version.
     ("dudo(numdice=1)", -7 / 258),
     ("liars_dice", -7 / 258),
 ])
 def test_value(game, value):
-  assert sequence_form.game_value(pyspiel.load_game(game)) == pytest.approx(
+  assert lp_oracle.game_value(pyspiel.load_game(game)) == pytest.approx(
       value, abs=1e-9)
 
 
 def test_starting_second_turns_the_value_round():
   first, second = (
-      sequence_form.game_value(pyspiel.load_game(
+      lp_oracle.game_value(pyspiel.load_game(
           f"dudo(start_dice={dice},dice_sides=2,starting_player={starter})"))
       for dice, starter in [("2v1", 0), ("1v2", 1)])
   assert first == pytest.approx(-second, abs=1e-9)

@@ -1,5 +1,10 @@
-"""Runs each example as a person would, with small flags."""
+"""Runs the examples with small flags, as a person would.
 
+The examples about matches, single rounds and fictitious play have test modules
+of their own.
+"""
+
+import ast
 import os
 import signal
 import subprocess
@@ -9,6 +14,29 @@ import helpers
 import pytest
 
 _run = helpers.run_example
+_BINARIES = [path.name for path in sorted(helpers.EXAMPLES.glob("*.py"))
+             if "__main__" in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("name", _BINARIES)
+def test_help_is_the_docstring_and_then_the_examples_own_flags(name):
+  output = _run(name, "--help", check=False).stdout
+  docstring = ast.get_docstring(ast.parse(
+      (helpers.EXAMPLES / name).read_text(encoding="utf-8")))
+  before, _, after = output.partition("\nflags:\n")
+  assert before.strip() == docstring
+  assert after.split()[0].endswith(f"{name}:")
+  assert after.count(".py:") == 1  # no flags of other modules
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _BINARIES)
+def test_starts_in_a_process_of_its_own(name):
+  """The other tests run examples in forks that have libraries imported."""
+  result = subprocess.run([sys.executable, helpers.EXAMPLES / name, "--help"],
+                          capture_output=True, text=True, check=False)
+  assert result.stdout == _run(name, "--help", check=False).stdout
+  assert result.stderr == ""
 
 
 def test_benchmark_games():
@@ -46,7 +74,7 @@ def test_benchmark_games_with_wrong_flags(flags, message):
 
 @pytest.mark.parametrize("flags, message", [
     (["--seed=-1"], "--seed=-1"), (["extra"], "'extra'"),
-    (["--bots=clever"], "bot='clever'"), (["--games=1"], "--games=1"),
+    (["--bots=clever"], "name='clever'"), (["--games=1"], "--games=1"),
     (["--game=nonsense"], "Unknown game"), (["--colour=red"], "colour")])
 def test_bot_match_with_wrong_flags(flags, message):
   helpers.assert_refused("bot_match.py", flags, message)
@@ -75,7 +103,7 @@ def test_solve_game(tmp_path):
   assert result.stderr == ""
   assert all(path.stat().st_size > 500 for path in files.values())
   assert files["plot.png"].read_bytes().startswith(b"\x89PNG")
-  # A second run goes on from the first one's file.
+  # A second run continues from the first run's file.
   iterations = int(result.stdout.split("iterations      ")[1].split()[0]
                    .replace(",", ""))
   again = _run("solve_game.py", *flags, "--iterations=5", "--target=0").stdout
@@ -102,7 +130,8 @@ def test_solve_game_with_wrong_flags(flags, message):
 
 
 def test_play_dudo_to_the_end():
-  # Dudo after the bot's every claim; 1x2 to start a round.
+  # The person types nonsense, asks for the legal moves, opens with 1x2 and
+  # challenges the bot's claim.
   result = _run("play_dudo.py", "--game=dudo(numdice=1)", "--seed=1",
                 stdin="zzz\n?\n1x2\nDudo\n")
   assert "not a legal move" in result.stdout
@@ -143,12 +172,12 @@ def test_play_dudo_from_another_seat_against_several_bots():
 
 
 @pytest.mark.parametrize("flags, message", [
-    (["--seat=2"], "seat=2: must be between 0 and 1"),
-    (["--opponents=nobody"], "bot='nobody'"), (["extra"], "'extra'"),
+    (["--seat=2"], "seat=2: must be an integer between 0 and 1"),
+    (["--opponents=nobody"], "name='nobody'"), (["extra"], "'extra'"),
     (["--seed=-1"], "--seed=-1"), (["--seed=99999999999"], "--seed=999"),
-    (["--game=liar_die", "--odds"], "odds=True"),
-    (["--game=liar_die", "--opponents=heuristic"], "bot='heuristic'"),
-    (["--game=dudo(players=9)"], "players=9: must be between 2 and 6"),
+    (["--game=liar_die", "--odds"], "show_odds=True: must be left out"),
+    (["--game=liar_die", "--opponents=heuristic"], "name='heuristic'"),
+    (["--game=dudo(players=9)"], "players=9: must be an integer between 2"),
     (["--game=nonsense"], "Unknown game"), (["--seat=two"], "--seat=two"),
 ])
 def test_play_dudo_with_wrong_flags(flags, message):

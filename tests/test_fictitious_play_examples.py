@@ -17,7 +17,7 @@ _SMALL_NEUMANN = ["--ranks=10", "--iterations=1000"]
 
 
 def _rows(text, *names):
-  """Returns {first word: [the other words]} of the lines that begin so."""
+  """Returns {first word: [other words]} of lines that begin with a name."""
   lines = (line.split() for line in text.splitlines())
   return {words[0]: words[1:] for words in lines if words and words[0] in names}
 
@@ -71,7 +71,7 @@ def test_plot_leduc(tmp_path):
   assert _is_picture(picture)
   rows = {line[:16].strip(): line[16:].split()
           for line in result.stdout.splitlines()[2:-3]}
-  # Half of Leduc poker's value, as stakes are half of those there.
+  # The stakes are half of those of OpenSpiel's Leduc poker, so the value is.
   assert float(rows["exact"][0]) == pytest.approx(-0.0856064 / 2, abs=1e-7)
   for name in ("BDFP", "BDFP averaged", "XFP", "CFR"):
     value, gain, least, *_ = rows[name]
@@ -88,7 +88,7 @@ def test_solve_game_saves_the_best_policy(tmp_path):
   second = helpers.run_example("solve_game.py", *flags, "--iterations=1")
   rows = [_rows(run.stdout, "exploitability", "best")
           for run in (first, second)]
-  # The second run reports what it saves, be it the first run's.
+  # The second run reports the policy that it saves: the best of both runs.
   best = float(rows[1].get("best", rows[1]["exploitability"])[0])
   assert best <= float(rows[0].get("best", rows[0]["exploitability"])[0])
   game = pyspiel.load_game("leduc_poker")
@@ -123,7 +123,7 @@ def test_compare_solvers():
 
 
 def test_compare_solvers_counts_as_openspiel_measures():
-  # The first count for CFR on Kuhn poker, by OpenSpiel alone.
+  # Count CFR's iterations on Kuhn poker with OpenSpiel alone.
   game = pyspiel.load_game("kuhn_poker")
   solver, count = cfr.CFRSolver(game), 0
   while count == 0 or exploitability.exploitability(

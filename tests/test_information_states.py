@@ -1,12 +1,14 @@
-"""Two histories share an information state exactly if the player cannot tell.
+"""Histories share an information state if and only if they look the same.
 
-What each player has seen is written down here independently of the observers,
-event by event, while walking the whole tree of small games.
+While walking the whole tree of a small game, these tests write down what each
+player has seen, event by event and without the observers. Two histories look
+the same to a player who has seen the same events in both.
 """
 
 import math
 
 import helpers
+from open_spiel.python import observation
 import pyspiel
 import pytest
 
@@ -54,7 +56,8 @@ def _see_single_round(before, action, after, seen):
   claims = [i for i, a in enumerate(after.history()) if a < pass_action]
   decisions = after.history()[claims[-1] + 1:]
   if len(decisions) == len(seen) - 1:
-    # All have decided, so that all see the decisions (and the dice).
+    # When all have decided, everyone sees the decisions (and, if the game is
+    # over, the dice).
     hands = tuple(after.hand(p) for p in range(len(seen)))
     shown = (*decisions, *(hands if after.is_terminal() else ()))
     seen = [(*events, ("shown", shown)) for events in seen]
@@ -95,13 +98,59 @@ def _walk(state, seen, see):
       yield from _walk(child, see(state, action, child, seen), see)
 
 
-def _assert_bijection(pairs):
-  """Asserts that the left sides are equal exactly if the right sides are."""
-  forward, backward = {}, {}
-  for left, right in pairs:
-    assert forward.setdefault(left, right) == right
-    assert backward.setdefault(right, left) == left
-  assert len(forward) > 10
+class _Partition:
+  """Asserts that information states are equal exactly if memories are.
+
+  This holds for both forms of an information state, the string and the tensor.
+
+  Args:
+    game: the game whose information states these are.
+  """
+
+  def __init__(self, game):
+    self._observation = _information_states(game)
+    self._view_of = {}  # (player, memory) -> (string, tensor)
+    self._key_of = {}  # string or tensor -> (player, memory)
+    self._legal_in = {}  # (player, memory) -> legal actions
+
+  def add(self, state, player, memory):
+    """Compares a player's information state with all added before it."""
+    self._observation.set_from(state, player)
+    string = self._observation.string_from(state, player)
+    tensor = self._observation.tensor.tobytes()
+    key = player, memory
+    view = string, tensor
+    assert self._view_of.setdefault(key, view) == view
+    assert self._key_of.setdefault(string, key) == key
+    assert self._key_of.setdefault(tensor, key) == key
+    if player == state.current_player():
+      legal = state.legal_actions()
+      assert self._legal_in.setdefault(key, legal) == legal
+
+  def __len__(self):
+    return len(self._view_of)
+
+
+def _information_states(game):
+  return observation.make_observation(
+      game, pyspiel.IIGObservationType(perfect_recall=True))
+
+
+@pytest.mark.parametrize("game", [
+    *(f"{name}({parameters})" for name, all_parameters in _SMALL.items()
+      for parameters in all_parameters),
+    "dudo_ir(start_dice=2v1,dice_sides=2)",
+    "dudo_single_round_ir(players=3,numdice=1)", "liar_die_ir(sides=4)"])
+def test_states_show_what_the_observer_writes(game):
+  state = pyspiel.load_game(game).new_initial_state()
+  observed = _information_states(state.get_game())
+  while not state.is_terminal():
+    state.apply_action(state.legal_actions()[0])
+    for player in range(state.num_players()):
+      observed.set_from(state, player)
+      assert list(observed.tensor) == state.information_state_tensor(player)
+      assert observed.string_from(state, player) == (
+          state.information_state_string(player))
 
 
 @pytest.mark.parametrize("name, parameters", [
@@ -109,18 +158,13 @@ def _assert_bijection(pairs):
 def test_perfect_recall_of_all_that_was_seen(name, parameters):
   game = pyspiel.load_game(f"{name}({parameters})")
   players = range(game.num_players())
-  strings, tensors = [], []
+  partition = _Partition(game)
   for state, seen in _walk(game.new_initial_state(), [()] * len(players),
                            _SEE[name]):
-    if state.is_chance_node():
-      continue
-    for player in players:
-      key = (player, seen[player])
-      strings.append((key, state.information_state_string(player)))
-      tensor = state.information_state_tensor(player)
-      tensors.append((key, tuple(tensor)))
-  _assert_bijection(strings)
-  _assert_bijection(tensors)
+    if not state.is_chance_node():
+      for player in players:
+        partition.add(state, player, seen[player])
+  assert len(partition) > 10
 
 
 def _dudo_memory(state, player, recall_length):
@@ -137,14 +181,21 @@ def _dudo_memory(state, player, recall_length):
           tuple(claims[-recall_length:]))
 
 
-@pytest.mark.parametrize("recall_length", [1, 2, 3, 100])
 @pytest.mark.parametrize("parameters", [
     "start_dice=2v1,dice_sides=2", "players=3,numdice=1,dice_sides=2"])
-def test_dudo_ir_is_exactly_the_abstraction(parameters, recall_length):
-  game = pyspiel.load_game(
-      f"dudo_ir({parameters},recall_length={recall_length})")
-  _assert_abstraction(
-      game, lambda state, player: _dudo_memory(state, player, recall_length))
+def test_dudo_ir_is_exactly_the_abstraction(parameters):
+  # The rules do not depend on the recall, so one walk serves all lengths.
+  partitions = {
+      length: _Partition(pyspiel.load_game(
+          f"dudo_ir({parameters},recall_length={length})"))
+      for length in (1, 2, 3, 100)}
+  for state in helpers.all_states(pyspiel.load_game(f"dudo({parameters})")):
+    player = state.current_player()
+    if player >= 0:
+      for length, partition in partitions.items():
+        partition.add(state, player, _dudo_memory(state, player, length))
+  sizes = list(map(len, partitions.values()))
+  assert 10 < sizes[0] < sizes[1] < sizes[2] < sizes[3]
 
 
 def _single_round_memory(state, player, abstraction, recall_length):
@@ -196,18 +247,13 @@ def test_liar_die_ir_is_exactly_the_abstraction():
 
 
 def _assert_abstraction(game, memory):
-  """Asserts the partition of all decision nodes, by string and by tensor."""
-  strings, tensors, legal_actions = [], [], {}
+  """Asserts that players remember exactly `memory(state, player)`."""
+  partition = _Partition(game)
   for state in helpers.all_states(game):
     player = state.current_player()
     if player >= 0:
-      key = (player, memory(state, player))
-      strings.append((key, state.information_state_string()))
-      tensors.append((key, tuple(state.information_state_tensor())))
-      legal = state.legal_actions()
-      assert legal_actions.setdefault(strings[-1][1], legal) == legal
-  _assert_bijection(strings)
-  _assert_bijection(tensors)
+      partition.add(state, player, memory(state, player))
+  assert len(partition) > 10
 
 
 @pytest.mark.parametrize("sides, recall_length", [(3, 1), (4, 2), (6, 3)])
@@ -215,10 +261,15 @@ def test_number_of_abstract_sets_is_the_papers(sides, recall_length):
   # Neller & Hnath (2011), figure 1 (b): 1794 for m = 3 and one die each.
   game = pyspiel.load_game(f"dudo_ir(numdice=1,dice_sides={sides},"
                            f"recall_length={recall_length})")
-  found = {
-      state.information_state_string()[3:]  # both seats share the set
-      for state in helpers.all_states(game) if state.current_player() >= 0
-  }
+  found = set()
+  stack = [game.new_initial_state()]
+  while stack:
+    state = stack.pop()
+    actions = state.legal_actions()
+    if not state.is_chance_node():
+      found.add(state.information_state_string()[3:])  # the same in both seats
+      actions = [a for a in actions if a != game.dudo_action]  # ends the game
+    stack.extend(map(state.child, actions))
   num_memories = sum(math.comb(2 * sides, k) for k in range(recall_length + 1))
   assert len(found) == sides * num_memories
   if recall_length == 3:

@@ -82,17 +82,17 @@ def test_showdown_shows_the_ranks_and_a_fold_does_not():
 
 
 @pytest.mark.parametrize("parameters, message", [
-    ("num_ranks=1", "num_ranks=1: must be between 2 and"),
-    ("num_bets=0", "num_bets=0: must be between 1 and 100"),
+    ("num_ranks=1", "num_ranks=1: must be an integer between 2 and"),
+    ("num_bets=0", "num_bets=0: must be an integer between 1 and 100"),
     ("num_bets=2147483647", "num_bets=2147483647: must be"),
-    ("bet=10000000000.0", "must be above 0 and at most"),
+    ("bet=10000000000.0", "bet=10000000000.0: must be above 0 and at most"),
     ("ante=0.0", "ante=0.0: must be above 0"),
     ("bet=-1.0", "bet=-1.0: must be above 0"),
     ("raise_size=0.0", "raise_size=0.0"),
     ("asymmetric=True,num_bets=3", "num_bets=3: must be 1"),
 ])
 def test_bad_parameters(parameters, message):
-  with pytest.raises(ValueError, match=message):
+  with pytest.raises(ValueError, match=f"^{message}"):
     pyspiel.load_game(f"neumann_poker({parameters})")
 
 

@@ -1,4 +1,4 @@
-"""The games as citizens of OpenSpiel: its own tests, tools and algorithms."""
+"""OpenSpiel's own tests, tools and algorithms work with the games."""
 
 import itertools
 import pickle
@@ -27,13 +27,14 @@ _NAMES = ("dudo", "dudo_ir", "dudo_single_round", "dudo_single_round_ir",
 
 # Game string: (chance nodes, decision nodes, terminals), information states.
 _FULL_TREES = {
-    # One round: a node for each deal and set of claims.
+    # One round: a node for each pair of a deal and a set of claims.
     "dudo(numdice=1,dice_sides=3)": ((4, 9 * 64, 9 * 63), 3 * 64),
     "dudo(start_dice=2v1,dice_sides=2)": ((391, 8640, 7989), 4288),
     "dudo_ir(start_dice=2v1,dice_sides=2,recall_length=1)": (
         (391, 8640, 7989), 46),
-    # For each of 8 deals 32 nodes to claim; 31 sequences end with a claim that
-    # may be passed, with 1 + 2 decisions, 32 with one that may not, with 1 + 1.
+    # Each of the 8 deals has 32 nodes in which to claim. The two others decide
+    # on the last claim: 1 + 2 nodes after the 31 sequences whose last claim may
+    # be passed, 1 + 1 nodes after the 32 whose last claim may not.
     "dudo_single_round(players=3,numdice=1,dice_sides=2)": (
         (7, 8 * (32 + 3 * 31 + 2 * 32), 8 * (3 * 31 + 32)), 316),
     "dudo_single_round_ir(players=3,numdice=1,dice_sides=2)": (
@@ -155,22 +156,26 @@ def test_bounds_are_reached(game):
   assert max(utilities) == pytest.approx(game.max_utility())
 
 
-@pytest.mark.parametrize("game", _NAMES)
-def test_pickles_load_in_a_second_process(game, tmp_path):
-  state = pyspiel.load_game(game).new_initial_state()
-  for _ in range(5):
-    if not state.is_terminal():
-      state.apply_action(state.legal_actions()[0])
-  assert str(pickle.loads(pickle.dumps(state))) == str(state)
-  path = tmp_path / "state.pickle"
-  path.write_bytes(pickle.dumps((state.get_game(), state)))
-  # The second process does not import dudo_spiel by itself.
-  program = ("import pickle, sys; "
-             "game, state = pickle.load(open(sys.argv[1], 'rb')); "
-             "print(game); print(state); print(state.history())")
-  output = subprocess.run([sys.executable, "-c", program, path], check=True,
+def test_pickles_load_in_a_second_process(tmp_path):
+  states = []
+  for number, name in enumerate(_NAMES):
+    state = pyspiel.load_game(name).new_initial_state()
+    for _ in range(5):
+      if not state.is_terminal():
+        state.apply_action(state.legal_actions()[0])
+    assert str(pickle.loads(pickle.dumps(state))) == str(state)
+    path = tmp_path / f"{number}.pickle"
+    path.write_bytes(pickle.dumps((state.get_game(), state)))
+    states.append(state)
+  # The second process does not import dudo_spiel: the pickles have to.
+  program = ("import pathlib, pickle, sys\n"
+             "for path in sorted(pathlib.Path(sys.argv[1]).iterdir()):\n"
+             "  game, state = pickle.loads(path.read_bytes())\n"
+             "  print(game, state, state.history(), sep='\\n')")
+  output = subprocess.run([sys.executable, "-c", program, tmp_path], check=True,
                           capture_output=True, text=True).stdout
-  assert output == f"{state.get_game()}\n{state}\n{state.history()}\n"
+  assert output == "".join(
+      f"{state.get_game()}\n{state}\n{state.history()}\n" for state in states)
 
 
 def test_clones_are_independent():
@@ -291,9 +296,10 @@ def test_resampling_follows_the_chances():
 
 
 def test_expected_values_of_uniform_play_by_enumeration():
-  # Liar Die with two sides: claims 1 and 2 are equally likely; 2 is doubted and
-  # true half the time. Claim 1 is doubted half the time (always true); else
-  # player 1 rolls, must claim 2 and is doubted: true half the time.
+  # With two sides, player 0 claims 1 or 2 equally often. The claim 2 must be
+  # doubted, and is true half the time. The claim 1 is always true, and doubted
+  # half the time. If it is accepted, player 1 rolls, must claim 2 and is
+  # doubted; that claim is true half the time.
   game = pyspiel.load_game("liar_die(sides=2)")
   uniform = policy_lib.UniformRandomPolicy(game)
   values = expected_game_score.policy_value(game.new_initial_state(),
@@ -304,7 +310,7 @@ def test_expected_values_of_uniform_play_by_enumeration():
 @pytest.mark.parametrize("game, player",
                          list(itertools.product(_SMALL, (0, 1))))
 def test_observers_give_fresh_tensors(game, player):
-  """Tensors of the same state are equal after another state was observed."""
+  """Observing other states does not change the tensors of a state."""
   game = pyspiel.load_game(game)
   states = [state for state in helpers.all_states(game)
             if state.current_player() >= 0]

@@ -28,7 +28,7 @@ def test_the_trained_bot_beats_the_others(start):
                                       rng) for p in range(2)]
       returns = evaluate_bots.evaluate_bots(game.new_initial_state(), players,
                                             rng)
-      # With unequal dice the seats differ, but each is taken as often.
+      # With unequal dice the seats differ, so the bot takes both equally often.
       total += returns[seat]
     assert total > 0
 
@@ -49,8 +49,12 @@ def test_a_table_policy_from_a_file(tmp_path):
     policy_bots.make_bot(path, pyspiel.load_game("leduc_poker"), 0, None)
 
 
-def test_neither_a_name_nor_a_file():
-  with pytest.raises(ValueError, match="bot='x'.*or a file with a policy"):
+def test_bad_arguments():
+  with pytest.raises(ValueError, match="^name='x': must be a policy file, or "
+                     "a bot that plays dudo: heuristic, random, uniform$"):
     policy_bots.make_bot("x", pyspiel.load_game("dudo"), 0, None)
   with pytest.raises(ValueError, match="starts with 5 and 5 dice"):
     policy_bots.make_bot("trained", pyspiel.load_game("dudo"), 0, None)
+  with pytest.raises(ValueError, match="^player_id=2: must be an integer"):
+    policy_bots.make_bot("trained", pyspiel.load_game("dudo(numdice=2)"), 2,
+                         None)

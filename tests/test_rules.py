@@ -10,18 +10,19 @@ _ONE_NO_REWARD = rules.HouseRules(die_loss="one", exact_reward=False)
 
 
 @pytest.mark.parametrize("count, house, after, winner", [
-    # The paper's examples: Cal (2) challenges Bob's (1) claim of seven sixes.
+    # The paper's examples: Cal (player 2) challenges the seven sixes that Bob
+    # (player 1) claimed.
     (10, _DIFFERENCE, [5, 5, 2], 1),
     (5, _DIFFERENCE, [5, 3, 5], 2),
     (7, _DIFFERENCE, [4, 5, 4], 1),
-    # Nobody goes below zero.
+    # Nobody loses more dice than there are.
     (15, _DIFFERENCE, [5, 5, 0], 1),
     (1, _DIFFERENCE, [5, 0, 5], 2),
-    # One die is lost whatever the difference.
+    # With "one", the loser loses one die whatever the difference.
     (10, _ONE, [5, 5, 4], 1),
     (5, _ONE, [5, 4, 5], 2),
     (7, _ONE, [4, 5, 4], 1),
-    # Without the reward an exact claim costs the challenger alone.
+    # Without the reward, an exact claim costs only the challenger a die.
     (10, _NO_REWARD, [5, 5, 2], 1),
     (5, _NO_REWARD, [5, 3, 5], 2),
     (7, _NO_REWARD, [5, 5, 4], 1),

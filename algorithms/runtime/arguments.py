@@ -1,25 +1,16 @@
-"""Checks of what users pass: a ValueError says what is allowed.
+"""Checks of arguments: a ValueError names the argument and what is allowed.
 
 Serves every public class and function.
 """
 
 import numbers
-import operator
 
 import pyspiel
 
+from dudo_spiel import arguments
 
-def integer(name, value, low, high=None):
-  """Returns the value as an int in low..high, or raises a ValueError."""
-  allowed = f"at least {low}" if high is None else f"between {low} and {high}"
-  try:
-    number = operator.index(value)
-  except TypeError:
-    number = None
-  if (number is None or isinstance(value, bool) or number < low or
-      (high is not None and number > high)):
-    raise ValueError(f"{name}={value!r}: must be an integer {allowed}")
-  return number
+integer = arguments.integer
+choice = arguments.choice
 
 
 def number(name, value, low=float("-inf"), high=float("inf")):
@@ -36,14 +27,6 @@ def boolean(name, value):
   if value not in (True, False):
     raise ValueError(f"{name}={value!r}: must be True or False")
   return bool(value)
-
-
-def choice(name, value, allowed):
-  """Returns the value if it is one of those allowed, or raises a ValueError."""
-  if not isinstance(value, (str, type(None))) or value not in allowed:
-    raise ValueError(f"{name}={value!r}: must be one of "
-                     f"{', '.join(map(repr, allowed))}")
-  return value
 
 
 def game(name, value):

@@ -1,4 +1,7 @@
-"""The games. Importing this package registers them with OpenSpiel."""
+"""The games. Importing this package registers them with OpenSpiel.
+
+Each game's module also works when it is imported alone.
+"""
 
 from dudo_spiel.games import dudo
 from dudo_spiel.games import dudo_single_round

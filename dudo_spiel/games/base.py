@@ -1,4 +1,7 @@
-"""What all games of this package share: parameters, errors and pickling."""
+"""What all games share: parameters, errors, resampling and pickling.
+
+Serves the game modules of this package.
+"""
 
 import pyspiel
 
@@ -14,7 +17,15 @@ TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 
 def game_type(short_name, long_name, parameters, *, max_num_players=2,
               utility=pyspiel.GameType.Utility.ZERO_SUM):
-  """Returns the type of a sequential dice or card game with hidden hands."""
+  """Returns the `GameType` of a game of chance with hidden hands.
+
+  Args:
+    short_name: the name for `pyspiel.load_game`.
+    long_name: the name for people.
+    parameters: dict of all parameters with their default values.
+    max_num_players: how many players there may be; at least two play.
+    utility: a `pyspiel.GameType.Utility`.
+  """
   return pyspiel.GameType(
       short_name=short_name,
       long_name=long_name,
@@ -33,21 +44,6 @@ def game_type(short_name, long_name, parameters, *, max_num_players=2,
       parameter_specification=parameters)
 
 
-def check_range(name, value, low, high=None):
-  """Raises a ValueError unless low <= value (<= high)."""
-  if value < low or (high is not None and value > high):
-    allowed = (f"at least {low}"
-               if high is None else f"between {low} and {high}")
-    raise ValueError(f"{name}={value}: must be {allowed}")
-
-
-def check_choice(name, value, choices):
-  """Raises a ValueError unless the value is one of the choices."""
-  if value not in choices:
-    raise ValueError(
-        f"{name}={value!r}: must be one of {', '.join(map(repr, choices))}")
-
-
 def _load_state(serialized):
   return pyspiel.deserialize_game_and_state(serialized)[1]
 
@@ -57,7 +53,12 @@ def _load_game(name):
 
 
 def _sample(state, number):
-  """Returns the action at the quantile `number` of what may happen."""
+  """Returns a random action. A player's legal actions are equally likely.
+
+  Args:
+    state: a state, at a chance node or not.
+    number: a random number in [0, 1), which determines the action.
+  """
   if not state.is_chance_node():
     actions = state.legal_actions()
     return actions[int(number * len(actions))]
@@ -70,11 +71,17 @@ def _sample(state, number):
 
 
 class Game(pyspiel.Game):
-  """A game whose size depends on its parameters.
+  """The base class of the games.
 
-  A subclass sets `_TYPE`, reads its parameters from the dict that `_parameters`
-  returns, builds the `GameInfo` from them before calling this constructor, and
-  says of which pieces observations and information states are made.
+  A subclass
+  - sets `_TYPE` to its `GameType`;
+  - reads its parameters from the dict that `_parameters` returns, and makes a
+    `GameInfo` of them before it calls this constructor;
+  - implements `_pieces` and `_recall_pieces`.
+
+  Args:
+    info: the `pyspiel.GameInfo`.
+    params: dict of all parameters.
   """
 
   _TYPE = None
@@ -84,13 +91,13 @@ class Game(pyspiel.Game):
 
   @classmethod
   def _parameters(cls, params):
-    """Returns the parameters with defaults for those that are missing."""
+    """Returns the parameters, with the defaults of those that are missing."""
     specification = cls._TYPE.parameter_specification
     for name, value in (params or {}).items():
       if name not in specification:
         raise ValueError(
-            f"unknown parameter {name!r}: {cls._TYPE.short_name} has "
-            f"{', '.join(sorted(specification))}")
+            f"{name}={value!r}: {cls._TYPE.short_name} has no such parameter, "
+            f"only {', '.join(sorted(specification))}")
       expected = type(specification[name])
       if type(value) is not expected:
         raise ValueError(f"{name}={value!r}: must be of type "
@@ -98,33 +105,46 @@ class Game(pyspiel.Game):
     return {**specification, **(params or {})}
 
   def _pieces(self):
-    """Returns the pieces (private, public) of an observation."""
+    """Returns lists (private, public) of the pieces of an observation."""
     raise NotImplementedError
 
   def _recall_pieces(self):
-    """Returns the pieces (private, public) of an information state."""
+    """Returns lists (private, public) of an information state's pieces."""
     raise NotImplementedError
 
   def make_py_observer(self, iig_obs_type=None, params=None):
-    """Returns an object used for observing game state."""
+    """Returns an observer of this game's states.
+
+    Args:
+      iig_obs_type: a `pyspiel.IIGObservationType`, or None for what a player
+        sees now, without recall of what was seen before.
+      params: must be empty, as the games have no observation parameters.
+    """
     if params:
       raise ValueError(f"params={params}: observation parameters are not "
-                       "supported, leave them out")
+                       "supported; leave them out")
     kind = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
     private, public = (self._recall_pieces() if kind.perfect_recall else
                        self._pieces())
     return observer.make_observer(kind, self.num_players(), private, public)
 
   def __reduce__(self):
-    """Pickles as a call of a function here: loading imports this package."""
+    """Pickles a call of `_load_game`, so that unpickling imports this package.
+
+    OpenSpiel's own pickles fail in a process that has not registered the game.
+    """
     return _load_game, (str(self),)
 
 
 class State(pyspiel.State):
-  """A state whose `_current` is the player to move, CHANCE or TERMINAL.
+  """The base class of states.
 
-  Attributes of subclasses are ints, bytes and strings only: OpenSpiel copies
-  each attribute when it clones a state, and these cost nothing to copy.
+  A subclass keeps `_current` up to date: the player to move, CHANCE or
+  TERMINAL. Its attributes are only ints, bytes and strings, because OpenSpiel
+  copies every attribute when it clones a state, and these are cheap to copy.
+
+  Args:
+    game: the game.
   """
 
   def __init__(self, game):
@@ -132,11 +152,11 @@ class State(pyspiel.State):
     self._current = CHANCE
 
   def current_player(self):
-    """Returns the player to move, or the id of chance or of a terminal."""
+    """Returns the player to move, CHANCE or TERMINAL."""
     return self._current
 
   def is_terminal(self):
-    """Returns True if the game is over."""
+    """Returns whether the game is over."""
     return self._current == TERMINAL
 
   def _illegal(self, action):
@@ -154,20 +174,22 @@ class State(pyspiel.State):
     return ValueError(f"action={action}: not {who}; allowed are {allowed}")
 
   def _is_hidden_from(self, player, earlier):
-    """Returns whether the player does not know the next action.
+    """Returns whether an action is still hidden from a player in this state.
 
     Args:
       player: the player.
-      earlier: a state on the way to this one, of which the next action is
-        meant.
+      earlier: a state on the way to this one. The action in question is the one
+        that was made there.
     """
     raise NotImplementedError
 
   def resample_from_infostate(self, player_id, rng):
-    """Returns a state that the player cannot tell from this one.
+    """Returns a random state that looks the same to the player as this one.
 
-    Hidden rolls and deals are drawn anew as chance draws them, hidden
-    decisions evenly. OpenSpiel's ISMCTS needs this.
+    Rolls and deals that the player has not seen are drawn anew, with the
+    probabilities of chance. Decisions that the player has not seen are drawn
+    anew too, and all legal ones are equally likely. OpenSpiel's ISMCTS needs
+    this method.
 
     Args:
       player_id: the player.
@@ -181,6 +203,6 @@ class State(pyspiel.State):
     return state
 
   def __reduce__(self):
-    """Pickles as a call of a function here: loading imports this package."""
+    """Pickles a call of `_load_state`; see `Game.__reduce__`."""
     return _load_state, (pyspiel.serialize_game_and_state(
         self.get_game(), self),)

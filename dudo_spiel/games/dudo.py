@@ -1,13 +1,15 @@
-"""Dudo: the whole game, and the same with imperfect recall of claims.
+"""Dudo: the whole game, and a version with imperfect recall of claims.
 
-The game is that of Neller & Hnath, "Approximating Optimal Dudo Play with
+The rules are those of Neller & Hnath, "Approximating Optimal Dudo Play with
 Fixed-Strategy Iteration Counterfactual Regret Minimization" (2011), section
-1.1, for two to six players; `dudo_ir` forgets as section 2.1 there does.
+1.1, for two to six players. Players of `dudo_ir` remember only the last claims,
+as in section 2.1 of that paper.
 
-A round begins with one chance node for each living player, in seat order; an
-outcome is a roll without order (see `rolls`). Then the starter claims, and the
-living players in turn claim more or say Dudo. Action s is the claim of
-strength s among the dice now in play (see `claims`); the last action is Dudo.
+A round begins with one chance node for each player who has dice, in seat order.
+Its outcomes are the rolls, which have no order of dice (see `rolls`). Then the
+starter claims. The others in turn make a stronger claim or say Dudo. Action s
+is the claim of strength s with the dice now in play (see `claims`). The last
+action is Dudo.
 """
 
 import functools
@@ -15,6 +17,7 @@ import re
 
 import pyspiel
 
+from dudo_spiel import arguments
 from dudo_spiel import claims as claims_lib
 from dudo_spiel import rolls as rolls_lib
 from dudo_spiel import rules
@@ -41,8 +44,14 @@ _IR_GAME_TYPE = base.game_type(
 
 
 def parse_start_dice(start_dice, numdice, players):
-  """Returns the dice of each player at the start, as bytes."""
-  base.check_range("numdice", numdice, 1, base.MAX_DICE)
+  """Returns how many dice each player has at the start, as bytes.
+
+  Args:
+    start_dice: str, each player's number of dice such as "3v2", or "".
+    numdice: how many dice each player has if `start_dice` is "".
+    players: how many players there are.
+  """
+  arguments.integer("numdice", numdice, 1, base.MAX_DICE)
   if not start_dice:
     return bytes([numdice] * players)
   numbers = ([int(part) for part in start_dice.split("v")]
@@ -63,11 +72,12 @@ class DudoGame(base.Game):
 
   Attributes:
     num_sides: how many sides a die has.
-    start_dice: bytes, the dice of each player at the start.
-    starting_player: who claims first.
+    start_dice: bytes, how many dice each player has at the start.
+    starting_player: the player who claims first.
     house: the `rules.HouseRules`.
-    dudo_action: the action that challenges; claims are 0..dudo_action-1.
-    max_rounds: how many rounds a game can have.
+    dudo_action: the action that challenges. The claims are 0..dudo_action-1.
+    max_rounds: how many rounds a game has at most.
+    mask_bytes: how many bytes hold a set of claims.
   """
 
   _TYPE = _GAME_TYPE
@@ -75,11 +85,11 @@ class DudoGame(base.Game):
   def __init__(self, params=None):
     params = self._parameters(params)
     players = params["players"]
-    base.check_range("players", players, 2, base.MAX_PLAYERS)
-    base.check_range("dice_sides", params["dice_sides"], 2, base.MAX_SIDES)
-    base.check_range("starting_player", params["starting_player"], 0,
-                     players - 1)
-    base.check_choice("die_loss", params["die_loss"], rules.DIE_LOSSES)
+    arguments.integer("players", players, 2, base.MAX_PLAYERS)
+    arguments.integer("dice_sides", params["dice_sides"], 2, base.MAX_SIDES)
+    arguments.integer("starting_player", params["starting_player"], 0,
+                      players - 1)
+    arguments.choice("die_loss", params["die_loss"], rules.DIE_LOSSES)
     self.num_sides = params["dice_sides"]
     self.start_dice = parse_start_dice(params["start_dice"], params["numdice"],
                                        players)
@@ -88,7 +98,7 @@ class DudoGame(base.Game):
                                   params["exact_reward"])
     num_dice = sum(self.start_dice)
     self.dudo_action = self.num_sides * num_dice
-    # Every round costs at least one die, and the winner keeps one.
+    # Every round costs a die or more, and the winner keeps at least one.
     self.max_rounds = num_dice - 1
     self.mask_bytes = (self.dudo_action + 7) // 8
     super().__init__(
@@ -103,21 +113,25 @@ class DudoGame(base.Game):
                                 for dice in range(2, num_dice + 1))), params)
 
   def max_chance_nodes_in_history(self):
-    """Returns the most rolls in a game: all stay in as long as they can."""
+    """Returns how many rolls a game has at most.
+
+    There are most if each round costs one die and nobody is out before it is
+    inevitable.
+    """
     return sum(
         min(self.num_players(), dice)
         for dice in range(2, sum(self.start_dice) + 1))
 
   def new_initial_state(self):
-    """Returns a state corresponding to the start of a game."""
+    """Returns the state in which a game starts."""
     return DudoState(self)
 
   def rolls(self, num_dice):
-    """Returns the table of rolls of this many dice."""
+    """Returns the `rolls.RollTable` of this many dice."""
     return rolls_lib.roll_table(num_dice, self.num_sides)
 
   def claim_order(self, num_dice):
-    """Returns the order of claims with this many dice in play."""
+    """Returns the `claims.ClaimOrder` with this many dice in play."""
     return claims_lib.claim_order(num_dice, self.num_sides,
                                   self.house.wild_ones)
 
@@ -130,20 +144,24 @@ class DudoGame(base.Game):
              _reveal_piece(self)])
 
   def _recall_pieces(self):
-    # Earlier rolls are public once their round is over.
+    # When a round is over, everyone has seen all of its dice.
     return ([pieces.roll(self.num_sides)],
             [*self._public_pieces(), pieces.claims(self.dudo_action),
              *_past_pieces(self)])
 
 
 class DudoIRGame(DudoGame):
-  """Dudo in which players remember only the last claims of the round."""
+  """Dudo in which players remember only the last claims of the round.
+
+  Attributes:
+    recall_length: how many claims they remember.
+  """
 
   _TYPE = _IR_GAME_TYPE
 
   def __init__(self, params=None):
     self.recall_length = self._parameters(params)["recall_length"]
-    base.check_range("recall_length", self.recall_length, 1)
+    arguments.integer("recall_length", self.recall_length, 1)
     super().__init__(params)
 
   def _recall_pieces(self):
@@ -152,32 +170,32 @@ class DudoIRGame(DudoGame):
 
 
 class DudoState(base.State):
-  """A state of Dudo: the round under way, and the rounds before it."""
+  """A state of Dudo: the present round and the rounds before it."""
 
   def __init__(self, game):
     """Constructor; should only be called by Game.new_initial_state."""
     super().__init__(game)
-    self._dice = game.start_dice  # bytes: each player's dice
+    self._dice = game.start_dice  # bytes: how many dice each player has
     self._starter = game.starting_player
-    self._hands = b""  # the hands rolled so far, one after another
+    self._hands = b""  # the hands rolled so far, in seat order
     self._claims = 0  # the set of claims made in this round
-    self._past = b""  # the finished rounds, as `_pack` makes them
+    self._past = b""  # the finished rounds, packed by `_pack`
 
   @property
   def dice(self):
-    """The number of dice of each player, as bytes."""
+    """How many dice each player has, as bytes."""
     return self._dice
 
   def round(self):
-    """Returns the `rules.Round` under way."""
+    """Returns the present `rules.Round`."""
     return rules.Round(self._dice, self._starter, self._hands, self._claims)
 
   def past_rounds(self):
-    """Returns the finished rounds, a list of `rules.Round`."""
+    """Returns the finished rounds as a list of `rules.Round`."""
     return _unpack(self._past, len(self._dice), self.get_game().mask_bytes)
 
   def hand(self, player):
-    """Returns the player's dice as sorted bytes, empty until rolled."""
+    """Returns the player's dice as sorted bytes, empty before the roll."""
     return self.round().hand(player)
 
   def claim_list(self):
@@ -185,15 +203,19 @@ class DudoState(base.State):
     return claims_lib.claims_in_mask(self._claims)
 
   def claim_maker(self, turn):
-    """Returns who made the claim of this turn of the round (0 the first)."""
+    """Returns the player who made a claim of this round.
+
+    Args:
+      turn: which claim, 0 for the first.
+    """
     return self.round().actor(turn)
 
   def last_claim(self):
-    """Returns the last claim of this round, or -1 before the first."""
+    """Returns the last claim of this round, or -1 if there is none."""
     return self._claims.bit_length() - 1
 
   def claim_order(self):
-    """Returns the order of claims among the dice now in play."""
+    """Returns the `claims.ClaimOrder` with the dice now in play."""
     return self.get_game().claim_order(sum(self._dice))
 
   # OpenSpiel (PySpiel) API functions are below.
@@ -208,29 +230,29 @@ class DudoState(base.State):
     return actions
 
   def chance_outcomes(self):
-    """Returns the possible rolls of the next player and probabilities."""
+    """Returns a list of (roll, probability) of the player who rolls next."""
     return list(self._roll_table().outcomes)
 
   def _roll_table(self):
-    """Returns the rolls of the player who rolls next."""
+    """Returns the `rolls.RollTable` of the player who rolls next."""
     return self.get_game().rolls(self._dice[self._roller()])
 
   def _roller(self):
-    """Returns who rolls next."""
+    """Returns the player who rolls next."""
     rolled = len(self._hands)
     for player, num_dice in enumerate(self._dice):
       if rolled < num_dice:
         return player
       rolled -= num_dice
-    raise ValueError("nobody is to roll: this is not a chance node")
+    raise ValueError("state: must be a chance node; nobody rolls here")
 
   def _is_hidden_from(self, player, earlier):
-    # The rolls of the other players in the round under way.
+    # Only the other players' rolls of the present round are hidden.
     return (earlier.is_chance_node() and earlier._roller() != player and
             len(earlier._past) == len(self._past))
 
   def _apply_action(self, action):
-    """Applies the specified action to the state."""
+    """Changes the state to the one after the action."""
     game = self.get_game()
     if self._current >= 0:
       if action == game.dudo_action and self._claims:
@@ -259,7 +281,7 @@ class DudoState(base.State):
         return
 
   def _challenge(self, game):
-    """Ends the round, and the game if one player is left."""
+    """Ends the round, and also the game if only one player is left."""
     this_round = self.round()
     _, self._dice, self._starter = this_round.challenge(
         game.num_sides, game.house)
@@ -270,7 +292,7 @@ class DudoState(base.State):
     self._current = base.TERMINAL if over else base.CHANCE
 
   def _action_to_string(self, player, action):
-    """Action -> string."""
+    """Returns the action's name."""
     if player == base.CHANCE:
       return "Roll " + rolls_lib.hand_name(self._roll_table().hands[action])
     if action == self.get_game().dudo_action:
@@ -278,14 +300,14 @@ class DudoState(base.State):
     return self.claim_order().names[action]
 
   def returns(self):
-    """Total reward for each player over the course of the game so far."""
+    """Returns each player's total reward so far, as a list."""
     players = len(self._dice)
     if self._current != base.TERMINAL:
       return [0.0] * players
     return [1.0 if dice else -1.0 / (players - 1) for dice in self._dice]
 
   def __str__(self):
-    """The rounds so far, a line each; no two histories share it."""
+    """Returns a text of one line per round, unique to the history."""
     game = self.get_game()
     lines = [_describe(past, game.num_sides, game.house)
              for past in self.past_rounds()]
@@ -303,7 +325,7 @@ def _pack(finished, mask_bytes):
 
 
 def _unpack(past, players, mask_bytes):
-  """Returns the list of `rules.Round` that was packed into `past`."""
+  """Returns the list of `rules.Round` that `_pack` packed into `past`."""
   finished = []
   begin = 0
   while begin < len(past):
@@ -319,7 +341,14 @@ def _unpack(past, players, mask_bytes):
 
 @functools.lru_cache(maxsize=4096)
 def _describe(this_round, num_sides, house, finished=True):
-  """Returns a round as a line: dice, claims and, at its end, the losses."""
+  """Returns a round as a line: the dice, the claims and the losses.
+
+  Args:
+    this_round: the `rules.Round`.
+    num_sides: how many sides a die has.
+    house: the `rules.HouseRules`.
+    finished: whether the last claim was challenged.
+  """
   dice = this_round.dice
   hands = [
       f"P{player} {rolls_lib.hand_name(this_round.hand(player)) or '?' * n}"
@@ -343,17 +372,17 @@ def _describe(this_round, num_sides, house, finished=True):
   return " | ".join(parts)
 
 
-# Observations.
+# The pieces of observations.
 
 
 def _write_hands(past, array):
-  """Writes a finished round's hands: array is [player, face - 1]."""
+  """Adds a finished round's hands to `array`, [player, face - 1] float32."""
   for hand, row in zip(past.all_hands(), array):
     pieces.write_hand(hand, row)
 
 
 def _dice_piece(game):
-  """How many dice each player has, by seat."""
+  """How many dice each player has, in seat order."""
 
   def write(state, player, array):
     del player
@@ -365,7 +394,7 @@ def _dice_piece(game):
 
 
 def _turn_dice_piece(game):
-  """How many dice each player has, the observer first, then in turn."""
+  """How many dice each player has, in turn from the observing player."""
 
   def turned(state, player):
     return state.dice[player:] + state.dice[:player]
@@ -379,7 +408,7 @@ def _turn_dice_piece(game):
 
 
 def _starter_piece(game):
-  """Who started this round."""
+  """The player who starts this round."""
 
   def write(state, player, array):
     del player
@@ -390,7 +419,7 @@ def _starter_piece(game):
 
 
 def _reveal_piece(game):
-  """The dice revealed at the end of the round before this one."""
+  """The dice that were revealed at the end of the last round."""
 
   def write(state, player, array):
     del player

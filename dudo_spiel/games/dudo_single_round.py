@@ -1,23 +1,25 @@
 """One round of Dudo in which everyone may challenge, and its abstractions.
 
-The game is that of Gendre & Kaneko, "Counterfactual Regret Minimisation for
+The rules are those of Gendre & Kaneko, "Counterfactual Regret Minimisation for
 playing the multiplayer bluffing dice game Dudo" (2019), section 2, for two to
-six players; `dudo_single_round_ir` has the abstractions of section 4.
+six players. `dudo_single_round_ir` has the abstractions of section 4 there.
 
-Chance rolls each player's dice in seat order. Then, step by step: the claimer
-claims; the others, in turn from the claimer, decide to pass or to challenge
-without seeing each other's decisions; if nobody challenged, the player after
-the claimer is the next claimer. Actions are the claims by (amount, value), then
-Pass, then Challenge.
+Chance rolls each player's dice in seat order. Then the game goes in steps:
+1. The claimer makes a claim.
+2. The others, in turn from the claimer, pass or challenge. They do not see each
+   other's decisions.
+3. If nobody challenged, the player after the claimer becomes the claimer.
 
-A claim that cannot be raised (all dice show the highest value) must be
-challenged, as one above `max_amount` must.
+The actions are the claims in the order of (amount, value), then Pass, then
+Challenge. Two kinds of claims must be challenged: those of more dice than
+`max_amount`, and the strongest one, which nobody could raise.
 """
 
 import enum
 
 import pyspiel
 
+from dudo_spiel import arguments
 from dudo_spiel import claims as claims_lib
 from dudo_spiel import rolls as rolls_lib
 from dudo_spiel import rules
@@ -37,13 +39,20 @@ _PHASES = ("roll", "claim", "challenge", "over")
 
 
 class Abstraction(enum.StrEnum):
-  """What a player of `dudo_single_round_ir` remembers beside the own dice.
+  """What players of `dudo_single_round_ir` remember.
 
-  Whether to claim or to decide on a challenge is known in all of them.
+  With every abstraction, players know their own dice, the current claim, and
+  whether they are to claim or to decide on a challenge.
+
+  Attributes:
+    NO_RECALL: nothing else.
+    TYPE_RECALL: also the values of the claims before the current one.
+    WAIT_TYPE_RECALL: also these values, and how many turns remain until the
+      player's next claim.
   """
-  NO_RECALL = "no_recall"  # the current claim
-  TYPE_RECALL = "type_recall"  # plus the values of the claims before it
-  WAIT_TYPE_RECALL = "wait_type_recall"  # plus the claim turns until the own
+  NO_RECALL = "no_recall"
+  TYPE_RECALL = "type_recall"
+  WAIT_TYPE_RECALL = "wait_type_recall"
 
 
 _GAME_TYPE = base.game_type(
@@ -64,11 +73,13 @@ class DudoSingleRoundGame(base.Game):
   Attributes:
     numdice: how many dice each player has.
     order: the `claims.ClaimOrder`, without wild ones.
-    claim_window: how many of the next claims are legal.
-    first_forced: claims from this number on must be challenged.
+    claim_window: how many claims are legal at a time: those just above the
+      last claim.
+    first_forced: the weakest claim that must be challenged. Stronger ones must
+      be too.
     pass_action: the action that lets a claim stand.
-    challenge_action: the action that challenges it.
-    roll_table: the `rolls.RollTable` of one player.
+    challenge_action: the action that challenges a claim.
+    roll_table: the `rolls.RollTable` of one player's dice.
   """
 
   _TYPE = _GAME_TYPE
@@ -76,11 +87,11 @@ class DudoSingleRoundGame(base.Game):
   def __init__(self, params=None):
     params = self._parameters(params)
     players, numdice = params["players"], params["numdice"]
-    base.check_range("players", players, 2, base.MAX_PLAYERS)
-    base.check_range("numdice", numdice, 1, base.MAX_DICE)
-    base.check_range("dice_sides", params["dice_sides"], 2, base.MAX_SIDES)
-    base.check_range("claim_window", params["claim_window"], 1)
-    base.check_range("max_amount", params["max_amount"], 1)
+    arguments.integer("players", players, 2, base.MAX_PLAYERS)
+    arguments.integer("numdice", numdice, 1, base.MAX_DICE)
+    arguments.integer("dice_sides", params["dice_sides"], 2, base.MAX_SIDES)
+    arguments.integer("claim_window", params["claim_window"], 1)
+    arguments.integer("max_amount", params["max_amount"], 1)
     sides = params["dice_sides"]
     self.numdice = numdice
     self.order = claims_lib.claim_order(players * numdice, sides, False)
@@ -101,11 +112,11 @@ class DudoSingleRoundGame(base.Game):
             max_game_length=players * (self.first_forced + 1)), params)
 
   def max_chance_nodes_in_history(self):
-    """Returns how many rolls there are: one a player."""
+    """Returns how many rolls there are: one per player."""
     return self.num_players()
 
   def new_initial_state(self):
-    """Returns a state corresponding to the start of a game."""
+    """Returns the state in which a game starts."""
     return DudoSingleRoundState(self)
 
   def _pieces(self):
@@ -121,15 +132,20 @@ class DudoSingleRoundGame(base.Game):
 
 
 class DudoSingleRoundIRGame(DudoSingleRoundGame):
-  """One round of Dudo in which players forget."""
+  """One round of Dudo in which players forget.
+
+  Attributes:
+    abstraction: the `Abstraction`.
+    recall_length: how many values of earlier claims players remember.
+  """
 
   _TYPE = _IR_GAME_TYPE
 
   def __init__(self, params=None):
     values = self._parameters(params)
-    base.check_choice("abstraction", values["abstraction"],
-                      tuple(map(str, Abstraction)))
-    base.check_range("recall_length", values["recall_length"], 0)
+    arguments.choice("abstraction", values["abstraction"],
+                     tuple(map(str, Abstraction)))
+    arguments.integer("recall_length", values["recall_length"], 0)
     self.abstraction = Abstraction(values["abstraction"])
     self.recall_length = values["recall_length"]
     super().__init__(params)
@@ -150,23 +166,23 @@ class DudoSingleRoundState(base.State):
   def __init__(self, game):
     """Constructor; should only be called by Game.new_initial_state."""
     super().__init__(game)
-    self._claimer = 0  # whose turn it is to claim, or whose claim is decided
-    self._hands = b""  # the hands rolled so far, one after another
+    self._claimer = 0  # who is to claim, or made the current claim
+    self._hands = b""  # the hands rolled so far, in seat order
     self._claims = 0  # the set of claims made
-    self._challengers = 0  # bit p is set when player p challenges
+    self._challengers = 0  # bit p is set if player p challenges
 
   @property
   def dice(self):
-    """The number of dice of each player, as bytes."""
+    """How many dice each player has, as bytes."""
     game = self.get_game()
     return bytes([game.numdice] * game.num_players())
 
   def claimer(self):
-    """Returns who is to claim, or on whose claim the others decide."""
+    """Returns the player who is to claim, or who made the current claim."""
     return self._claimer
 
   def hand(self, player):
-    """Returns the player's dice as sorted bytes, empty until rolled."""
+    """Returns the player's dice as sorted bytes, empty before the roll."""
     numdice = self.get_game().numdice
     return self._hands[numdice * player:numdice * (player + 1)]
 
@@ -175,15 +191,19 @@ class DudoSingleRoundState(base.State):
     return claims_lib.claims_in_mask(self._claims)
 
   def claim_maker(self, turn):
-    """Returns who made the claim of this turn (0 the first)."""
+    """Returns the player who made a claim.
+
+    Args:
+      turn: which claim, 0 for the first.
+    """
     return turn % self.num_players()
 
   def last_claim(self):
-    """Returns the last claim, or -1 before the first."""
+    """Returns the last claim, or -1 if there is none."""
     return self._claims.bit_length() - 1
 
   def claim_order(self):
-    """Returns the order of claims."""
+    """Returns the `claims.ClaimOrder`."""
     return self.get_game().order
 
   def phase(self):
@@ -205,7 +225,7 @@ class DudoSingleRoundState(base.State):
     return bool(self._challengers >> player & 1)
 
   def survivors(self):
-    """Returns the players who are left at the end of the game."""
+    """Returns a list of the players who are left at the end of the game."""
     game = self.get_game()
     quantity, rank = game.order.claims[self.last_claim()]
     if rules.count_matches(self._hands, rank, wild_ones=False) < quantity:
@@ -213,7 +233,7 @@ class DudoSingleRoundState(base.State):
     return [p for p in range(self.num_players()) if not self.challenges(p)]
 
   def _is_hidden_from(self, player, earlier):
-    # The other players' rolls, and their decisions on the current claim.
+    # The others' rolls are hidden, and their decisions on the current claim.
     if self._current == base.TERMINAL:
       return False
     if earlier.is_chance_node():
@@ -239,11 +259,11 @@ class DudoSingleRoundState(base.State):
                game.order.num_claims)
 
   def chance_outcomes(self):
-    """Returns the possible rolls of the next player and probabilities."""
+    """Returns a list of (roll, probability) of the player who rolls next."""
     return list(self.get_game().roll_table.outcomes)
 
   def _apply_action(self, action):
-    """Applies the specified action to the state."""
+    """Changes the state to the one after the action."""
     game = self.get_game()
     if self._current == base.CHANCE:
       if not 0 <= action < game.roll_table.num_rolls:
@@ -267,7 +287,7 @@ class DudoSingleRoundState(base.State):
         self._end_step(game)
 
   def _end_step(self, game):
-    """All have decided: ends the game, or passes the claim on."""
+    """Ends the game if someone challenged, or makes the next player claim."""
     if self._challengers:
       self._current = base.TERMINAL
     else:
@@ -275,7 +295,7 @@ class DudoSingleRoundState(base.State):
       self._current = self._claimer
 
   def _action_to_string(self, player, action):
-    """Action -> string."""
+    """Returns the action's name."""
     game = self.get_game()
     if player == base.CHANCE:
       return "Roll " + rolls_lib.hand_name(game.roll_table.hands[action])
@@ -286,7 +306,7 @@ class DudoSingleRoundState(base.State):
     return game.order.names[action]
 
   def returns(self):
-    """Total reward for each player over the course of the game so far."""
+    """Returns each player's total reward so far, as a list."""
     returns = [0.0] * self.num_players()
     if self._current == base.TERMINAL:
       survivors = self.survivors()
@@ -295,7 +315,7 @@ class DudoSingleRoundState(base.State):
     return returns
 
   def __str__(self):
-    """Dice, claims and decisions; no two histories share it."""
+    """Returns the dice, claims and challenges, unique to the history."""
     names = self.claim_order().names
     players = self.num_players()
     parts = [", ".join(f"P{p} {rolls_lib.hand_name(self.hand(p)) or '?'}"
@@ -314,7 +334,8 @@ class DudoSingleRoundState(base.State):
     return " | ".join(parts)
 
 
-# Observations.
+# The pieces of observations.
+
 
 def _decision_piece():
   """The player's own hidden decision on the current claim."""
@@ -332,7 +353,7 @@ def _decision_piece():
 
 
 def _values_piece(game):
-  """The values of the claims before the current one, the latest first."""
+  """The values of the claims before the current one, the latest one first."""
   length = min(game.recall_length, game.order.num_claims)
 
   def values(state):
@@ -353,7 +374,7 @@ def _values_piece(game):
 
 
 def _wait_piece(game):
-  """How many claim turns there are until the player's own."""
+  """How many turns remain until the player's next claim."""
   players = game.num_players()
 
   def wait(state, player):
@@ -367,7 +388,7 @@ def _wait_piece(game):
 
 
 def _reveal_pieces(game):
-  """What all see at the end: who challenged, and all dice."""
+  """What everyone sees at the end: who challenged, and all dice."""
   players = game.num_players()
 
   def write_challengers(state, player, array):

@@ -1,18 +1,21 @@
-"""Liar Die, and the same with the abstraction of its solver.
+"""Liar Die, and a version with imperfect recall.
 
-The game of Neller & Lanctot, "An Introduction to Counterfactual Regret
-Minimization" (2013), section 5: the claimant rolls a die in secret and claims
-a number higher than the last accepted claim. The opponent doubts, which ends
-the game, or accepts, rolls the die and becomes the claimant. A claim of the
-highest number can only be doubted.
+The rules are those of Neller & Lanctot, "An Introduction to Counterfactual
+Regret Minimization" (2013), section 5. The claimer rolls a die in secret and
+claims a number higher than the last accepted claim. The opponent doubts, which
+ends the game, or accepts. Whoever accepts rolls the die and is the next
+claimer. The highest number must be doubted.
 
-Actions 0..sides-1 are the claims 1..sides, then come Accept and Doubt.
-`liar_die_ir` remembers only the accepted claim and the roll when claiming, and
-only the own previous claim and the new one when answering.
+Actions 0..sides-1 are the claims 1..sides. Then come Accept and Doubt.
+
+Players of `liar_die_ir` remember as little as those of the paper's solver. When
+claiming, they know the roll and the last claim. When answering, they know the
+last claim and the claim that they made before it.
 """
 
 import pyspiel
 
+from dudo_spiel import arguments
 from dudo_spiel import claims as claims_lib
 from dudo_spiel.games import base
 from dudo_spiel.games import observer
@@ -34,7 +37,7 @@ class LiarDieGame(base.Game):
   Attributes:
     sides: how many sides the die has.
     accept_action: the action that accepts a claim.
-    doubt_action: the action that doubts it.
+    doubt_action: the action that doubts a claim.
   """
 
   _TYPE = _GAME_TYPE
@@ -42,7 +45,7 @@ class LiarDieGame(base.Game):
   def __init__(self, params=None):
     params = self._parameters(params)
     self.sides = params["sides"]
-    base.check_range("sides", self.sides, 2, _MAX_SIDES)
+    arguments.integer("sides", self.sides, 2, _MAX_SIDES)
     self.accept_action = self.sides
     self.doubt_action = self.sides + 1
     super().__init__(
@@ -56,11 +59,11 @@ class LiarDieGame(base.Game):
             max_game_length=2 * self.sides), params)
 
   def max_chance_nodes_in_history(self):
-    """Returns the most rolls in a game: one before each claim."""
+    """Returns how many rolls a game has at most: one before each claim."""
     return self.sides
 
   def new_initial_state(self):
-    """Returns a state corresponding to the start of a game."""
+    """Returns the state in which a game starts."""
     return LiarDieState(self)
 
   def _pieces(self):
@@ -90,7 +93,7 @@ class LiarDieState(base.State):
     """Constructor; should only be called by Game.new_initial_state."""
     super().__init__(game)
     self._rolls = b""  # all rolls, first to last; player i % 2 made roll i
-    self._claims = 0  # the set of claims made, bit c - 1 for claim c
+    self._claims = 0  # the set of claims made: bit c - 1 for claim c
 
   @property
   def rolls(self):
@@ -102,11 +105,11 @@ class LiarDieState(base.State):
     return [claim + 1 for claim in claims_lib.claims_in_mask(self._claims)]
 
   def highest_claim(self):
-    """Returns the last claimed number, or 0 before the first claim."""
+    """Returns the last claimed number, or 0 if there is none."""
     return self._claims.bit_length()
 
   def claimer(self):
-    """Returns who made the last roll, or makes the first."""
+    """Returns the player who made the last roll, or will make the first."""
     return (max(len(self._rolls), 1) - 1) % 2
 
   def phase(self):
@@ -117,7 +120,7 @@ class LiarDieState(base.State):
     return "answer" if claimed else "claim"
 
   def _is_hidden_from(self, player, earlier):
-    # The other player's rolls, but for one that a doubt has revealed.
+    # The other player's rolls are hidden, except the one that a doubt reveals.
     roll = len(earlier._rolls)
     revealed = self._current == base.TERMINAL and roll == len(self._rolls) - 1
     return earlier.is_chance_node() and roll % 2 != player and not revealed
@@ -134,12 +137,12 @@ class LiarDieState(base.State):
     return [game.accept_action, game.doubt_action]
 
   def chance_outcomes(self):
-    """Returns the faces of the die and their probabilities."""
+    """Returns a list of (face - 1, probability) of the die."""
     sides = self.get_game().sides
     return [(face, 1.0 / sides) for face in range(sides)]
 
   def _apply_action(self, action):
-    """Applies the specified action to the state."""
+    """Changes the state to the one after the action."""
     game = self.get_game()
     if self._current == base.CHANCE:
       if not 0 <= action < game.sides:
@@ -158,7 +161,7 @@ class LiarDieState(base.State):
       self._current = 1 - self._current
 
   def _action_to_string(self, player, action):
-    """Action -> string."""
+    """Returns the action's name."""
     game = self.get_game()
     if player == base.CHANCE:
       return f"Roll {action + 1}"
@@ -169,15 +172,15 @@ class LiarDieState(base.State):
     return f"Claim {action + 1}"
 
   def returns(self):
-    """Total reward for each player over the course of the game so far."""
+    """Returns each player's total reward so far, as a list."""
     if self._current != base.TERMINAL:
       return [0.0, 0.0]
-    claimant_wins = self._rolls[-1] >= self.highest_claim()
-    gain = 1.0 if claimant_wins == (self.claimer() == 0) else -1.0
+    claimer_wins = self._rolls[-1] >= self.highest_claim()
+    gain = 1.0 if claimer_wins == (self.claimer() == 0) else -1.0
     return [gain, -gain]
 
   def __str__(self):
-    """Rolls and claims in turn; no two histories share it."""
+    """Returns the rolls and claims in turn, unique to the history."""
     claims = self.claim_list()
     turns = [
         f"P{turn % 2} rolls {roll}" +
@@ -187,17 +190,22 @@ class LiarDieState(base.State):
     return ", ".join([*turns, self.phase()])
 
 
-# Observations.
+# The pieces of observations.
 
 
 def _write_number(array, number):
-  """Sets the entry of a number in 1..sides; none for 0."""
+  """Sets array[number - 1] to 1, or nothing if the number is 0."""
   if number:
     array[number - 1] = 1
 
 
 def _roll_piece(game, phases):
-  """The claimant's roll, in the given phases."""
+  """The claimer's roll, which only the claimer sees.
+
+  Args:
+    game: the game.
+    phases: the phases in which the claimer still knows it.
+  """
 
   def roll(state, player):
     if state.phase() in phases and player == state.claimer():
@@ -229,7 +237,7 @@ def _rolls_piece(game):
 
 
 def _previous_claim_piece(game):
-  """When answering: the player's own claim before the one to answer."""
+  """For a player who is to answer: the claim that the player made before."""
 
   def previous(state, player):
     if state.phase() != "answer" or player == state.claimer():

@@ -1,21 +1,24 @@
-"""Neumann poker: a betting round about random ranks.
+"""Neumann poker: each player gets a random rank and bets on it.
 
-The game of Schulze, "An extensive-form fictitious play algorithm with local
-best decision updates", section 4.2: each player antes and gets one of
-`num_ranks` ranks, independently, so ties are possible and split the pot.
-One betting round of at most `num_bets` bets and raises follows.
-`asymmetric=True` is von Neumann and Morgenstern's game (section 4.1): one bet,
-and a check by the first player goes straight to the showdown; `num_bets` is
-then 1, whether it is left out or not.
+The rules are those of Schulze, "An extensive-form fictitious play algorithm
+with local best decision updates", section 4.2. Each player antes and gets one
+of `num_ranks` ranks. The ranks are independent, so there can be a tie, which
+splits the pot. One betting round follows, with at most `num_bets` bets and
+raises.
 
-Actions are those of OpenSpiel's Leduc poker: 0 folds, 1 checks or calls, 2 bets
-or raises.
+`asymmetric=True` is the game of von Neumann and Morgenstern (section 4.1
+there). It has only one bet, and the first player's check leads straight to the
+showdown. `num_bets` is then 1 and can be left out.
+
+The actions are those of OpenSpiel's Leduc poker: 0 folds, 1 checks or calls,
+2 bets or raises.
 """
 
 import enum
 
 import pyspiel
 
+from dudo_spiel import arguments
 from dudo_spiel.games import base
 from dudo_spiel.games import observer
 
@@ -36,10 +39,10 @@ _GAME_TYPE = base.game_type(
 
 
 class Action(enum.IntEnum):
-  """The actions; which of the two names fits depends on the bet faced."""
+  """The actions of the players."""
   FOLD = 0
-  CALL = 1  # or check
-  RAISE = 2  # or bet
+  CALL = 1  # a check if there is no bet to call
+  RAISE = 2  # a bet if there is no bet to raise
 
 
 _FACING_BET = {Action.FOLD: "f", Action.CALL: "c", Action.RAISE: "r"}
@@ -53,17 +56,17 @@ class NeumannPokerGame(base.Game):
     num_ranks: how many ranks there are.
     num_bets: how many bets and raises there may be.
     ante: what each player pays before the deal.
-    bet: what the first bet adds.
-    raise_size: what a raise adds to the bet that it answers.
-    asymmetric: whether a check by the first player ends the game.
+    bet: the size of the first bet.
+    raise_size: how much a raise adds to the last bet or raise.
+    asymmetric: whether the first player's check leads to the showdown.
   """
 
   _TYPE = _GAME_TYPE
 
   def __init__(self, params=None):
     params = self._parameters(params)
-    base.check_range("num_ranks", params["num_ranks"], 2, _MAX_RANKS)
-    base.check_range("num_bets", params["num_bets"], 1, _MAX_BETS)
+    arguments.integer("num_ranks", params["num_ranks"], 2, _MAX_RANKS)
+    arguments.integer("num_bets", params["num_bets"], 1, _MAX_BETS)
     for name in ("ante", "bet", "raise_size"):
       if not 0 < params[name] <= _MAX_STAKE:
         raise ValueError(f"{name}={params[name]}: must be above 0 and at most "
@@ -71,8 +74,8 @@ class NeumannPokerGame(base.Game):
     self.asymmetric = params["asymmetric"]
     if self.asymmetric and params["num_bets"] > 2:
       raise ValueError(
-          f"num_bets={params['num_bets']}: must be 1 (or left out) with "
-          "asymmetric=True, a game of one bet")
+          f"num_bets={params['num_bets']}: must be 1 or left out with "
+          "asymmetric=True, which is a game of one bet")
     self.num_ranks = params["num_ranks"]
     self.num_bets = 1 if self.asymmetric else params["num_bets"]
     self.ante = params["ante"]
@@ -87,20 +90,25 @@ class NeumannPokerGame(base.Game):
             min_utility=-most,
             max_utility=most,
             utility_sum=0.0,
-            # Check, every bet and raise, call; or bet, call.
+            # The longest: a check, all bets and raises, a call. If the game
+            # is asymmetric: a bet, a call.
             max_game_length=self.num_bets + (1 if self.asymmetric else 2)),
         params)
 
   def stake(self, bets):
-    """Returns what a player has paid who met this many bets and raises."""
+    """Returns what a player has paid in all after matching some bets.
+
+    Args:
+      bets: how many bets and raises the player has made or called.
+    """
     return self.ante + (self.bet + (bets - 1) * self.raise_size if bets else 0)
 
   def max_chance_nodes_in_history(self):
-    """Returns how many deals there are: one a player."""
+    """Returns how many deals there are: one per player."""
     return _NUM_PLAYERS
 
   def new_initial_state(self):
-    """Returns a state corresponding to the start of a game."""
+    """Returns the state in which a game starts."""
     return NeumannPokerState(self)
 
   def _pieces(self):
@@ -117,7 +125,7 @@ class NeumannPokerState(base.State):
   def __init__(self, game):
     """Constructor; should only be called by Game.new_initial_state."""
     super().__init__(game)
-    self._rank0 = -1  # player 0's rank, from 0; -1 until it is dealt
+    self._rank0 = -1  # player 0's rank in 0..num_ranks-1; -1 before the deal
     self._rank1 = -1
     self._betting = ""  # k: check, b: bet, r: raise, c: call, f: fold
 
@@ -142,7 +150,7 @@ class NeumannPokerState(base.State):
     return [game.stake(bets[0]), game.stake(bets[1])]
 
   def is_showdown(self):
-    """Returns whether the game is over and the ranks are compared."""
+    """Returns whether the game is over and the ranks decide it."""
     return self._current == base.TERMINAL and self._betting[-1] != "f"
 
   def _is_hidden_from(self, player, earlier):
@@ -168,12 +176,12 @@ class NeumannPokerState(base.State):
     return actions
 
   def chance_outcomes(self):
-    """Returns the possible ranks of the next player and probabilities."""
+    """Returns a list of (rank, probability) of the next player's rank."""
     num_ranks = self.get_game().num_ranks
     return [(rank, 1.0 / num_ranks) for rank in range(num_ranks)]
 
   def _apply_action(self, action):
-    """Applies the specified action to the state."""
+    """Changes the state to the one after the action."""
     game = self.get_game()
     if self._current == base.CHANCE:
       if not 0 <= action < game.num_ranks:
@@ -195,7 +203,7 @@ class NeumannPokerState(base.State):
       self._current = base.TERMINAL if over else 1 - self._current
 
   def _action_to_string(self, player, action):
-    """Action -> string."""
+    """Returns the action's name."""
     if player == base.CHANCE:
       return f"Deal {action + 1}"
     if action == Action.FOLD:
@@ -205,7 +213,7 @@ class NeumannPokerState(base.State):
     return "Check" if action == Action.CALL else "Bet"
 
   def returns(self):
-    """Total reward for each player over the course of the game so far."""
+    """Returns each player's total reward so far, as a list."""
     if self._current != base.TERMINAL:
       return [0.0, 0.0]
     stakes = self.stakes()
@@ -215,16 +223,16 @@ class NeumannPokerState(base.State):
     else:
       sign = (self._rank0 > self._rank1) - (self._rank0 < self._rank1)
       gain = sign * stakes[0]
-    return [gain, 0.0 - gain]  # no negative zero
+    return [gain, 0.0 - gain]  # -gain would be -0.0 after a tie
 
   def __str__(self):
-    """The ranks and the betting; no two histories share it."""
+    """Returns the ranks and the betting, unique to the history."""
     ranks = [str(self.rank(p) + 1) if self.rank(p) >= 0 else "?"
              for p in range(_NUM_PLAYERS)]
     return " ".join(filter(None, [*ranks, self._betting]))
 
 
-# Observations.
+# The pieces of observations.
 
 
 def _rank_piece(game):
@@ -259,7 +267,7 @@ def _betting_piece(game):
 
 
 def _pot_piece():
-  """What each player has paid, and who acts."""
+  """What each player has paid, and who is to act."""
 
   def write(state, player, array):
     del player
@@ -277,7 +285,7 @@ def _pot_piece():
 
 
 def _showdown_piece(game):
-  """Both ranks, once they are compared."""
+  """Both ranks, once there is a showdown."""
 
   def write(state, player, array):
     del player

@@ -1,4 +1,7 @@
-"""Observers made of pieces, each with a tensor and a text form."""
+"""Observers made of pieces, each of which has a tensor and a text.
+
+Serves the games: each says which pieces its observations consist of.
+"""
 
 from collections.abc import Callable
 import math
@@ -15,8 +18,10 @@ class Piece(NamedTuple):
   Attributes:
     name: the name of its tensor.
     shape: the shape of its tensor.
-    write: write(state, player, array) fills the (zeroed) tensor.
-    text: text(state, player) returns its text, "" for nothing to say.
+    write: write(state, player, array) fills the tensor, which is all zeros
+      before.
+    text: text(state, player) returns the text, or "" if there is nothing to
+      say.
   """
   name: str
   shape: tuple[int, ...]
@@ -25,18 +30,18 @@ class Piece(NamedTuple):
 
 
 def labelled(label, items):
-  """Returns "label:item,item", or "" where there are no items."""
+  """Returns "label:item,item", or "" if there are no items."""
   return f"{label}:{','.join(map(str, items))}" if items else ""
 
 
 def no_text(state, player):
-  """The text of a piece that another piece's text already tells."""
+  """Returns "": the text of a piece that another piece's text covers."""
   del state, player
   return ""
 
 
 def player_piece(num_players):
-  """Returns the piece that tells whose observation this is."""
+  """Returns the piece that says whose observation this is."""
 
   def write(state, player, array):
     del state
@@ -47,7 +52,7 @@ def player_piece(num_players):
 
 
 def _seen_by(seat, piece, name):
-  """Returns the piece as the given seat sees it, whoever looks."""
+  """Returns a piece that shows everyone what the player in a seat sees."""
   return Piece(
       name, piece.shape,
       lambda state, player, array: piece.write(state, seat, array),
@@ -55,7 +60,15 @@ def _seen_by(seat, piece, name):
 
 
 class PieceObserver:
-  """Conforms to OpenSpiel's PyObserver interface (see observation.py)."""
+  """An observer for OpenSpiel's `open_spiel.python.observation`.
+
+  Attributes:
+    tensor: [sum of the pieces' sizes] float32, what was observed last.
+    dict: {name of a piece: its part of `tensor`, in the piece's shape}.
+
+  Args:
+    pieces: list of `Piece`.
+  """
 
   def __init__(self, pieces):
     self._pieces = pieces
@@ -69,25 +82,25 @@ class PieceObserver:
       begin += size
 
   def set_from(self, state, player):
-    """Updates `tensor` and `dict` to what `player` sees in `state`."""
+    """Writes what the player sees in the state to `tensor` and `dict`."""
     self.tensor.fill(0)
     for piece in self._pieces:
       piece.write(state, player, self.dict[piece.name])
 
   def string_from(self, state, player):
-    """Returns what `player` sees in `state` as text."""
+    """Returns what the player sees in the state, as text."""
     texts = (piece.text(state, player) for piece in self._pieces)
     return " ".join(filter(None, texts))
 
 
 def make_observer(kind, num_players, private, public):
-  """Returns the observer for an observation type.
+  """Returns the observer for a type of observation.
 
   Args:
     kind: a `pyspiel.IIGObservationType`.
     num_players: how many players the game has.
-    private: pieces that a player sees alone.
-    public: pieces that all see.
+    private: list of the pieces that only one player sees.
+    public: list of the pieces that all players see.
   """
   if not kind.public_info:
     public = []

@@ -1,7 +1,10 @@
-"""Pieces of observation that games with dice and claims share.
+"""Pieces of observations that several games share.
 
-The states have `hand(player)`, `claim_list()`, `claim_order()`, `phase()` and
-`claimer()`, as far as the pieces are used.
+Each function here returns an `observer.Piece`. A piece calls methods of the
+state: `hand(player)`, `claim_list()`, `claim_order()`, `phase()` or
+`claimer()`. A game's states need only the methods of the pieces that it uses.
+
+Serves the games with dice and claims.
 """
 
 from dudo_spiel import rolls as rolls_lib
@@ -9,18 +12,18 @@ from dudo_spiel.games import observer
 
 
 def write_hand(hand, array):
-  """Adds how often the hand shows each face; array is [face - 1]."""
+  """Adds a hand to the counts of faces in `array`, [face - 1] float32."""
   for face in hand:
     array[face - 1] += 1
 
 
 def hand_names(hands):
-  """Returns the hands as texts, "-" for one without dice."""
+  """Returns the hands as a list of texts, with "-" for an empty hand."""
   return [rolls_lib.hand_name(hand) or "-" for hand in hands]
 
 
 def roll(num_sides):
-  """The player's own dice."""
+  """The player's own dice: how many show each face."""
 
   def write(state, player, array):
     write_hand(state.hand(player), array)
@@ -33,7 +36,11 @@ def roll(num_sides):
 
 
 def phase(phases):
-  """What is going on: one of the phases that `state.phase()` returns."""
+  """What is going on.
+
+  Args:
+    phases: tuple of str, everything that `state.phase()` may return.
+  """
 
   def write(state, player, array):
     del player
@@ -44,7 +51,7 @@ def phase(phases):
 
 
 def claimer(num_players):
-  """Whose turn it is to claim, or whose claim is to be answered."""
+  """The player who is to claim, or whose claim the others are to answer."""
 
   def write(state, player, array):
     del player
@@ -55,7 +62,7 @@ def claimer(num_players):
 
 
 def claims(num_claims):
-  """All claims of the round."""
+  """All claims of the round so far."""
 
   def write(state, player, array):
     del player
@@ -69,8 +76,16 @@ def claims(num_claims):
 
 
 def recent_claims(length, num_claims):
-  """The last `length` claims of the round; the tensor has the latest first."""
-  # No round has more claims than there are, so more recall is of no use.
+  """The last claims of the round.
+
+  The tensor is [age, claim] with the latest claim first. The text names the
+  latest claim last.
+
+  Args:
+    length: how many claims, at most.
+    num_claims: how many different claims there are.
+  """
+  # A round has each claim at most once.
   length = min(length, num_claims)
 
   def write(state, player, array):

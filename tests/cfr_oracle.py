@@ -1,4 +1,4 @@
-"""The algorithms in plain, slow Python, to compare the compiled ones with."""
+"""CFR and its variants in plain, slow Python, to compare `cfr` with."""
 
 import collections
 
@@ -6,10 +6,19 @@ import collections
 class OracleCFR:
   """CFR by recursion over states, with the options of `cfr.RegretSolver`.
 
-  Follows Zinkevich et al. (2007), Brown & Sandholm (2019) for the discounts,
-  and Farina et al. (2021) and Xu et al. (2024) for predictions; with epsilon,
-  Farina et al. (2017) for perturbed games. Tables are dicts by (player,
-  information state).
+  It follows Zinkevich et al. (2007). The discounts are those of Brown &
+  Sandholm (2019), the predictions those of Farina et al. (2021) and Xu et al.
+  (2024), the perturbed games (with epsilon) those of Farina et al. (2017). Its
+  tables are dicts with keys (player, information state).
+
+  Args:
+    game: the game.
+    alpha: the power that discounts positive regrets.
+    beta: the power that discounts negative regrets.
+    gamma: the power of the iteration that weighs its strategy in the average.
+    prediction: the weight of the latest regrets as a prediction of the next.
+    alternating: whether the players are updated one after the other.
+    epsilon: the least probability of every action.
   """
 
   def __init__(self, game, alpha, beta, gamma, prediction, alternating,
@@ -23,8 +32,8 @@ class OracleCFR:
     self._t = 0
     self._regret = collections.defaultdict(dict)
     self._sum = collections.defaultdict(dict)
-    self._matched = {}  # by regret matching
-    self._strategy = {}  # what is played: perturbed
+    self._matched = {}  # the strategies by regret matching
+    self._strategy = {}  # the same, perturbed: these are played
     self._fill(game.new_initial_state())
 
   def _fill(self, state):
@@ -51,7 +60,7 @@ class OracleCFR:
         self._strategy.update(change)
 
   def _improve(self, player):
-    """Adds a player's regrets and strategy; returns the next strategies."""
+    """Updates a player's tables and returns the player's next strategies."""
     new = collections.defaultdict(lambda: collections.defaultdict(float))
     reach = collections.defaultdict(float)
     self._walk(self._game.new_initial_state(), player, 1.0, 1.0, new, reach)
@@ -79,7 +88,7 @@ class OracleCFR:
     return self._t**power / (self._t**power + 1)
 
   def _walk(self, state, player, own, others, new, reach):
-    """Returns the player's expected utility of the state."""
+    """Returns the player's expected utility; adds to `new` and `reach`."""
     if state.is_terminal():
       return state.returns()[player]
     if state.is_chance_node():
@@ -101,7 +110,7 @@ class OracleCFR:
     return value
 
   def regrets(self):
-    """Returns {(player, info_state): {action: summed regret}}."""
+    """Returns {(player, info_state): {action: cumulative regret}}."""
     return self._regret
 
   def current(self):

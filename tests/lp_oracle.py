@@ -1,8 +1,9 @@
 """Exact values of two-player zero-sum games, by linear programming.
 
-The sequence form of Koller, Megiddo & von Stengel (1996), built by walking the
-game's states and solved by scipy's HiGHS. OpenSpiel's `sequence_form_lp` is the
-same program, but needs cvxpy, which this project does not install.
+This is the sequence form of Koller, Megiddo & von Stengel (1996). It is built
+by walking the game's states and solved by scipy's HiGHS. OpenSpiel's
+`sequence_form_lp` solves the same program with cvxpy, which this project does
+not install.
 """
 
 import numpy as np
@@ -12,8 +13,8 @@ import scipy.sparse
 
 def game_value(game):
   """Returns the value of the game to player 0."""
-  sequences = [{(): 0}, {(): 0}]  # (info_state, action) -> its number
-  parents = [{}, {}]  # info_state -> number of the sequence that leads to it
+  sequences = [{(): 0}, {(): 0}]  # (info_state, action) -> sequence
+  parents = [{}, {}]  # info_state -> the sequence that leads to it
   actions = [{}, {}]  # info_state -> legal actions
   payoffs = {}  # (sequence of player 0, sequence of player 1) -> payoff
 
@@ -38,7 +39,12 @@ def game_value(game):
   walk(game.new_initial_state(), 1.0, (0, 0))
 
   def flow(player):
-    """Rows: each set's actions take what reaches it; row 0: the root is 1."""
+    """Returns the matrix of the constraints on a player's plan.
+
+    Row 0 says that the empty sequence has weight 1. Each other row belongs to
+    an information set: the weights of its actions add up to the weight of the
+    sequence that leads to it.
+    """
     rows, columns, values = [0], [0], [1.0]
     for row, (info_state, parent) in enumerate(parents[player].items(), 1):
       rows.append(row)
@@ -56,7 +62,8 @@ def game_value(game):
       (list(payoffs.values()), (keys[:, 0], keys[:, 1])),
       (len(sequences[0]), len(sequences[1])))
   mine, theirs = flow(0), flow(1)
-  # Maximise v[0] over plans x with mine x = e0 and theirs' v <= payoff' x.
+  # Maximise v[0] over plans x and vectors v, subject to mine x = e0 and
+  # theirs' v <= payoff' x. (A prime transposes.)
   cost = np.zeros(mine.shape[1] + theirs.shape[0])
   cost[mine.shape[1]] = -1.0
   solution = scipy.optimize.linprog(
@@ -67,6 +74,6 @@ def game_value(game):
           [mine, scipy.sparse.csr_matrix((mine.shape[0], theirs.shape[0]))]),
       b_eq=np.eye(1, mine.shape[0])[0],
       bounds=[(0, None)] * mine.shape[1] + [(None, None)] * theirs.shape[0],
-      method="highs-ipm" if len(parents[0]) > 1000 else "highs")
+      method="highs-ds")
   assert solution.status == 0, solution.message
   return -solution.fun
