@@ -19,7 +19,7 @@ import tempfile
 
 
 def run(path, flags, stdin, cwd):
-  """Runs a script as `python path flags` does.
+  """Runs a script as `python -W error path flags` does.
 
   The script sees the environment variables of the time of the first call.
 
@@ -48,8 +48,9 @@ def run(path, flags, stdin, cwd):
 @functools.cache
 def _server():
   """Returns the server, which ends when this process does."""
-  server = subprocess.Popen([sys.executable, __file__], text=True,
-                            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+  server = subprocess.Popen(
+      [sys.executable, "-W", "error", __file__], text=True,
+      stdin=subprocess.PIPE, stdout=subprocess.PIPE)
   atexit.register(server.communicate)
   return server
 
