@@ -30,8 +30,9 @@ def load_policy(path, game=None):
     game: the game, needed only where `pyspiel.load_game` cannot make it from
       its string (EFG games).
   """
-  header, arrays = checkpoint.load(
-      path, (table_policy.FILE_KIND, match_policy.FILE_KIND, single_round_policy.FILE_KIND))
+  header, arrays = checkpoint.load(path, (
+      table_policy.FILE_KIND, match_policy.FILE_KIND,
+      single_round_policy.FILE_KIND))
   if game is None:
     try:
       game = pyspiel.load_game(header["game"])

@@ -6,6 +6,8 @@ import pytest
 from dudo_spiel.algorithms.compiled import blocks
 from dudo_spiel.algorithms.runtime import arguments
 
+pytestmark = pytest.mark.oracle
+
 _ACTIONS, _WIDTH, _BEGIN = 3, 5, 4
 
 
@@ -18,7 +20,8 @@ def _block():
   shares = rng.random((_ACTIONS, _WIDTH))
   strategy[_BEGIN:] = (shares / shares.sum(axis=0)).ravel()
   values = rng.normal(size=100)
-  tables = blocks.SolverTables(strategy, rng.normal(size=size), rng.random(size))
+  tables = blocks.SolverTables(strategy, rng.normal(size=size),
+                               rng.random(size))
   return tables, values, blocks.Block(_BEGIN, _WIDTH, np.array([40, 7, 80]))
 
 
@@ -48,7 +51,8 @@ def test_equal_values_are_worth_exactly_that(block):
 
 def test_respond_block(block):
   tables, values, layout = block
-  values[layout.rows[0]] = values[layout.rows[2]] = 9.0  # the first of equals is the best
+  # The first among equals is the best.
+  values[layout.rows[0]] = values[layout.rows[2]] = 9.0
   out = np.empty(_WIDTH)
   blocks.respond_block(layout, tables.strategy, values, out,
                        blocks.Rule(1.0, 1.0, 0.0, 1.0), np.empty(2 * _WIDTH))

@@ -11,6 +11,8 @@ import dudo_spiel  # noqa: F401
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import exploitability
 
+pytestmark = pytest.mark.oracle
+
 _PAIRS = {
     "cfr": open_spiel_cfr.CFRSolver,
     "cfr+": open_spiel_cfr.CFRPlusSolver,

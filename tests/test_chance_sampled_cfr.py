@@ -9,6 +9,8 @@ from dudo_spiel.algorithms.match import chance_sampled_cfr
 from dudo_spiel.algorithms.match import policy as match_policy
 from dudo_spiel.algorithms.match import rounds as match_rounds
 
+pytestmark = pytest.mark.oracle
+
 _VALUES = {(1, 1): -0.027, (1, 2): -0.31, (2, 1): 0.29}
 _HOUSE = rules.HouseRules()
 

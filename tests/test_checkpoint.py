@@ -169,7 +169,8 @@ def test_killing_the_process_while_it_saves_keeps_a_whole_file(tmp_path):
   path = tmp_path / "file.npz"
   checkpoint.save(path, "test", {"number": -1}, {"x": np.zeros(1000)})
   program = (
-      "import sys, numpy as np; from dudo_spiel.algorithms.runtime import checkpoint\n"
+      "import sys, numpy as np\n"
+      "from dudo_spiel.algorithms.runtime import checkpoint\n"
       "x = np.random.default_rng(0).random(500_000)\n"
       "print('ready', flush=True)\n"
       "for number in range(10**6):\n"

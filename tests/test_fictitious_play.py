@@ -20,6 +20,8 @@ from dudo_spiel.algorithms.compiled import sequence_form
 from dudo_spiel.algorithms.compiled import table_policy
 from dudo_spiel.algorithms.runtime import checkpoint
 
+pytestmark = pytest.mark.oracle
+
 _SOLVERS = fictitious_play.SOLVERS
 _TWO_PLAYERS = ("kuhn_poker", "neumann_poker(num_ranks=3)",
                 "neumann_poker(num_ranks=4,asymmetric=True)")

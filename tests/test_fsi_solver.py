@@ -15,6 +15,8 @@ from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms.runtime import checkpoint
 
+pytestmark = pytest.mark.oracle
+
 
 @functools.cache
 def _load(game):

@@ -12,6 +12,8 @@ from dudo_spiel.algorithms.graphs import pass_through_kernels
 from dudo_spiel.algorithms.runtime import random_streams
 from dudo_spiel.algorithms.single_round import layout as single_round_layout
 
+pytestmark = pytest.mark.oracle
+
 _GAME = "players=3,numdice=1,dice_sides=2,claim_window=3,max_amount=2"
 
 

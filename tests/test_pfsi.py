@@ -16,6 +16,8 @@ from dudo_spiel.algorithms.graphs import set_kernels
 from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.algorithms.single_round import layout as single_round_layout
 
+pytestmark = pytest.mark.oracle
+
 _GAMES = [
     "players=2,numdice=2,dice_sides=2,claim_window=3,max_amount=3",
     "players=3,numdice=1,dice_sides=2,claim_window=3,max_amount=2",

@@ -12,6 +12,8 @@ from dudo_spiel.algorithms.match import policy as match_policy
 from dudo_spiel.algorithms.match import response as match_response
 from dudo_spiel.algorithms.match import rounds as match_rounds
 
+pytestmark = pytest.mark.oracle
+
 
 def _random_policy(name, recall_length, seed=0, zeros=0.3, power=3):
   """Returns a policy with random weights, some of them zero."""

@@ -6,6 +6,8 @@ from dudo_spiel import rules
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.match import trainer as match_trainer
 
+pytestmark = pytest.mark.oracle
+
 VALUES = {(1, 1): -0.03, (1, 2): -0.6, (2, 1): 0.62, (2, 2): 0.01}
 OTHER_HOUSE = rules.HouseRules(False, "one", False)
 

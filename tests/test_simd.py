@@ -11,6 +11,8 @@ from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import simd
 from dudo_spiel.algorithms.runtime import tables
 
+pytestmark = pytest.mark.oracle
+
 
 @jit.kernel
 def compute(x, y, number, out):

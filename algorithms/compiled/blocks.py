@@ -22,9 +22,9 @@ from dudo_spiel.algorithms.runtime import jit
 
 # What to do with the values of a block.
 EVALUATE = 0  # play the strategy
-RESPOND = 1  # play the best action, and make it the response
-LEARN = 2  # play the strategy, then change it by regrets
-DECIDE = 3  # play the strategy, then move it towards the best action
+LEARN = 1  # play the strategy, then change it by regrets
+DECIDE = 2  # play the strategy, then move it towards the best action
+RESPOND = 3  # play the best action, and make it the response
 MIX = 4  # respond, then mix the response into the strategy
 
 
@@ -385,7 +385,7 @@ def update_block(block, tables, values, out, reach, mode, rule, work):
     rule: the `Rule` of this iteration.
     work: [2 * set] scratch.
   """
-  if mode == RESPOND or mode == MIX:
+  if mode >= RESPOND:
     respond_block(block, tables.response, values, out, rule, work)
   elif mode == DECIDE:
     decide_block(block, tables, values, out, rule, work)

@@ -163,7 +163,7 @@ def evaluate(space, player, tables, mode, rule):
   Returns:
     The player's expected value.
   """
-  if mode == blocks_lib.RESPOND or mode == blocks_lib.MIX:
+  if mode >= blocks_lib.RESPOND:
     # Each sweep settles the last sets that are not settled yet.
     for _ in range(space.arrays.num_levels[player]):
       _sweep(space, player, tables.response)
@@ -246,6 +246,6 @@ def run(space, tables, rules, alternating, mode, iteration, values):
       player = step // 2 if alternating else step % players
       if step == 2 * player if alternating else step < players:
         values[player] = evaluate(space, player, tables, mode, rule)
-      elif mode > blocks_lib.RESPOND:
+      elif mode != blocks_lib.EVALUATE and mode != blocks_lib.RESPOND:
         renew(space, player, tables, mode)
     iteration[0] += 1

@@ -321,6 +321,6 @@ def run(space, tables, rules, alternating, mode, iteration, values):
       player = step // 2 if alternating else step % players
       if step == 2 * player if alternating else step < players:
         values[player] = evaluate(space, player, tables, mode, rule)
-      elif mode > blocks_lib.RESPOND:
+      elif mode != blocks_lib.EVALUATE and mode != blocks_lib.RESPOND:
         renew(space, player, tables, mode)
     iteration[0] += 1
