@@ -17,7 +17,6 @@ import os
 import statistics
 import time
 
-from absl import app
 from absl import flags
 import binary
 import numpy as np
@@ -213,22 +212,17 @@ def plot(path, results):
   figure.savefig(path, dpi=150, format="png")
 
 
-def main(argv):
-  if len(argv) > 1:
-    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
-  try:
-    rounds = parse_rounds(_ROUNDS.value)
-    fsicfr_rounds = parse_rounds(_FSICFR_ROUNDS.value)
-    if any(sum(keys[0]) > 5 for keys in rounds):
-      raise ValueError(f"--rounds={','.join(_ROUNDS.value)}: must have at "
-                       "most 5 dice in play, as CFR would take hours")
-    if _GAMES.value % 2:
-      raise ValueError(f"--games={_GAMES.value}: must be even")
-    if _PLOT.value and not os.path.isdir(
-        os.path.dirname(os.path.abspath(_PLOT.value))):
-      raise ValueError(f"--plot={_PLOT.value}: its folder must exist")
-  except ValueError as error:
-    raise app.UsageError(str(error)) from None
+def main(_):
+  rounds = parse_rounds(_ROUNDS.value)
+  fsicfr_rounds = parse_rounds(_FSICFR_ROUNDS.value)
+  if any(sum(keys[0]) > 5 for keys in rounds):
+    raise ValueError(f"--rounds={','.join(_ROUNDS.value)}: must have at "
+                     "most 5 dice in play, as CFR would take hours")
+  if _GAMES.value % 2:
+    raise ValueError(f"--games={_GAMES.value}: must be even")
+  if _PLOT.value and not os.path.isdir(
+      os.path.dirname(os.path.abspath(_PLOT.value))):
+    raise ValueError(f"--plot={_PLOT.value}: its folder must exist")
   game = pyspiel.load_game("dudo(numdice=2)")
   if rounds or fsicfr_rounds:
     figure_4(match_rounds.match_rules(game, _RECALL.value), rounds,

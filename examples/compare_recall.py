@@ -8,17 +8,15 @@ column, which the paper does not have, is the policy's exploitability: what a
 responder wins who knows the policy and forgets nothing.
 """
 
-from absl import app
 from absl import flags
 import binary
 import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fsicfr
-from dudo_spiel.algorithms.compiled import evaluator as compiled_evaluator
-from dudo_spiel.algorithms.compiled import game as compiled_game
-from dudo_spiel.algorithms.compiled import table_policy
+from dudo_spiel.algorithms import policies
 
 _RECALLS = flags.DEFINE_list("recall", ["1", "2", "3", "4", "5"],
                              "The recall lengths to train.")
@@ -31,41 +29,31 @@ _SIDES = flags.DEFINE_integer("dice_sides", 6, "Sides per die.",
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals.", lower_bound=0)
 
 
-def main(argv):
-  if len(argv) > 1:
-    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
-  try:
-    recalls = [int(recall) for recall in _RECALLS.value]
-    game = pyspiel.load_game("dudo", {"numdice": 1, "dice_sides": _SIDES.value})
-    solvers = {recall: fsicfr.MatchSolver(game, recall, _SEED.value)
-               for recall in recalls}
-  except ValueError as error:
-    raise app.UsageError(str(error)) from None
+def main(_):
+  recalls = [int(recall) for recall in _RECALLS.value]
+  game = pyspiel.load_game("dudo", {"numdice": 1, "dice_sides": _SIDES.value})
+  solvers = {recall: fsicfr.MatchSolver(game, recall, _SEED.value)
+             for recall in recalls}
   optimal_solver = cfr.PDCFRPlusSolver(game)
   best = optimal_solver.solve(target_exploitability=_TARGET.value)
+  optimal = optimal_solver.average_policy()
   print(f"optimal play: value {best.value:.6f} to the starter (exploitability "
         f"{best.exploitability:.1g})")
-  compiled = compiled_game.compile_game(game)
-  evaluator = compiled_evaluator.Evaluator(compiled)
-  optimal = table_policy.to_strategy(compiled, optimal_solver.average_policy())
-  sets, _, entries = compiled.entries_of_sets()
-  player = compiled.tree.set_player[sets]
   print("win rate lost to optimal play in percent, and exploitability")
   print(f"{'recall':>6}{'iterations':>12}{'value':>10}{'starting':>10}"
         f"{'second':>10}{'mean':>10}{'exploitability':>16}")
   for recall, solver in solvers.items():
     solver.run(seconds=_SECONDS.value)
-    policy = table_policy.to_strategy(compiled, solver.average_policy())
+    policy = solver.average_policy()
     losses = []
-    for seat in range(2):
-      mixed = optimal.copy()
-      mixed[entries[player == seat]] = policy[entries[player == seat]]
-      value = evaluator.expected_values(mixed)[seat]
-      losses.append(50 * (best.values[seat] - value))
+    for seat, seats in enumerate(([policy, optimal], [optimal, policy])):
+      values = exploitability.expected_values(
+          game, policies.SeatPolicy(game, seats))
+      losses.append(50 * (best.values[seat] - values[seat]))
     print(f"{recall:>6}{solver.iterations(1, 1):>12,}"
           f"{solver.value(1, 1):>10.5f}{losses[0]:>10.3f}{losses[1]:>10.3f}"
-          f"{sum(losses) / 2:>10.3f}{evaluator.exploitability(policy):>16.5f}",
-          flush=True)
+          f"{sum(losses) / 2:>10.3f}"
+          f"{exploitability.exploitability(game, policy):>16.5f}", flush=True)
 
 
 if __name__ == "__main__":

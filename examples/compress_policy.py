@@ -10,7 +10,6 @@ the uncompressed policy.
 import os
 import tempfile
 
-from absl import app
 from absl import flags
 import binary
 import pyspiel
@@ -47,16 +46,11 @@ def file_size(policy):
     return os.path.getsize(path)
 
 
-def main(argv):
-  if len(argv) > 1:
-    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
-  try:
-    if _GAMES.value % 2:
-      raise ValueError(f"--games={_GAMES.value}: must be even")
-    game = pyspiel.load_game("dudo", {"numdice": _NUMDICE.value})
-    solver = fsicfr.MatchSolver(game, _RECALL.value, _SEED.value)
-  except ValueError as error:
-    raise app.UsageError(str(error)) from None
+def main(_):
+  if _GAMES.value % 2:
+    raise ValueError(f"--games={_GAMES.value}: must be even")
+  game = pyspiel.load_game("dudo", {"numdice": _NUMDICE.value})
+  solver = fsicfr.MatchSolver(game, _RECALL.value, _SEED.value)
   solver.run(seconds=_SECONDS.value)
   original = solver.average_policy()
   rounds = [(n, n) for n in range(1, min(_EXACT_DICE.value,

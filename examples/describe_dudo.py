@@ -7,7 +7,6 @@ Its two pictures are written beside it.
 import logging
 import os
 
-from absl import app
 from absl import flags
 import binary
 import numpy as np
@@ -181,19 +180,14 @@ def page(policy, this_round, names):
   yield f"![Dudo]({names[1]})"
 
 
-def main(argv):
-  if len(argv) > 1:
-    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
+def main(_):
   stem, _ = os.path.splitext(_OUTPUT.value)
-  try:
-    policy = policies.load_policy(_POLICY.value)
-    if not isinstance(policy, policies.MatchPolicy):
-      raise ValueError(f"policy={_POLICY.value!r}: must be of a match of Dudo, "
-                       "such as train_dudo.py writes")
-    if not os.path.isdir(os.path.dirname(os.path.abspath(stem))):
-      raise ValueError(f"output={_OUTPUT.value!r}: its folder must exist")
-  except (ValueError, OSError) as error:
-    raise app.UsageError(str(error)) from None
+  policy = policies.load_policy(_POLICY.value)
+  if not isinstance(policy, policies.MatchPolicy):
+    raise ValueError(f"policy={_POLICY.value!r}: must be of a match of Dudo, "
+                     "such as train_dudo.py writes")
+  if not os.path.isdir(os.path.dirname(os.path.abspath(stem))):
+    raise ValueError(f"output={_OUTPUT.value!r}: its folder must exist")
   this_round = Round(policy, min(policy.game.start_dice))
   paths = [f"{stem}_openings.png", f"{stem}_doubts.png"]
   openings, doubts = this_round.openings_by_strength(), this_round.doubts()

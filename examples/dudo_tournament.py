@@ -20,7 +20,6 @@ import itertools
 import os
 import time
 
-from absl import app
 from absl import flags
 import binary
 import pyspiel
@@ -221,29 +220,24 @@ def print_pairing(game, players, left, right):
         "   " + " ".join(f"{rate:.2f}" for rate in paper), flush=True)
 
 
-def main(argv):
-  if len(argv) > 1:
-    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
-  try:
-    game = pyspiel.load_game(_GAME.value)
-    if _GAMES.value % game.num_players():
-      raise ValueError(f"--games={_GAMES.value}: must be a multiple of "
-                       f"{game.num_players()}")
-    pfsi.abstract_game(game)
-    if _RESPONSE.value == 1:
-      raise ValueError("--response_deals=1: must be 0 or at least 2")
-    for name in _SOLVERS.value:
-      check_solver(name)
-    if _FOLDER.value:
-      try:
-        os.makedirs(_FOLDER.value, exist_ok=True)
-      except OSError as error:
-        raise ValueError(f"--folder={_FOLDER.value}: must be a folder that can "
-                         f"be written to ({error.strerror})") from error
-    log = Log()
-    players = {name: train(name, game, log) for name in _SOLVERS.value}
-  except (ValueError, pyspiel.SpielError) as error:
-    raise app.UsageError(str(error)) from None
+def main(_):
+  game = binary.load_game(_GAME.value)
+  if _GAMES.value % game.num_players():
+    raise ValueError(f"--games={_GAMES.value}: must be a multiple of "
+                     f"{game.num_players()}")
+  pfsi.abstract_game(game)
+  if _RESPONSE.value == 1:
+    raise ValueError("--response_deals=1: must be 0 or at least 2")
+  for name in _SOLVERS.value:
+    check_solver(name)
+  if _FOLDER.value:
+    try:
+      os.makedirs(_FOLDER.value, exist_ok=True)
+    except OSError as error:
+      raise ValueError(f"--folder={_FOLDER.value}: must be a folder that can "
+                       f"be written to ({error.strerror})") from error
+  log = Log()
+  players = {name: train(name, game, log) for name in _SOLVERS.value}
   names = list(players)
   players.update({name: name for name in ("random", "heuristic")})
   seats = game.num_players()

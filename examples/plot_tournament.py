@@ -7,7 +7,6 @@ another kind; the dotted line is even play.
 
 import csv
 
-from absl import app
 from absl import flags
 import binary
 import figures
@@ -32,10 +31,10 @@ def read(path):
         for name, factor in _COLUMNS.items():
           columns[name].append(factor * float(line[name]))
   except (OSError, KeyError, ValueError, TypeError) as error:
-    raise app.UsageError(f"--log={path}: must be a log written by "
-                         f"dudo_tournament.py ({error!r})") from None
+    raise ValueError(f"--log={path}: must be a log written by "
+                     f"dudo_tournament.py ({error!r})") from None
   if not solvers:
-    raise app.UsageError(f"--log={path}: must have lines; it has none")
+    raise ValueError(f"--log={path}: must have lines; it has none")
   for columns in solvers.values():
     ends = list(zip([0.0, *columns["seconds"]], [0.0, *columns["iterations"]]))
     columns["speed"] = [(new[1] - old[1]) / max(new[0] - old[0], 1e-9) / 60
@@ -89,9 +88,7 @@ def draw(solvers, path):
   figures.save(figure, path)
 
 
-def main(argv):
-  if len(argv) > 1:
-    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
+def main(_):
   solvers = read(_LOG.value)
   figures.check_plot(_PLOT.value)
   draw(solvers, _PLOT.value)

@@ -7,7 +7,6 @@ in all. Ctrl-C stops at once and keeps what was done.
 
 import os
 
-from absl import app
 from absl import flags
 import binary
 import pyspiel
@@ -61,21 +60,16 @@ def check_paths(folder, policy):
     raise ValueError(f"policy={policy!r}: must be a file, not a folder")
 
 
-def main(argv):
-  if len(argv) > 1:
-    raise app.UsageError(f"unexpected argument {argv[1]!r}; flags have --")
+def main(_):
   folder = _CHECKPOINT.value or None
-  try:
-    check_paths(folder, _POLICY.value)
-    game = pyspiel.load_game("dudo", {"numdice": _NUMDICE.value})
-    needed = fsicfr.memory_needed(game, _RECALL.value, _THREADS.value)
-    print(f"training needs {needed / 1e9:.2f} GB of memory", flush=True)
-    solver = fsicfr.MatchSolver(game, _RECALL.value, _SEED.value,
-                                _THREADS.value)
-    if folder and solver.is_saved_in(folder):
-      solver.load(folder)
-  except (ValueError, OSError, pyspiel.SpielError) as error:
-    raise app.UsageError(str(error)) from None
+  check_paths(folder, _POLICY.value)
+  game = pyspiel.load_game("dudo", {"numdice": _NUMDICE.value})
+  needed = fsicfr.memory_needed(game, _RECALL.value, _THREADS.value)
+  print(f"training needs {needed / 1e9:.2f} GB of memory", flush=True)
+  solver = fsicfr.MatchSolver(game, _RECALL.value, _SEED.value,
+                              _THREADS.value)
+  if folder and solver.is_saved_in(folder):
+    solver.load(folder)
   try:
     if solver.seconds:
       print(f"going on after {solver.seconds / 60:.1f} minutes", flush=True)
@@ -87,8 +81,6 @@ def main(argv):
     else:
       print("\nstopped; nothing is kept without --checkpoint")
     return
-  except (ValueError, OSError) as error:
-    raise app.UsageError(str(error)) from None
   print_values(solver, _NUMDICE.value)
   if _POLICY.value:
     policy = solver.average_policy().quantized(_MIN_PROBABILITY.value,
