@@ -41,13 +41,15 @@ class _PassThroughSolver(graph_solver.PlannedSolver):
 
 
 class PrunedPassThroughSolver(_PassThroughSolver):
-  """PPT.
+  """PPT: exact utilities, except that unlikely branches are pruned.
 
   Args:
-    game: as for `pfsi.FSISolver`.
-    threshold: branches that are less likely count as 1/players; may be a
-      function of the iteration, as for `pfsi.PFSISolver`.
-    **kwargs: as for `pfsi.FSISolver`.
+    game: a `pyspiel.Game` of any number of players: `dudo_single_round`, whose
+      graph follows from the rules, or one that can be walked.
+    threshold: branches that are less likely count as 1/players. It may be a
+      function of the iteration (the first is 1), whose `repr` then tells it
+      from others in files.
+    **kwargs: what else `pfsi.FSISolver` takes, from `abstraction` on.
   """
 
   def __init__(self, game, threshold=1e-4, **kwargs):
@@ -73,12 +75,13 @@ class PrunedPassThroughSolver(_PassThroughSolver):
 
 
 class MonteCarloPassThroughSolver(_PassThroughSolver):
-  """MCPT.
+  """MCPT: utilities are means of playouts.
 
   Args:
-    game: as for `pfsi.FSISolver`.
+    game: a `pyspiel.Game` of any number of players: `dudo_single_round`, whose
+      graph follows from the rules, or one that can be walked.
     num_playouts: how many playouts an action has.
-    **kwargs: as for `pfsi.FSISolver`.
+    **kwargs: what else `pfsi.FSISolver` takes, from `abstraction` on.
   """
 
   def __init__(self, game, num_playouts=1000, **kwargs):

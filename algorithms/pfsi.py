@@ -91,14 +91,14 @@ class PFSISolver(FSISolver):
   have a lambda there. Reaches below 1e-30 (float32) count as zero.
 
   Args:
-    game: as for `FSISolver`.
+    game: a `pyspiel.Game` whose returns have a constant sum.
     depth: how many generations of flagged states look at their children.
     reach_threshold: below which pi_-i a state may flag its children; 0 for no
       pruning.
     flag_probability: with which probability it does.
     action_threshold: above which probability of an action a flagged state asks
       for its utility.
-    **kwargs: as for `FSISolver`.
+    **kwargs: what else `FSISolver` takes.
   """
 
   def __init__(self, game, depth=4, reach_threshold=1e-20,

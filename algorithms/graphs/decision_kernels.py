@@ -6,11 +6,12 @@ states of one player are the same information set. Where nothing can be flagged
 the sums over these states have a simple form. Where something can, the states
 are gone through one by one, as nodes are in `fsi_kernels`.
 
-All kernels take what those of `fsi_kernels` take, and a node:
+All kernels take some of these:
 
   graph: the `game_graph.GraphArrays`, of pointers.
   tables: the `tables.RegretTables`, of pointers.
   scratch: the `fsi_scratch.FSIScratch` of the thread.
+  node: the number of the node.
   settings: the `fsi_scratch.IterationSettings`.
 
 Serves `fsi_kernels`.
@@ -112,7 +113,7 @@ def forward(graph, tables, scratch, node, settings):
 
 @jit.inline
 def _pass_on(graph, tables, scratch, node, settings):
-  """Adds to the averages, and passes on to who claims if all have passed."""
+  """Adds to the averages, and passes reaches on to the next claim."""
   one = settings.one
   begin = graph.child_begin[node]
   first, deciders = graph.actor[node], graph.deciders[node]

@@ -5,6 +5,14 @@ asks for it; 1, unflagged; 1 + g, flagged in generation g: it is the g-th of
 consecutive flagged nodes. Parents may give it different ones, and the lowest
 above 0 counts. `fsi_scratch` says which reaches a node has.
 
+All kernels on nodes take some of these:
+
+  graph: the `game_graph.GraphArrays`, of pointers.
+  tables: the `tables.RegretTables`, of pointers.
+  scratch: the `fsi_scratch.FSIScratch` of the thread.
+  settings: the `fsi_scratch.IterationSettings`.
+  node: the number of a node, and `player`, who acts there.
+
 Serves `pfsi`.
 """
 
@@ -33,12 +41,7 @@ _0 = np.uintp(0)
 def _split(scratch, node, player, tiny):
   """Splits a node's reaches by whether an action's probability counts.
 
-  Args:
-    scratch: the `fsi_scratch.FSIScratch` of the thread; kept and shared are
-      written, and reaches up to `tiny` become zero.
-    node: the node.
-    player: who acts there.
-    tiny: float.
+  Writes `kept` and `shared` of the scratch. Reaches up to `tiny` become zero.
   """
   seats = np.uintp(scratch.seats)
   n = (seats + seats) * np.uintp(node)
@@ -63,10 +66,8 @@ def _split(scratch, node, player, tiny):
 def _pass_on(scratch, child, share):
   """Adds a node's reaches to a child's: algorithm 1 of the paper.
 
-  Args:
-    scratch: the `fsi_scratch.FSIScratch` of the thread, after `_split`.
-    child: the child.
-    share: the probability of the action that leads to the child.
+  `_split` comes before it. The action that leads to the child has the
+  probability `share`.
   """
   reach, size = scratch.reach, np.uintp(scratch.seats + scratch.seats)
   to = size * np.uintp(child)
@@ -89,12 +90,6 @@ def _ask(scratch, child, status):
 @jit.kernel
 def _forward(graph, tables, scratch, settings):
   """Goes forward once: strategies, reaches, averages and flags.
-
-  Args:
-    graph: the `game_graph.GraphArrays`, of pointers.
-    tables: the `tables.RegretTables`, of pointers; adds to `cumulative`.
-    scratch: the `fsi_scratch.FSIScratch` of the thread.
-    settings: the `fsi_scratch.IterationSettings`.
 
   Returns:
     How many nodes are visited.
@@ -138,16 +133,7 @@ def _forward(graph, tables, scratch, settings):
 
 @jit.inline
 def _act(graph, tables, scratch, node, player, settings):
-  """Goes forward through a node at which one player acts.
-
-  Args:
-    graph: as for `_forward`.
-    tables: as for `_forward`.
-    scratch: as for `_forward`.
-    node: the node.
-    player: who acts there.
-    settings: as for `_forward`.
-  """
+  """Goes forward through a node at which one player acts."""
   zero, one, strategy = settings.zero, settings.one, scratch.strategy
   _split(scratch, node, player, settings.tiny)
   begin, end = graph.child_begin[node], graph.child_begin[node + 1]
@@ -179,14 +165,10 @@ def _act(graph, tables, scratch, node, player, settings):
 
 @jit.inline
 def _average(graph, scratch, node, base, least):
-  """Writes the value of a node: base plus the mean difference to it.
+  """Writes the value of a node: a base's plus the mean difference to it.
 
-  Args:
-    graph: as for `_forward`.
-    scratch: as for `_forward`.
-    node: the node.
-    base: the child or other node whose values others are compared with.
-    least: only actions with a probability above it count.
+  The base is the node with whose values others are compared. Only actions with
+  a probability above `least` count.
   """
   value, seats = scratch.value, np.uintp(scratch.seats)
   for quad in range(_0, seats, simd.STEP):
@@ -204,13 +186,7 @@ def _average(graph, scratch, node, base, least):
 def _learn(graph, tables, scratch, node, player, settings):
   """Adds to the regrets at a node at which one player acts.
 
-  Args:
-    graph: as for `_forward`.
-    tables: as for `_forward`; adds to `regret`.
-    scratch: as for `_forward`.
-    node: the node, whose value is known.
-    player: who acts there.
-    settings: as for `_forward`.
+  The value of the node must be known.
   """
   zero, one, tremble = settings.zero, settings.one, settings.tremble
   seats, action_values = scratch.seats, scratch.action_values
@@ -237,14 +213,8 @@ def _backward(graph, tables, scratch, settings, count):
   """Goes backward once: values of all players, then regrets.
 
   A value is summed as differences to the value of an action that is played, so
-  that rounding does not make up regrets (`blocks.play_block`).
-
-  Args:
-    graph: as for `_forward`.
-    tables: as for `_forward`; adds to `regret`.
-    scratch: as for `_forward`; reach and status are set back to zero.
-    settings: as for `_forward`.
-    count: how many nodes were visited.
+  that rounding does not make up regrets. The `count` nodes that were visited
+  get their reaches and statuses back to zero.
   """
   value, seats = scratch.value, scratch.seats
   zeros = simd.splat(settings.zero)
@@ -333,13 +303,7 @@ def _run_share(graph, dice, tables, scratch, plan, level, thread):
 def run_parallel(graph, dice, tables, scratch, plan, count):
   """Runs iterations level by level, those of a level at the same time.
 
-  Args:
-    graph: as for `run`.
-    dice: as for `run`.
-    tables: as for `run`.
-    scratch: as for `run`.
-    plan: as for `run`, sorted by level.
-    count: as for `run`.
+  It takes what `run` takes, and a plan that is sorted by level.
   """
   threads = len(scratch.offsets)
   plain_graph, plain_dice, plain_tables = graph[:], dice[:], tables[:]

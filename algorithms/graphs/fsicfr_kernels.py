@@ -4,6 +4,15 @@ Neller & Hnath (2011), algorithm 2; see `fsicfr_solver`. In the loops below
 arrays are indexed and never sliced: a slice counts references, which takes
 longer than all that is done with it.
 
+All kernels take some of these:
+
+  graph: the `game_graph.GraphArrays`.
+  tables: the `tables.RegretTables`, modified in place.
+  scratch: the `FSICFRScratch`, modified in place.
+  is_exact: whether all outcomes of chance are taken.
+  seed: uint64, for the outcomes of chance.
+  iteration: the number of the iteration.
+
 Serves `fsicfr_solver`.
 """
 
@@ -63,15 +72,7 @@ def new_scratch(graph, dtype, is_exact):
 
 @jit.kernel
 def _forward(graph, tables, scratch, is_exact, seed, iteration):
-  """Goes forward once (lines 3 to 25 of algorithm 2).
-
-  Args:
-    graph: the `game_graph.GraphArrays`.
-    tables: the `tables.RegretTables`; adds to `cumulative`.
-    scratch: the `FSICFRScratch`, all except `value` modified in place.
-    is_exact: whether all outcomes of chance are taken.
-    seed: uint64, for the outcomes of chance.
-    iteration: the number of the iteration.
+  """Goes forward once (lines 3 to 25 of algorithm 2): pSums, averages.
 
   Returns:
     How many nodes are reached.
@@ -138,16 +139,8 @@ def _backward(graph, tables, scratch, is_exact, seed, iteration, count):
   """Goes backward once (lines 26 to 45): values, then regrets.
 
   A node's value is summed as differences to the value of the first action that
-  is played, so that rounding does not make up regrets (`blocks.play_block`).
-
-  Args:
-    graph: as for `_forward`.
-    tables: as for `_forward`; adds to `regret`.
-    scratch: as for `_forward`; writes `value`, sets pSums back to zero.
-    is_exact: as for `_forward`.
-    seed: as for `_forward`.
-    iteration: as for `_forward`.
-    count: how many nodes were reached.
+  is played, so that rounding does not make up regrets. The `count` nodes that
+  were reached get their pSums back to zero.
   """
   actor, child_begin, children = graph.actor, graph.child_begin, graph.child
   entries, regret, value = graph.entry, tables.regret, scratch.value
@@ -199,16 +192,9 @@ def _mean(graph, value, node):
 
 @jit.kernel
 def run(graph, tables, scratch, is_exact, seed, iterations, count):
-  """Runs iterations.
+  """Runs a number of iterations.
 
-  Args:
-    graph: the `game_graph.GraphArrays`.
-    tables: the `tables.RegretTables`, modified in place.
-    scratch: the `FSICFRScratch`, modified in place.
-    is_exact: whether all outcomes of chance are taken.
-    seed: uint64, for the outcomes of chance.
-    iterations: how many iterations to run.
-    count: [1] int64, how many iterations were ever run; counted up.
+  It counts them up in `count`, [1] int64, how many were ever run.
   """
   for _ in range(iterations):
     number = count[0] + 1

@@ -95,10 +95,10 @@ def sampled_outcomes(graph, nodes, seed, iteration):
   """Returns [chance node] int64, the outcomes that an iteration samples.
 
   Args:
-    graph: as for `sampled_edge`.
+    graph: the `game_graph.GraphArrays`.
     nodes: [chance node] int64, the chance nodes.
-    seed: as for `sampled_edge`.
-    iteration: as for `sampled_edge`.
+    seed: uint64.
+    iteration: the number of the iteration.
   """
   outcomes = np.zeros(len(nodes), np.int64)
   for i in range(len(nodes)):

@@ -156,7 +156,7 @@ class PlannedSolver(GraphSolver):
 
   Args:
     game: a `pyspiel.Game` of any number of players.
-    make_graph: as for `GraphSolver`.
+    make_graph: function without arguments that returns the `game_graph.Graph`.
     tremble: with this probability a player acts uniformly at random, whatever
       the strategy. Players who learn so know what to do against others who err.
       Neither `current_policy` nor `average_policy` trembles itself.

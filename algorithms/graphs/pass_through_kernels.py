@@ -5,6 +5,14 @@ A state is a node and a heap number: that of the state at a node of decisions
 (see `game_graph`), and 0 at all other nodes. Utilities are float64, whatever
 the type of the tables.
 
+All kernels on states take some of these:
+
+  graph: the `game_graph.GraphArrays`, of pointers.
+  tables: the `tables.RegretTables`, of pointers.
+  scratch: the `PassThroughScratch` of the thread.
+  settings: the `PassThroughSettings`.
+  node: the node of a state, and `heap`, its heap number.
+
 Serves `pass_through`.
 """
 
@@ -169,17 +177,10 @@ def _entry(graph, scratch, node, heap):
 @jit.inline
 def _write_shares(graph, tables, scratch, node, heap, shares, tremble,
                   settings):
-  """Writes the strategy at a state; returns how many actions it has.
+  """Writes the strategy at a state to `shares`; it trembles.
 
-  Args:
-    graph: the `game_graph.GraphArrays`, of pointers.
-    tables: the `tables.RegretTables`, of pointers.
-    scratch: the `PassThroughScratch` of the thread.
-    node: the node.
-    heap: the number of the state at a node of decisions, else 0.
-    shares: [action] float64, written.
-    tremble: the probability with which it is uniform.
-    settings: the `PassThroughSettings`.
+  Returns:
+    How many actions there are.
   """
   first = _entry(graph, scratch, node, heap)
   count = 2
@@ -210,17 +211,7 @@ def _next(graph, num_nodes, node, heap, action):
 
 @jit.kernel
 def _utility(graph, tables, scratch, player, node, heap, settings):
-  """Returns a player's utility at a state.
-
-  Args:
-    graph: as for `_write_shares`.
-    tables: as for `_write_shares`.
-    scratch: as for `_write_shares`.
-    player: the player.
-    node: the node.
-    heap: as for `_write_shares`.
-    settings: as for `_write_shares`.
-  """
+  """Returns a player's utility at a state."""
   players, threshold = scratch.players, settings.threshold
   is_drawn = settings.num_playouts > 0.0
   stack, weights, value = scratch.stack, scratch.weights, scratch.value
@@ -287,21 +278,11 @@ def _utility(graph, tables, scratch, player, node, heap, settings):
 def _decide(graph, tables, scratch, player, node, heap, weight, settings):
   """Goes through the states of a node of decisions, from one of them on.
 
-  In `scratch.parts`, at 2^deciders, stands then what passes on to the next
-  claim, unless it is pruned.
-
-  Args:
-    graph: as for `_utility`.
-    tables: as for `_utility`.
-    scratch: as for `_utility`.
-    player: as for `_utility`.
-    node: as for `_utility`.
-    heap: the state from which on.
-    weight: its probability or playouts.
-    settings: as for `_utility`.
+  That one has a weight, its probability or playouts. What passes on to the next
+  claim, unless it is pruned, stands in `scratch.parts`, at 2^deciders.
 
   Returns:
-    The utility of what ends here, times its weight.
+    The player's utility of what ends here, times its weight.
   """
   players, parts, sigma = scratch.players, scratch.parts, scratch.sigma
   is_drawn, tremble = settings.num_playouts > 0.0, settings.tremble
@@ -352,7 +333,7 @@ def _decide(graph, tables, scratch, player, node, heap, weight, settings):
 
 @jit.kernel
 def _play(graph, tables, scratch, settings):
-  """Plays one game and learns on the way; takes what `_utility` takes."""
+  """Plays one game and learns on the way."""
   tremble, own, utility = settings.tremble, scratch.own, scratch.utility
   scratch.counter[0] = scratch.players - 1
   node, heap = np.int64(0), np.int64(graph.deciders[0] > 0)
@@ -441,13 +422,7 @@ def _run_share(graph, dice, tables, scratch, plan, level, thread):
 def run_parallel(graph, dice, tables, scratch, plan, count):
   """Runs iterations level by level, those of a level at the same time.
 
-  Args:
-    graph: as for `run`.
-    dice: as for `run`.
-    tables: as for `run`.
-    scratch: as for `run`.
-    plan: as for `run`, sorted by level.
-    count: as for `run`.
+  It takes what `run` takes, and a plan that is sorted by level.
   """
   threads = len(scratch.offsets)
   plain_graph, plain_dice, plain_tables = graph[:], dice[:], tables[:]

@@ -229,8 +229,9 @@ class _DecisionFinder:
         values=np.zeros((layout.num_rolls, shape[1])),
         sample_value=np.empty((threads, *shape), np.float32),
         test_value=np.empty((threads, *test_shape), np.float32),
-        parts=np.empty((threads, 2, layout.num_players + 1, shape[1]),
-                       np.float32))
+        is_true=np.empty((threads, shape[1]), np.float32),
+        challenges=np.empty((threads, layout.num_players, shape[1]),
+                            np.float32))
     kernels.forward(graph.arrays, sample, self._seat, scratch.sample_reach)
     if not is_all:
       kernels.forward(graph.arrays, test, self._seat, scratch.test_reach)

@@ -66,12 +66,15 @@ class Decisions(NamedTuple):
     choice: [node] int16, the responder's actions: the first of those that are
       worth most in all deals together.
     value: [node, deal] float32, what the responder gets from each node on.
-    parts: [players + 1, deal] float32, scratch.
+    is_true: [deal] float32, scratch: 1 where a claim is true, else 0.
+    challenges: [number, deal] float32, scratch: how likely so many of the
+      others challenge.
   """
   reach: np.ndarray
   choice: np.ndarray
   value: np.ndarray
-  parts: np.ndarray
+  is_true: np.ndarray
+  challenges: np.ndarray
 
 
 class ResponseScratch(NamedTuple):
@@ -86,7 +89,8 @@ class ResponseScratch(NamedTuple):
     values: [thread, deal] float64, written: what each deal is worth.
     sample_value: [thread, node, deal] float32.
     test_value: likewise.
-    parts: [thread, 2, players + 1, deal] float32.
+    is_true: [thread, deal] float32.
+    challenges: [thread, number, deal] float32.
   """
   sample_reach: np.ndarray
   test_reach: np.ndarray
@@ -94,7 +98,8 @@ class ResponseScratch(NamedTuple):
   values: np.ndarray
   sample_value: np.ndarray
   test_value: np.ndarray
-  parts: np.ndarray
+  is_true: np.ndarray
+  challenges: np.ndarray
 
 
 # Numba's own `any` and copies of slices take seconds to compile.
@@ -186,25 +191,16 @@ def _write_truth(truth, others, claim, roll, is_true):
 
 @jit.kernel
 def _decide(graph, truth, others, responder, decisions, node):
-  """Writes the value of a node of decisions.
-
-  Args:
-    graph: as for `_backward`.
-    truth: as for `_backward`.
-    others: as for `_backward`.
-    responder: as for `_backward`.
-    decisions: as for `_backward`; row m + 1 of `parts` gets the probabilities
-      that m of the others challenge.
-    node: the node.
-  """
-  value, parts = decisions.value, decisions.parts
+  """Writes the value of a node of decisions; see `_backward`."""
+  value, challenges = decisions.value, decisions.challenges
   players = len(others.which)
   one = np.float32(1.0)
   begin, first = graph.child_begin[node], graph.actor[node]
-  is_true, passed = parts[0], value[graph.child[begin]]
+  is_true, passed = decisions.is_true, value[graph.child[begin]]
   _write_truth(truth, others, _claim_of(graph, players, graph.child[begin + 1]),
                responder.roll, is_true)
-  _fill(parts[1], 1.0)
+  nobody = challenges[0]
+  _fill(nobody, 1.0)
   seen = 0
   for j in range(graph.deciders[node]):
     player = (first + j) % players
@@ -214,20 +210,20 @@ def _decide(graph, truth, others, responder, decisions, node):
                         graph.entry[node] + graph.stride * j]
     rolls = others.rolls[player]
     seen += 1
-    _fill(parts[seen + 1], 0.0)
+    _fill(challenges[seen], 0.0)
     for m in range(seen, -1, -1):
-      here, fewer = parts[m + 1], parts[m]
+      here, fewer = challenges[m], challenges[max(m - 1, 0)]
       for d in range(len(here)):
         p = row[rolls[d]]
         more = fewer[d] * (one - p) if m else np.float32(0.0)
         here[d] = here[d] * p + more
-  to, nobody = value[node], parts[1]
+  to = value[node]
   for d in range(len(to)):
     to[d] = nobody[d] * passed[d]
   is_claimer = (first + players - 1) % players == responder.seat
   caught = np.float32(0.0 if is_claimer else 1.0 / (players - 1))
   for m in range(1, seen + 1):
-    here, left = parts[m + 1], np.float32(1.0 / (players - m))
+    here, left = challenges[m], np.float32(1.0 / (players - m))
     for d in range(len(to)):
       to[d] += here[d] * (caught + is_true[d] * (left - caught))
   if is_claimer:
@@ -255,9 +251,8 @@ def _backward(graph, truth, others, responder, decisions):
     decisions: the `Decisions`; `value` is written, and `choice` if the
       responder is learning.
   """
-  choice, value, parts = decisions.choice, decisions.value, decisions.parts
+  choice, value, is_true = decisions.choice, decisions.value, decisions.is_true
   players, num_nodes = len(others.which), len(graph.actor)
-  is_true = parts[0]
   for node in range(num_nodes - 1, -1, -1):
     to, likely = value[node], decisions.reach[node]
     if not _is_any(likely):
@@ -304,14 +299,14 @@ def _respond_with(graph, truth, sample, test, responder, scratch, thread):
   claims = Truth(*truth)
   seat, roll = responder
   work = ResponseScratch(*scratch)
-  choice, parts = work.choices[thread], work.parts[thread]
-  value = work.sample_value[thread]
+  choice, value = work.choices[thread], work.sample_value[thread]
+  is_true, challenges = work.is_true[thread], work.challenges[thread]
   _backward(nodes, claims, Others(*sample), ResponderRoll(seat, roll, True),
-            Decisions(work.sample_reach, choice, value, parts[0]))
+            Decisions(work.sample_reach, choice, value, is_true, challenges))
   if len(work.test_reach):
     value = work.test_value[thread]
     _backward(nodes, claims, Others(*test), ResponderRoll(seat, roll, False),
-              Decisions(work.test_reach, choice, value, parts[1]))
+              Decisions(work.test_reach, choice, value, is_true, challenges))
   _copy(work.values[thread], value[0])
 
 
