@@ -22,7 +22,6 @@ import time
 
 from absl import flags
 import binary
-import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import exploitability
