@@ -12,12 +12,10 @@ from dudo_spiel.algorithms.compiled import evaluator
 from dudo_spiel.algorithms.compiled import table_policy
 from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.runtime import arguments
-from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.algorithms.runtime import solver
 from dudo_spiel.algorithms.runtime import tables as tables_lib
 
-_FILE_KIND = "solver"
 _UNIT = 2.0**-20  # of iterations as weights, which float32 must add up
 _LOOK_AHEAD = 64  # iterations of which those without common rolls run together
 _MAX_PLANNED = 4096  # iterations whose rolls and settings are made at once
@@ -129,20 +127,6 @@ class GraphSolver(solver.Solver):
 
   def _identity(self):
     return {**super()._identity(), "game": str(self.graph.game)}
-
-  def load(self, path):
-    """Goes on from a file that a solver of the same kind and game saved.
-
-    Files of older versions, which have no fingerprint, are taken too.
-    """
-    header, arrays = checkpoint.load(path, _FILE_KIND)
-    identity = self._identity()
-    if "fingerprint" not in header:
-      del identity["fingerprint"]
-    checkpoint.check_header(path, header, identity)
-    iteration = arguments.integer("iteration", header["iteration"], 0)
-    checkpoint.copy_tables(path, arrays, self._tables())
-    self._count[0] = iteration
 
 
 class PlannedSolver(GraphSolver):

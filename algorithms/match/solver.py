@@ -8,10 +8,7 @@ Serves `fsicfr`.
 """
 
 import math
-import os
-import re
 import time
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +16,8 @@ from dudo_spiel.algorithms.match import policy as match_policy
 from dudo_spiel.algorithms.match import response as match_response
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.match import trainer as match_trainer
+from dudo_spiel.algorithms.match import training_folder
 from dudo_spiel.algorithms.runtime import arguments
-from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import ram
@@ -28,12 +25,6 @@ from dudo_spiel.algorithms.runtime import solver
 from dudo_spiel.algorithms.runtime import tables as tables_lib
 from dudo_spiel.games import dudo
 
-_FILE_KIND = "match_solver"
-_ROUND_FILE_KIND = "match_solver_round"
-_MAIN_FILE = "match.npz"
-_TABLE_NAMES = tables_lib.RegretTables("regret", "total")  # in files
-# Files of rounds, and what a process that was killed has left half-written.
-_OWN_FILES = re.compile(r"\d+v\d+-\d+\.npz(\.\d+\.part)?|match\.npz\.\d+\.part")
 _EXACT_HANDS = 21  # with at most two dice a player meets all hands
 _SAMPLED_HANDS = 8  # with more dice, this many
 _SHARE_EXPONENT = 0.5  # of a pair's cost: small rounds get more iterations
@@ -41,17 +32,6 @@ _MAX_EXACT_DICE = 6  # in play, for best responses that take seconds
 _BAR_SECONDS = 0.5
 _REGRET_SECONDS = 10.0  # the average regret takes some time to compute
 SAVE_SECONDS = 45.0  # `run` saves about so often
-
-
-class _RoundFile(NamedTuple):
-  """The file of a pair of rounds in a folder.
-
-  Attributes:
-    name: its name, None if there is no file yet.
-    sweeps: how many sweeps its tables have.
-  """
-  name: str | None
-  sweeps: int
 
 
 class MatchSolver(solver.Solver):
@@ -107,8 +87,7 @@ class MatchSolver(solver.Solver):
             num_shifts=_shifts(self.match, pair, hands_met), gamma=self._gamma,
             dtype=self._dtype) for pair in pairs]
     self._measured_sweeps = -1  # in all, at the last measurement of `solve`
-    self._saved = {}  # by folder: list of `_RoundFile`, one for each pair
-    self._stamps = {}  # by folder: of the main file, as we left it
+    self._folders = training_folder.TrainingFolders()
     self._last_save = 0.0  # by the clock, within `run`
 
   @property
@@ -375,11 +354,7 @@ class MatchSolver(solver.Solver):
     for key, table in tables.items():
       table[:, self.match.rolls(key[0]).num_rolls:] = 0.0
     return match_policy.MatchPolicy(self.game, self.match.recall_length, tables,
-                                    self._known_values())
-
-  def _known_values(self):
-    return {key: value for trainer in self._trainers
-            for key, value in trainer.values.items()}
+                                    match_trainer.known_values(self._trainers))
 
   # Files.
 
@@ -397,84 +372,19 @@ class MatchSolver(solver.Solver):
     Each pair of rounds has a file, which is written only if it has changed. The
     main file is replaced last, so that the folder is whole at all times.
     """
-    path = os.path.abspath(os.fspath(path))
-    os.makedirs(path, exist_ok=True)
-    main_file = os.path.join(path, _MAIN_FILE)
-    if _stamp(main_file) != self._stamps.get(path):
-      raise ValueError(f"path={path!r}: has a training that this solver has "
-                       "not loaded, or another process has written there; "
-                       "load it first, or choose another folder")
-    saved = self._saved.setdefault(
-        path, [_RoundFile(None, 0) for _ in self._trainers])
-    for number, trainer in enumerate(self._trainers):
-      sweeps = trainer.num_sweeps
-      if saved[number].sweeps != sweeps:
-        a, b = trainer.rounds[0]
-        name = f"{a}v{b}-{sweeps}.npz"
-        checkpoint.save(os.path.join(path, name), _ROUND_FILE_KIND, {},
-                        _arrays_of(trainer))
-        saved[number] = _RoundFile(name, sweeps)
-    files = [file.name for file in saved]
-    try:
-      checkpoint.save(
-          main_file, _FILE_KIND,
-          {**self._identity(), "files": files,
-           "seconds": [trainer.seconds for trainer in self._trainers],
-           "values": [[*key, value]
-                      for key, value in self._known_values().items()]},
-          {"states": self._states()})
-    finally:
-      self._stamps[path] = _stamp(main_file)
-    for name in os.listdir(path):
-      if name not in (_MAIN_FILE, *files) and _OWN_FILES.fullmatch(name):
-        os.unlink(os.path.join(path, name))
-
-  def _states(self):
-    """Returns the records as files hold them, [round, 3] float64."""
-    records = np.concatenate([trainer.records for trainer in self._trainers])
-    return records.view(np.float64).reshape(len(records), -1)
+    self._folders.save(path, self._identity(), self._trainers)
 
   def load(self, path):
     """Goes on from a folder that a solver of the same match saved to.
 
     If a file there is damaged, the solver is as new.
     """
-    path = os.path.abspath(os.fspath(path))
-    header, arrays = checkpoint.load(os.path.join(path, _MAIN_FILE), _FILE_KIND)
-    if "power" in header:  # the older name
-      header["gamma"] = header["power"]
-    checkpoint.check_header(path, header, self._identity())
-    checkpoint.copy_tables(path, arrays, {"states": self._states()})
-    self._reset()
-    try:
-      for trainer, name in zip(self._trainers, header["files"]):
-        if name is not None:
-          _load_tables(os.path.join(path, name), trainer)
-    except BaseException:
-      self._reset()
-      raise
-    records = arrays["states"].reshape(-1).view(match_rounds.RECORD)
-    values = {(a, b): value for a, b, value in header["values"]}
-    self._saved = {path: []}
-    for trainer, name, seconds in zip(self._trainers, header["files"],
-                                      header["seconds"]):
-      first = self.rounds.index(trainer.rounds[0])
-      trainer.records[:] = records[first:first + len(trainer.rounds)]
-      trainer.seconds = seconds
-      trainer.values = {key: values[key] for key in trainer.rounds
-                        if key in values}
-      self._saved[path].append(_RoundFile(name, trainer.num_sweeps))
-    self._stamps[path] = _stamp(os.path.join(path, _MAIN_FILE))
-
-  def _reset(self):
-    """Forgets all that was learned."""
-    for trainer in self._trainers:
-      trainer.reset()
+    self._folders.load(path, self._identity(), self._trainers)
 
   @staticmethod
   def is_saved_in(path):
     """Returns whether a solver was saved to the folder."""
-    return os.path.exists(os.path.join(path, _MAIN_FILE))
+    return training_folder.is_saved_in(path)
 
 
 class _Status:
@@ -562,29 +472,3 @@ def _shifts(match, pair, hands_met):
   if hands_met is None:
     hands_met = "all" if few <= _EXACT_HANDS else _SAMPLED_HANDS
   return few if hands_met == "all" else min(hands_met, few)
-
-
-def _stamp(path):
-  """Returns what changes when a file is replaced; None if there is none."""
-  try:
-    status = os.stat(path)
-  except FileNotFoundError:
-    return None
-  return status.st_mtime_ns, status.st_ino
-
-
-def _arrays_of(trainer):
-  """Returns the tables of a pair of rounds, by their names in its file."""
-  return {f"{a}v{b} {name}": table
-          for (a, b), tables in trainer.tables.items()
-          for name, table in zip(_TABLE_NAMES, tables)}
-
-
-def _load_tables(path, trainer):
-  """Reads the tables of a pair of rounds."""
-  try:
-    _, arrays = checkpoint.load(path, _ROUND_FILE_KIND)
-    checkpoint.copy_tables(path, arrays, _arrays_of(trainer))
-  except (FileNotFoundError, ValueError) as error:
-    raise ValueError(f"path={path!r}: must be a whole file of this training "
-                     f"({error})") from error

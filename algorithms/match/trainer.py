@@ -347,3 +347,9 @@ class _Sweeper:
            self._settings(key, 1.0, False), self._scratch)
     new = slice(skipped * self._many, None)
     return float(deals.chances[new] @ starter.value[0, new])
+
+
+def known_values(trainers):
+  """Returns {round: the starter's value} of all rounds that have one."""
+  return {key: value for trainer in trainers
+          for key, value in trainer.values.items()}

@@ -314,7 +314,10 @@ class Solver:
   def load(self, path):
     """Goes on from a file that a solver of the same kind and game saved."""
     header, arrays = checkpoint.load(path, _FILE_KIND)
-    checkpoint.check_header(path, header, self._identity())
+    identity = self._identity()
+    if "fingerprint" not in header:  # in some files of version 0.1.0
+      del identity["fingerprint"]
+    checkpoint.check_header(path, header, identity)
     iteration = arguments.integer("iteration", header["iteration"], 0)
     extras = self._read_extras(path, header, arrays)
     checkpoint.copy_tables(path, arrays, self._tables())
