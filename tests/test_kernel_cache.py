@@ -16,10 +16,11 @@ from dudo_spiel import algorithms
 # whether its machine code came from the disk.
 _PROGRAM = """
 import numpy as np
-from dudo_spiel.algorithms.graphs import set_kernels
-rolls = np.zeros(6, np.int64)
-set_kernels.sample_rolls(np.arange(1, 1001) / 1000, np.uint64(3), 1, rolls)
-print(rolls.tolist(), sum(set_kernels.sample_rolls.stats.cache_hits.values()))
+from dudo_spiel.algorithms.graphs import graph_kernels
+rolls = np.zeros((2, 3), np.int64)
+sample = graph_kernels.sample_rolls
+sample(np.arange(1, 1001) / 1000, np.uint64(3), np.arange(2), rolls)
+print(rolls.tolist(), sum(sample.stats.cache_hits.values()))
 """
 
 
@@ -34,13 +35,18 @@ def _copy(tmp_path):
   return copy
 
 
-def _run(copy, **variables):
-  """Runs the program on the copy; returns (rolls, hits of the cache)."""
+def _environment(copy, **variables):
+  """Returns the environment in which Python finds the copy first."""
   environment = {**os.environ, "PYTHONPATH": str(copy.parent), **variables}
   environment.pop("NUMBA_CACHE_DIR", None)
+  return environment
+
+
+def _run(copy, **variables):
+  """Runs the program on the copy; returns (rolls, hits of the cache)."""
   result = subprocess.run([sys.executable, "-c", _PROGRAM], cwd=copy.parent,
-                          env=environment, text=True, capture_output=True,
-                          check=True)
+                          env=_environment(copy, **variables), text=True,
+                          capture_output=True, check=True)
   *rolls, hits = result.stdout.rsplit(maxsplit=1)
   return rolls, int(hits)
 
@@ -82,8 +88,7 @@ def _terminal_output(copy):
   leader, follower = pty.openpty()
   process = subprocess.Popen(
       [sys.executable, "-c", _PROGRAM], cwd=copy.parent, stderr=follower,
-      stdout=subprocess.DEVNULL,
-      env={**os.environ, "PYTHONPATH": str(copy.parent)})
+      stdout=subprocess.DEVNULL, env=_environment(copy))
   os.close(follower)
   shown = b""
   while True:
