@@ -28,7 +28,10 @@ from dudo_spiel.games import dudo
 _EXACT_HANDS = 21  # with at most two dice a player meets all hands
 _SAMPLED_HANDS = 8  # with more dice, this many
 _SHARE_EXPONENT = 0.5  # of a pair's cost: small rounds get more iterations
-_MAX_EXACT_DICE = 6  # in play, for best responses that take seconds
+_MAX_EXACT_DICE = 6  # in play, for best responses that take minutes
+_MAX_UNIFORM_DICE = 4  # in play, if the policy is still uniform
+_FIRST_ITERATIONS = 2  # make a search much shorter than against uniform play
+_LEAST_SECONDS = 1e-9  # time for one iteration
 _BAR_SECONDS = 0.5
 _REGRET_SECONDS = 10.0  # the average regret takes some time to compute
 SAVE_SECONDS = 45.0  # `run` saves about so often
@@ -86,6 +89,7 @@ class MatchSolver(solver.Solver):
             self.match, pair, seed=self._seed, num_threads=self._num_threads,
             num_shifts=_shifts(self.match, pair, hands_met), gamma=self._gamma,
             dtype=self._dtype) for pair in pairs]
+    self._is_compiled = False
     self._measured_sweeps = -1  # in all, at the last measurement of `solve`
     self._folders = training_folder.TrainingFolders()
     self._last_save = 0.0  # by the clock, within `run`
@@ -188,14 +192,23 @@ class MatchSolver(solver.Solver):
           "exploitability.match_bounds(solver.average_policy(), seconds=...) "
           "for a lower and an upper bound")
 
+  def _is_too_uniform(self):
+    """Returns whether a best response would take hours, but not later on."""
+    return (sum(self.game.start_dice) > _MAX_UNIFORM_DICE and
+            self.iteration < _FIRST_ITERATIONS)
+
   def nash_conv(self):
     """Returns the NashConv of the average policy, against perfect recall.
 
-    It is offered for matches with at most six dice in play at the start, and
-    may take from a second (two dice each) to a minute (three dice each). For
-    larger matches `exploitability.match_bounds` gives bounds.
+    It is offered for matches with at most six dice in play at the start. It
+    takes about a second with two dice each, and minutes with three dice each.
+    For larger matches `exploitability.match_bounds` gives bounds.
     """
     self._check_size()
+    if self._is_too_uniform():
+      raise ValueError(f"game={self.game}: was trained {self.iteration} "
+                       f"iterations; must be at least {_FIRST_ITERATIONS} to "
+                       "compute the exploitability. Call run")
     response = match_response.match_best_response(
         self.average_policy(), num_threads=self._num_threads)
     return sum(response.values)
@@ -204,9 +217,11 @@ class MatchSolver(solver.Solver):
             max_seconds=None):
     """Trains until the average policy is good enough, or a limit is reached.
 
-    Exploitability is measured after 1, 2, 4, 8, ... iterations, and at the end;
-    see `nash_conv` for what it takes. Before each measurement all rounds are
-    trained up to the same iteration, from the fewest dice up.
+    Exploitability is measured at the start, after 1, 2, 4, 8, ... iterations,
+    and at the end; see `nash_conv` for how long it takes. Before each
+    measurement all rounds are trained up to the same iteration, from the fewest
+    dice up. With five or six dice in play the first measurement comes after two
+    iterations.
 
     Args:
       target_exploitability: stop when the exploitability is at most this.
@@ -224,6 +239,8 @@ class MatchSolver(solver.Solver):
     return sum(trainer.num_sweeps for trainer in self._trainers)
 
   def _measure(self):
+    if self._is_too_uniform():
+      self._advance(_FIRST_ITERATIONS - self.iteration)
     return (self._by_seat(self._values_of(len(self._trainers))),
             self.nash_conv())
 
@@ -236,13 +253,15 @@ class MatchSolver(solver.Solver):
   # Training.
 
   def _advance(self, iterations):
-    if not iterations:  # small and large rounds may have different kernels
-      for trainer in (self._trainers[0], self._trainers[-1]):
+    if iterations:
+      for _ in self._chunks(iterations, None):
+        pass
+    elif not self._is_compiled:
+      # The smallest rounds and the largest ones may have different kernels.
+      for trainer in {self._trainers[0], self._trainers[-1]}:
         with trainer.at_work(dict.fromkeys(self.rounds, 0.0)):
           trainer.iterate(0)
-      return
-    for _ in self._chunks(iterations, None):
-      pass
+      self._is_compiled = True
 
   def _shares(self):
     """Returns which share of the time each pair of rounds gets."""
@@ -303,31 +322,52 @@ class MatchSolver(solver.Solver):
     """
     solver.check_limits(iterations, seconds)
     arguments.boolean("total", total)
-    if seconds is None:
-      goals = [iterations] * len(self._trainers)
-      bar_format = _bar_format("iterations")
+    self._advance(0)  # compiles all that will run, before the clock starts
+    by_time = iterations is None
+    if by_time:
+      limits = self._time_limits(seconds, total)
+      goal, done = seconds, min(self.seconds, seconds)
     else:
-      self._advance(0)  # compiles all that will run, before the clock starts
-      goals = [share * seconds for share in self._shares()]
-      bar_format = _bar_format("s")
+      limits = self._iteration_limits(iterations, total)
+      goal = iterations * len(self._trainers)
+      done = sum(min(trainer.iteration, iterations)
+                 for trainer in self._trainers)
     self._last_save = time.perf_counter()
-    with pacing.progress_bar(sum(goals), leave=True,
-                             bar_format=bar_format) as bar:
+    with pacing.progress_bar(goal, initial=done if total else 0, leave=True,
+                             bar_format=_bar_format(by_time)) as bar:
       status = _Status(bar)
-      for trainer, goal in zip(self._trainers, goals):
-        left = goal - (_progress(trainer, seconds is not None) if total else 0)
-        left = 0 if left < _least(trainer, seconds is not None) else left
-        bar.update(goal - left)
-        limits = (left, None) if seconds is None else (None, left)
-        for size, elapsed in self._train(trainer, *limits):
-          step = size if seconds is None else min(elapsed, left)
-          left -= step
-          status.show(trainer, step)
+      for trainer, limit in zip(self._trainers, limits):
+        for size, elapsed in self._train(trainer, *limit):
+          status.show(trainer, elapsed if by_time else size)
           # Values take a while, so what came before is better saved.
           self._save_after(save_to, SAVE_SECONDS * (1.0 if size else 0.2))
-        bar.update(left)
     if save_to is not None:
       self.save(save_to)
+
+  def _iteration_limits(self, iterations, total):
+    """Yields (iterations, None) for each pair of rounds; see `run`."""
+    for trainer in self._trainers:
+      done = trainer.iteration if total else 0
+      yield max(iterations - done, 0), None
+
+  def _time_limits(self, seconds, total):
+    """Yields (None, seconds) for each pair of rounds; see `run`.
+
+    A pair that takes longer than it should leaves less for those that follow,
+    except that every pair is trained at least once.
+    """
+    begin = 0.0 if total else self.seconds
+    goals = [max(share * seconds - (trainer.seconds if total else 0.0), 0.0)
+             for trainer, share in zip(self._trainers, self._shares())]
+    for number, (trainer, goal) in enumerate(zip(self._trainers, goals)):
+      left = max(seconds - (self.seconds - begin), 0.0)
+      limit = goal * min(1.0, left / max(sum(goals[number:]), _LEAST_SECONDS))
+      if not trainer.iteration:
+        yield None, max(limit, _LEAST_SECONDS) if seconds else 0.0
+      elif limit < 0.5 * trainer.seconds / trainer.iteration:
+        yield None, 0.0  # no time for another iteration
+      else:
+        yield None, limit
 
   def _save_after(self, save_to, seconds):
     """Saves, if there is a folder and the last time was so long ago."""
@@ -417,20 +457,9 @@ class _Status:
         f"{trainer.mean_value(key):+.4f}, regret {self._regret:.3g}")
 
 
-def _progress(trainer, in_seconds):
-  """Returns how long a pair was trained, in seconds or iterations."""
-  return trainer.seconds if in_seconds else trainer.iteration
-
-
-def _least(trainer, in_seconds):
-  """Returns what is worth another iteration: half of the time of one."""
-  if not in_seconds:
-    return 1
-  return 0.5 * trainer.seconds / max(trainer.iteration, 1)
-
-
-def _bar_format(unit):
+def _bar_format(by_time):
   """Returns how the progress bar looks."""
+  unit = "s" if by_time else "iterations"
   return "{percentage:3.0f}%|{bar:10}| {n:.0f}/{total:.0f} " + unit + (
       "{postfix}")
 
