@@ -23,6 +23,8 @@ With `epsilon` the game is perturbed: players play epsilon + (1 - |A| epsilon)
 times regret matching (Farina, Kroer & Sandholm 2017). Regrets compare each
 action with regret matching and not with what is played. What is played is worse
 by what the perturbation forces, and that would be regretted forever.
+
+Serves users.
 """
 
 import numpy as np

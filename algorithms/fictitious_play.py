@@ -23,6 +23,8 @@ epsilon) [a is best]. The paper's equation 35 does not sum to one.
 
 Both converge in two-player zero-sum games of perfect recall. They also run with
 more players, and BDFP with imperfect recall, but without any promise.
+
+Serves users.
 """
 
 import dataclasses

@@ -15,6 +15,8 @@ from the action on, is below a threshold. `MonteCarloPassThroughSolver` takes
 the mean of some playouts. All playouts of an action go down the graph together:
 at a state, how many take each action is drawn at once (multinomial), which is
 the same distribution and saves time.
+
+Serves users.
 """
 
 from dudo_spiel.algorithms.graphs import graph_solver

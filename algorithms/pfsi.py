@@ -24,6 +24,8 @@ PFSI (section 3.3.2) prunes:
 
 The thresholds may change with the iteration, which the paper suggests as future
 work: `PruningSchedule`.
+
+Serves users.
 """
 
 import numpy as np

@@ -1,6 +1,8 @@
 """Policies in files, and what turns policies into each other.
 
 `load_policy` is the one place that knows all kinds of policy files.
+
+Serves users.
 """
 
 import pyspiel

@@ -3,6 +3,8 @@
 The bot "trained" plays a policy that comes with the package. It plays
 two-player Dudo with up to three dice each, and was trained by
 `examples/train_dudo.py`.
+
+Serves users.
 """
 
 import functools

@@ -3,6 +3,8 @@
 `play_matches` plays two-player Dudo between two match policies; `play_games`
 plays four-player Dudo (`dudo_single_round`) between a line-up of policies and
 bots. Both report standard errors.
+
+Serves users.
 """
 
 from dudo_spiel.algorithms.match.simulator import MatchResult

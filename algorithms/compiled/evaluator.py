@@ -8,7 +8,7 @@ recall is measured against players who forget nothing.
 With `epsilon` the game is perturbed: all players, responders included, play
 every action with at least that probability.
 
-Serves `exploitability` and all solvers.
+Serves `exploitability` and the solvers on games that can be walked.
 """
 
 from typing import NamedTuple
@@ -169,6 +169,7 @@ def best_response(game, policy, player):
     policy: any OpenSpiel policy for the other players.
     player: the player who responds.
   """
+  arguments.game("game", game)
   player = arguments.integer("player", player, 0, game.num_players() - 1)
   evaluator, strategy = _compile(game, policy)
   real, values, responses, strategy = evaluator.best_responses(strategy)

@@ -8,12 +8,12 @@ Serves `game` and `graphs`.
 
 import copy
 import hashlib
-import random
 
 import numpy as np
 import pyspiel
 
 from dudo_spiel.algorithms.runtime import pacing
+from dudo_spiel.algorithms.runtime import random_streams
 
 CHANCE = int(pyspiel.PlayerId.CHANCE)
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)
@@ -214,23 +214,38 @@ def _too_large(game, max_nodes):
                     "histories; choose a smaller game")
 
 
-def _is_surely_too_large(game, max_nodes):
-  """Estimates the size from random histories, so as not to walk for nothing.
+def estimated_sizes(game, count, most=float("inf")):
+  """Returns estimates of how many terminal histories there are, sorted.
 
   The product of the numbers of actions along a random history is on average
-  the number of terminal histories (Knuth 1975). So it is rarely ten times as
-  large: seven of nine such probes are proof enough.
+  the number of terminal histories (Knuth 1975).
+
+  Args:
+    game: a `pyspiel.Game`.
+    count: how many estimates.
+    most: an estimate that is larger than this is not followed any further.
   """
-  rng = random.Random(0)
+  rng = random_streams.chooser(0)
   sizes = []
-  for _ in range(9):
+  for _ in range(count):
     state, size = game.new_initial_state(), 1
-    while not state.is_terminal() and size <= 10 * max_nodes:
+    while not state.is_terminal() and size <= most:
       actions = state.legal_actions()
       size *= len(actions)
       state.apply_action(rng.choice(actions))
     sizes.append(size)
-  return sorted(sizes)[2] > 10 * max_nodes
+  return sorted(sizes)
+
+
+def _is_surely_too_large(game, max_nodes):
+  """Returns whether it is of no use to walk the game.
+
+  An estimate is rarely ten times as large as what it estimates: seven of nine
+  are proof enough.
+  """
+  most = 10 * max_nodes
+  seventh_largest = estimated_sizes(game, 9, most)[-7]
+  return seventh_largest > most
 
 
 def check_game(game):

@@ -12,6 +12,7 @@ from dudo_spiel.algorithms.compiled import evaluator
 from dudo_spiel.algorithms.compiled import game as compiled_game
 from dudo_spiel.algorithms.compiled import table_policy
 from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import random_streams
 from dudo_spiel.algorithms.runtime import solver
 
 
@@ -43,7 +44,7 @@ class TableSolver(solver.Solver):
   """
 
   _MODE = blocks.LEARN  # what iterations do with the values of a block
-  _TABLES = ("regret", "cumulative")  # what they keep beside the strategy
+  _TABLES = ("regret", "cumulative")  # what they keep besides the strategy
 
   def __init__(self, game, *, alternating=True, initial="uniform", seed=0,
                epsilon=0.0, dtype="float64", num_threads=1, form=None):
@@ -61,10 +62,10 @@ class TableSolver(solver.Solver):
   def _initial_strategy(self, initial):
     if isinstance(initial, (policy_lib.Policy, pyspiel.Policy)):
       return table_policy.to_strategy(self.compiled, initial)
-    if initial == "uniform":
+    if isinstance(initial, str) and initial == "uniform":
       return self.tables.strategy
-    if initial == "random":
-      rng = np.random.default_rng(self._seed)
+    if isinstance(initial, str) and initial == "random":
+      rng = random_streams.generator(self._seed)
       return self.compiled.normalized(
           rng.exponential(size=self.compiled.num_entries))
     raise ValueError(f"initial={initial!r}: must be 'uniform', 'random' or an "
@@ -98,7 +99,7 @@ class TableSolver(solver.Solver):
 
   @property
   def memory_bytes(self):
-    """How much memory the solver takes, beside the game's tree."""
+    """How much memory the solver takes, besides the game's tree."""
     arrays = [*self.tables, *self._space.arrays, *self._space[1:]]
     return sum(array.nbytes for array in arrays
                if isinstance(array, np.ndarray))

@@ -24,11 +24,10 @@ are looked through into which an edge has led.
 Serves `fsicfr`.
 """
 
-import random
-
 import numpy as np
 import pyspiel
 
+from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.graphs import fsicfr_kernels
 from dudo_spiel.algorithms.graphs import game_graph
 from dudo_spiel.algorithms.graphs import graph_kernels
@@ -150,30 +149,13 @@ def _graph_of_match(game):
       f"game={game}: has more than {_MAX_MATCH_HISTORIES} histories, too many "
       "to walk; choose fewer dice, or solve the match round by round with "
       "fsicfr.MatchSolver")
-  if _estimated_histories(game) > 10 * _MAX_MATCH_HISTORIES:
+  sizes = game_tree.estimated_sizes(game, _NUM_PROBES)
+  if sum(sizes) / len(sizes) > 10 * _MAX_MATCH_HISTORIES:
     raise too_large
   try:
     return game_graph.walked_graph(game, _MAX_MATCH_HISTORIES)
   except ValueError as error:
     raise too_large from error
-
-
-def _estimated_histories(game):
-  """Returns about how many terminal histories there are, from random ones.
-
-  The product of the numbers of actions on a random history is on average the
-  number of terminal histories (Knuth 1975).
-  """
-  rng = random.Random(0)
-  total = 0
-  for _ in range(_NUM_PROBES):
-    state, size = game.new_initial_state(), 1
-    while not state.is_terminal():
-      actions = state.legal_actions()
-      size *= len(actions)
-      state.apply_action(rng.choice(actions))
-    total += size
-  return total / _NUM_PROBES
 
 
 def _check_game(game):

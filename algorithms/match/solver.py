@@ -7,6 +7,7 @@ found to be worth. Every pair belongs to a `trainer.RoundTrainer`.
 Serves `fsicfr`.
 """
 
+import contextlib
 import math
 import time
 
@@ -19,6 +20,7 @@ from dudo_spiel.algorithms.match import trainer as match_trainer
 from dudo_spiel.algorithms.match import training_folder
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import kernel_cache
 from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.algorithms.runtime import solver
@@ -73,7 +75,8 @@ class MatchSolver(solver.Solver):
                hands_met=None, gamma=1.0, dtype="float32"):
     super().__init__(game, seed=seed, num_threads=num_threads, dtype=dtype)
     recall_length = _recall_length(game, recall_length)
-    if hands_met not in (None, "all"):
+    if not (hands_met is None or isinstance(hands_met, str) and
+            hands_met == "all"):
       hands_met = arguments.integer("hands_met", hands_met, 1)
     self.match = match_rounds.match_rules(game, recall_length)
     self.rounds = match_rounds.round_keys(game.start_dice)
@@ -177,9 +180,6 @@ class MatchSolver(solver.Solver):
 
   def expected_values(self):
     """Returns [player] float64, each player's value of the average policy."""
-    if not self.iteration:
-      raise ValueError(f"game={self.game}: is not trained yet, so there are no "
-                       "values; call run")
     return self._by_seat(self._values_of(len(self._trainers)))
 
   def _check_size(self):
@@ -322,6 +322,7 @@ class MatchSolver(solver.Solver):
     """
     solver.check_limits(iterations, seconds)
     arguments.boolean("total", total)
+    kernel_cache.begin_call()
     self._advance(0)  # compiles all that will run, before the clock starts
     by_time = iterations is None
     if by_time:
@@ -337,10 +338,11 @@ class MatchSolver(solver.Solver):
                              bar_format=_bar_format(by_time)) as bar:
       status = _Status(bar)
       for trainer, limit in zip(self._trainers, limits):
-        for size, elapsed in self._train(trainer, *limit):
-          status.show(trainer, elapsed if by_time else size)
-          # Values take a while, so what came before is better saved.
-          self._save_after(save_to, SAVE_SECONDS * (1.0 if size else 0.2))
+        with contextlib.closing(self._train(trainer, *limit)) as chunks:
+          for size, elapsed in chunks:
+            status.show(trainer, elapsed if by_time else size)
+            # Values take a while, so what came before is better saved.
+            self._save_after(save_to, SAVE_SECONDS * (1.0 if size else 0.2))
     if save_to is not None:
       self.save(save_to)
 

@@ -5,6 +5,7 @@ Serves every public class and function.
 
 import numbers
 
+import numpy as np
 import pyspiel
 
 from dudo_spiel import arguments
@@ -24,7 +25,7 @@ def number(name, value, low=float("-inf"), high=float("inf")):
 
 def boolean(name, value):
   """Returns the value if it is a bool, or raises a ValueError."""
-  if value not in (True, False):
+  if not isinstance(value, (bool, np.bool_)):
     raise ValueError(f"{name}={value!r}: must be True or False")
   return bool(value)
 

@@ -1,4 +1,4 @@
-"""Decorators for compiled code, and what kernels need beside Numba's own.
+"""Decorators for compiled code, and what kernels need besides Numba's own.
 
 All kernels of the package are made by these decorators:
 
@@ -10,7 +10,8 @@ All kernels of the package are made by these decorators:
   parallel_sums: both.
 
 Compiled code is kept on disk (see `kernel_cache`). With the environment
-variable DUDO_SPIEL_CHECKED=1 kernels check all bounds and run on one thread.
+variable DUDO_SPIEL_CHECKED=1 kernels check bounds and run on one thread. Even
+then indices of arrays may be negative, as in NumPy; those of pointers may not.
 
 Numba passes named tuples to threads only as plain ones, and no nested ones. So
 a parallel kernel takes `columns = named[:]` out of its `prange` loop, and what

@@ -5,11 +5,12 @@ changes. But the code of a kernel also contains the code of the kernels that it
 calls, and these may stand in other files. Here a kernel is compiled anew when
 its own module, or any module of this package that it imports, has changed.
 
-Serves `jit`, whose decorators make all kernels.
+Serves `jit`, whose decorators make all kernels, and `solver`.
 """
 
 import functools
 import hashlib
+import os
 import sys
 import types
 
@@ -20,27 +21,58 @@ _PACKAGE = "dudo_spiel"
 
 
 @functools.cache
-def module_stamp(name):
-  """Returns a digest of a module and of all that it imports of this package.
+def _digest(path, mtime, size):
+  """Returns a digest of a file; the rest tells whether it has changed."""
+  del mtime, size
+  with open(path, "rb") as file:
+    return hashlib.sha256(file.read()).hexdigest()
 
-  It looks at the module's names, so the module must have run its imports.
+
+def _needed_modules(module):
+  """Returns the names of this package's modules that a module imports.
+
   Imports of modules are found, and so are imports of classes and functions.
-
-  Args:
-    name: the module's full name.
   """
-  module = sys.modules[name]
-  with open(module.__file__, "rb") as file:
-    digest = hashlib.sha256(file.read())
   needed = set()
   for value in vars(module).values():
     owner = (value.__name__ if isinstance(value, types.ModuleType) else
              getattr(value, "__module__", None))
     if isinstance(owner, str) and owner.split(".")[0] == _PACKAGE:
       needed.add(owner)
-  for owner in sorted(needed - {name}):
-    digest.update(module_stamp(owner).encode())
-  return digest.hexdigest()
+  return needed
+
+
+def module_stamp(name):
+  """Returns a digest of a module and of all that it needs of this package.
+
+  It looks at the modules' names, so the module must have run its imports.
+
+  Args:
+    name: the module's full name.
+  """
+  found, stack = set(), [name]
+  while stack:
+    now = stack.pop()
+    if now not in found:
+      found.add(now)
+      stack.extend(_needed_modules(sys.modules[now]) - found)
+  stamp = hashlib.sha256()
+  for now in sorted(found):
+    path = sys.modules[now].__file__
+    status = os.stat(path)
+    stamp.update(_digest(path, status.st_mtime_ns, status.st_size).encode())
+  return stamp.hexdigest()
+
+
+def _fields(kind):
+  """Returns the fields of all named tuples in a type of Numba.
+
+  A kernel that gets a named tuple contains the order of its fields, though its
+  module may not import the class.
+  """
+  inner = getattr(kind, "types", ())
+  own = [(kind.name, kind.fields)] if hasattr(kind, "fields") else []
+  return own + [field for part in inner for field in _fields(part)]
 
 
 class KernelCache(caching.FunctionCache):
@@ -60,6 +92,12 @@ class KernelCache(caching.FunctionCache):
         self._cache_path, self._impl.filename_base + variant,
         module_stamp(py_func.__module__))
 
+  def _index_key(self, sig, codegen):
+    """Returns what tells the compiled kernel from others of its function."""
+    kinds = getattr(sig, "args", sig)
+    fields = [field for kind in kinds for field in _fields(kind)]
+    return (*super()._index_key(sig, codegen), repr(fields))
+
   def load_overload(self, sig, target_context):
     """Returns the compiled kernel, or None if it must be compiled now."""
     found = super().load_overload(sig, target_context)
@@ -77,8 +115,16 @@ class NoCache(caching.NullCache):
              "cache can be written: set NUMBA_CACHE_DIR to one that can)")
 
 
-@functools.cache
+_ANNOUNCED = set()
+
+
+def begin_call():
+  """Says that a user's call begins: what it compiles is announced anew."""
+  _ANNOUNCED.clear()
+
+
 def announce(message):
-  """Writes a line to the terminal, once in a process; nothing on a pipe."""
-  if sys.stderr is not None and sys.stderr.isatty():
+  """Writes a line to the terminal, once a call; nothing on a pipe."""
+  if message not in _ANNOUNCED and sys.stderr and sys.stderr.isatty():
     tqdm.tqdm.write(message, file=sys.stderr)
+  _ANNOUNCED.add(message)

@@ -8,6 +8,8 @@ splitmix64 (Steele, Lea & Flood 2014).
 Serves every kernel that draws.
 """
 
+import random
+
 import numpy as np
 
 from dudo_spiel.algorithms.runtime import jit
@@ -38,6 +40,16 @@ def seed_for(seed, use):
   return np.uint64(mix(np.uint64(seed) ^ mix(np.uint64(use))))
 
 
+def generator(seed):
+  """Returns NumPy's generator, for what is drawn once and outside kernels."""
+  return np.random.default_rng(seed)
+
+
+def chooser(seed):
+  """Returns Python's generator, which chooses from a list quickly."""
+  return random.Random(seed)
+
+
 def permutation(seeds, size):
   """Returns a random order of range(size), an [size] int64 array.
 
@@ -45,7 +57,7 @@ def permutation(seeds, size):
     seeds: tuple of ints at least 0; the same tuple gives the same order.
     size: how many numbers there are.
   """
-  return np.random.default_rng(seeds).permutation(size)
+  return generator(seeds).permutation(size)
 
 
 @jit.kernel

@@ -17,6 +17,7 @@ import numpy as np
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import kernel_cache
 from dudo_spiel.algorithms.runtime import pacing
 
 _FILE_KIND = "solver"
@@ -79,8 +80,9 @@ class SolveResult:
 class Solver:
   """What every solver can do.
 
-  A subclass implements `_advance`, `_tables`, `_parameters`, `current_policy`,
-  `average_policy`, `expected_values`, `nash_conv` and `memory_bytes`. Kernels
+  A subclass implements `_advance`, `_tables`, `_parameters`, `_fingerprint`,
+  `current_policy`, `average_policy`, `expected_values`, `nash_conv` and
+  `memory_bytes`. Kernels
   count the iterations in `_count`, so that tables and count fit together
   whenever Python gets to see them.
 
@@ -171,7 +173,7 @@ class Solver:
 
   @property
   def num_threads(self):
-    """How many threads the solver uses."""
+    """How many threads the solver may use; small games use one."""
     return self._num_threads
 
   def best_policy(self):
@@ -193,8 +195,9 @@ class Solver:
   def run(self, iterations=None, seconds=None):
     """Runs iterations inside compiled code.
 
-    Ctrl-C stops within a fraction of a second, raises a KeyboardInterrupt and
-    leaves a solver that can be used and go on.
+    Ctrl-C stops within a fraction of a second, or after the iteration under
+    way if that takes longer. It raises a KeyboardInterrupt and leaves a solver
+    that can be used and go on.
 
     Args:
       iterations: how many, or None.
@@ -202,6 +205,7 @@ class Solver:
         count.
     """
     check_limits(iterations, seconds)
+    kernel_cache.begin_call()
     if seconds is not None:
       self._advance(0)  # compiles all that will run, before the clock starts
     with pacing.progress_bar(iterations) as bar:
@@ -232,6 +236,7 @@ class Solver:
       raise ValueError(f"{', '.join(limits)}: at least one must be given")
     end = math.inf if max_iterations is None else (
         self.iteration + arguments.integer("max_iterations", max_iterations, 0))
+    kernel_cache.begin_call()
     self._advance(0)  # compiles all that will run, before the clock starts
     history = [self._check(0.0)]
     clock = _Clock(max_seconds)
@@ -259,8 +264,8 @@ class Solver:
       for size, _ in self._chunks(min(next_check, end) - self.iteration,
                                   clock.left()):
         bar.update(size)
-      if self.iteration < next_check:
-        continue
+      if self.iteration < next_check:  # stopped by a limit
+        return "seconds" if self.iteration < end else "iterations"
       history.append(self._check(clock.seconds()))
       bar.set_postfix(exploitability=f"{history[-1].exploitability:.3g}",
                       value=f"{history[-1].values[0]:.6f}")
