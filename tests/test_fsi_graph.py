@@ -8,11 +8,12 @@ import dudo_spiel  # noqa: F401
 from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.graphs import fsicfr_solver
 from dudo_spiel.algorithms.graphs import game_graph
+from dudo_spiel.algorithms.graphs import graph_arrays
 from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.single_round import graph as single_round_graph
 
-_CHANCE = game_graph.CHANCE
-_TERMINAL = game_graph.TERMINAL
+_CHANCE = graph_arrays.CHANCE
+_TERMINAL = graph_arrays.TERMINAL
 _SINGLE_ROUND = ("dudo_single_round(players=3,numdice=1,dice_sides=2,"
                  "claim_window=3,max_amount=2)")
 

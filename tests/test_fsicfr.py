@@ -2,6 +2,7 @@ import os
 import time
 
 import numpy as np
+from open_spiel.python import policy as policy_lib
 import pyspiel
 import pytest
 
@@ -486,8 +487,10 @@ def test_wrong_calls():
     solver.run(iterations=1, total=2)
   with pytest.raises(ValueError, match="^own_dice=1.*not trained yet; call"):
     solver.value(1, 1)
-  with pytest.raises(ValueError, match="^game=.*not trained yet.*call run"):
-    solver.expected_values()
+  # Nobody has learned anything: both play uniformly.
+  uniform = policy_lib.UniformRandomPolicy(solver.game)
+  assert solver.expected_values() == pytest.approx(
+      exploitability.expected_values(solver.game, uniform), abs=1e-6)
 
 
 def test_the_recall_length_of_an_ir_game_is_its_own():

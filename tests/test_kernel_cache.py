@@ -42,13 +42,13 @@ def _environment(copy, **variables):
   return environment
 
 
-def _run(copy, **variables):
-  """Runs the program on the copy; returns (rolls, hits of the cache)."""
-  result = subprocess.run([sys.executable, "-c", _PROGRAM], cwd=copy.parent,
+def _run(copy, program=_PROGRAM, **variables):
+  """Runs a program on the copy; returns (results, hits of the cache)."""
+  result = subprocess.run([sys.executable, "-c", program], cwd=copy.parent,
                           env=_environment(copy, **variables), text=True,
                           capture_output=True, check=True)
-  *rolls, hits = result.stdout.rsplit(maxsplit=1)
-  return rolls, int(hits)
+  *results, hits = result.stdout.rsplit(maxsplit=1)
+  return results, int(hits)
 
 
 def test_a_change_of_a_called_kernel_is_noticed(copy):
@@ -107,3 +107,26 @@ def _terminal_output(copy):
 def test_a_terminal_is_told_once_that_kernels_are_compiled(copy):
   assert _terminal_output(copy).count("compiling kernels") == 1
   assert _terminal_output(copy) == ""
+
+
+def test_the_order_of_fields_is_noticed(copy):
+  """A kernel need not import the named tuple that it gets."""
+  package = copy / "algorithms"
+  (package / "pair_kernel.py").write_text(
+      "from dudo_spiel.algorithms.runtime import jit\n"
+      "@jit.kernel\n"
+      "def first(pair):\n"
+      "  return pair.first\n", encoding="utf-8")
+  program = ("from dudo_spiel.algorithms import pair, pair_kernel\n"
+             "kernel = pair_kernel.first\n"
+             "print(kernel(pair.Pair(first=1.0, second=2.0)),\n"
+             "      sum(kernel.stats.cache_hits.values()))")
+  results = []
+  for fields in (("first", "second"), ("second", "first"),
+                 ("first", "second")):
+    (package / "pair.py").write_text(
+        "from typing import NamedTuple\n"
+        "class Pair(NamedTuple):\n"
+        + "".join(f"  {name}: float\n" for name in fields), encoding="utf-8")
+    results.append(_run(copy, program))
+  assert results == [(["1.0"], 0), (["1.0"], 0), (["1.0"], 1)]

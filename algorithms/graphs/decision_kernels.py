@@ -8,7 +8,7 @@ are gone through one by one, as nodes are in `fsi_kernels`.
 
 All kernels take some of these:
 
-  graph: the `game_graph.GraphArrays`, of pointers.
+  graph: the `graph_arrays.GraphArrays`, of pointers.
   tables: the `tables.RegretTables`, of pointers.
   scratch: the `fsi_scratch.FSIScratch` of the thread.
   node: the number of the node.

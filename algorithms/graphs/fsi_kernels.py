@@ -7,7 +7,7 @@ above 0 counts. `fsi_scratch` says which reaches a node has.
 
 All kernels on nodes take some of these:
 
-  graph: the `game_graph.GraphArrays`, of pointers.
+  graph: the `graph_arrays.GraphArrays`, of pointers.
   tables: the `tables.RegretTables`, of pointers.
   scratch: the `fsi_scratch.FSIScratch` of the thread.
   settings: the `fsi_scratch.IterationSettings`.
@@ -21,15 +21,15 @@ import numpy as np
 
 from dudo_spiel.algorithms.graphs import decision_kernels
 from dudo_spiel.algorithms.graphs import fsi_scratch
-from dudo_spiel.algorithms.graphs import game_graph
+from dudo_spiel.algorithms.graphs import graph_arrays
 from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.graphs import set_kernels
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import simd
 from dudo_spiel.algorithms.runtime import tables as tables_lib
 
-_CHANCE = game_graph.CHANCE
-_TERMINAL = game_graph.TERMINAL
+_CHANCE = graph_arrays.CHANCE
+_TERMINAL = graph_arrays.TERMINAL
 _UNFLAGGED = decision_kernels.UNFLAGGED
 _GROUP_BITS = fsi_scratch.GROUP_BITS
 MAX_DEPTH = 250
@@ -271,8 +271,8 @@ def run(graph, dice, tables, scratch, plan, count):
   """Runs iterations one after the other.
 
   Args:
-    graph: the `game_graph.GraphArrays`.
-    dice: the `game_graph.DiceOutcomes`.
+    graph: the `graph_arrays.GraphArrays`.
+    dice: the `graph_arrays.DiceOutcomes`.
     tables: the `tables.RegretTables`, modified in place.
     scratch: the solver's scratch, modified in place.
     plan: the `graph_kernels.IterationPlan`.
@@ -289,8 +289,8 @@ def _run_share(graph, dice, tables, scratch, plan, level, thread):
 
   The first five are plain tuples, which alone can go to threads.
   """
-  graph = game_graph.GraphArrays(*graph)
-  dice = game_graph.DiceOutcomes(*dice)
+  graph = graph_arrays.GraphArrays(*graph)
+  dice = graph_arrays.DiceOutcomes(*dice)
   tables = tables_lib.RegretTables(*tables)
   scratch = fsi_scratch.FSIScratch(*scratch)
   plan = graph_kernels.IterationPlan(*plan)

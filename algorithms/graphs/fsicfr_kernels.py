@@ -6,7 +6,7 @@ longer than all that is done with it.
 
 All kernels take some of these:
 
-  graph: the `game_graph.GraphArrays`.
+  graph: the `graph_arrays.GraphArrays`.
   tables: the `tables.RegretTables`, modified in place.
   scratch: the `FSICFRScratch`, modified in place.
   is_exact: whether all outcomes of chance are taken.
@@ -20,13 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dudo_spiel.algorithms.graphs import game_graph
+from dudo_spiel.algorithms.graphs import graph_arrays
 from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.graphs import set_kernels
 from dudo_spiel.algorithms.runtime import jit
 
-_CHANCE = game_graph.CHANCE
-_TERMINAL = game_graph.TERMINAL
+_CHANCE = graph_arrays.CHANCE
+_TERMINAL = graph_arrays.TERMINAL
 _GROUP_BITS = 6  # 64 nodes make a group
 
 

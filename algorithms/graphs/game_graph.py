@@ -24,7 +24,6 @@ Serves all solvers of `graphs`.
 """
 
 import hashlib
-from typing import NamedTuple
 
 import numpy as np
 import pyspiel
@@ -32,61 +31,8 @@ import pyspiel
 from dudo_spiel.algorithms.compiled import game as compiled_game
 from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.compiled import table_policy
+from dudo_spiel.algorithms.graphs import graph_arrays
 from dudo_spiel.algorithms.graphs import set_kernels
-
-CHANCE = game_tree.CHANCE
-TERMINAL = game_tree.TERMINAL
-
-
-class GraphArrays(NamedTuple):
-  """A graph as arrays that kernels can take; parents stand before children.
-
-  The root is node 0. The edges of node n are child_begin[n]..[n + 1] - 1, in
-  the order of its actions or outcomes. The entries of an information set, one
-  an action, follow each other.
-
-  Attributes:
-    actor: [node] int8, who acts (first): a player, CHANCE or TERMINAL.
-    deciders: [node] int8, how many players decide in turn without seeing each
-      other's decisions; 0 at all other nodes.
-    child_begin: [node + 1] int32, the first edge of each node.
-    child: [edge] int32, the node or terminal to which it leads.
-    entry: [node] int32: where a player acts, the first entry of the information
-      set in the player's column; at chance nodes, where their probabilities
-      begin in `chance`; -1 at terminals.
-    chance: [edge of a chance node] float64, its probability.
-    stride: how far the entry of the next to decide is from that of the one
-      before.
-    num_entries: how many entries a column has.
-  """
-  actor: np.ndarray
-  deciders: np.ndarray
-  child_begin: np.ndarray
-  child: np.ndarray
-  entry: np.ndarray
-  chance: np.ndarray
-  stride: int
-  num_entries: int
-
-
-class DiceOutcomes(NamedTuple):
-  """What the dice of a deal decide; empty arrays for a walked game.
-
-  Attributes:
-    cumulative: [roll] float64, how likely it or one before it is.
-    counts: [roll, value - 1] int32, how many dice show the value.
-    amounts: [claim] int32, how many dice it claims.
-    payoff: [is true, claimer, mask, player] float64, the returns when those of
-      the mask have challenged: the last to decide is its lowest bit.
-  """
-  cumulative: np.ndarray
-  counts: np.ndarray
-  amounts: np.ndarray
-  payoff: np.ndarray
-
-
-NO_DICE = DiceOutcomes(np.zeros(0), np.zeros((0, 0), np.int32),
-                       np.zeros(0, np.int32), np.zeros((0, 0, 0, 0)))
 
 
 class Graph:
@@ -114,7 +60,7 @@ class Graph:
   """
 
   def __init__(self, game, arrays, returns, set_entry, num_columns=1,
-               dice=NO_DICE):
+               dice=graph_arrays.NO_DICE):
     self.game = game
     self.arrays = arrays
     self.returns = returns
@@ -214,7 +160,7 @@ class WalkedGraph(Graph):
     self.info_states = tree.info_states
     self.set_player = tree.set_player
     self.set_actions = tree.set_actions
-    self.chance_nodes = np.flatnonzero(arrays.actor == CHANCE)
+    self.chance_nodes = np.flatnonzero(arrays.actor == graph_arrays.CHANCE)
 
   def _identifying_arrays(self):
     # The last player's returns follow from the others' in a zero-sum game.
@@ -264,11 +210,11 @@ def _merged_arrays(tree, set_entry):
   # The tree's children of each node that stands for a merged one, in order.
   edges = (np.arange(child_begin[-1]) +
            np.repeat(tree.child_begin[first] - child_begin[:-1], degree))
-  is_chance = player == CHANCE
+  is_chance = player == graph_arrays.CHANCE
   entry = np.full(len(first), -1, dtype=np.int32)
   entry[sets >= 0] = set_entry[sets[sets >= 0]]
   entry[is_chance] = np.cumsum(degree[is_chance]) - degree[is_chance]
-  arrays = GraphArrays(
+  arrays = graph_arrays.GraphArrays(
       player, np.zeros_like(player), child_begin,
       merged[edges].astype(np.int32), entry,
       tree.chance[edges[np.repeat(is_chance, degree)]], 0, int(set_entry[-1]))
@@ -294,10 +240,10 @@ def _merge(tree):
   returns = list(map(tuple, tree.returns.tolist()))
   for node in range(tree.num_nodes - 1, -1, -1):
     begin, end = begins[node], begins[node + 1]
-    if players[node] == TERMINAL:
-      key = TERMINAL, returns[node]
-    elif players[node] == CHANCE:
-      key = CHANCE, (*chances[begin:end], *merged[begin:end])
+    if players[node] == graph_arrays.TERMINAL:
+      key = graph_arrays.TERMINAL, returns[node]
+    elif players[node] == graph_arrays.CHANCE:
+      key = graph_arrays.CHANCE, (*chances[begin:end], *merged[begin:end])
     else:
       key = sets[node], tuple(merged[begin:end])
     number = found.setdefault(key, len(found))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dudo_spiel.algorithms.graphs import game_graph
+from dudo_spiel.algorithms.graphs import graph_arrays
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import random_streams
 from dudo_spiel.algorithms.runtime import tables as tables_lib
@@ -51,8 +51,8 @@ def thread_rows(threads, size, dtype=np.float64):
 
 @jit.kernel
 def graph_pointers(graph):
-  """Returns `game_graph.GraphArrays` with pointers instead of arrays."""
-  return game_graph.GraphArrays(
+  """Returns `graph_arrays.GraphArrays` with pointers instead of arrays."""
+  return graph_arrays.GraphArrays(
       jit.pointer(graph.actor), jit.pointer(graph.deciders),
       jit.pointer(graph.child_begin), jit.pointer(graph.child),
       jit.pointer(graph.entry), jit.pointer(graph.chance), graph.stride,
@@ -71,7 +71,7 @@ def sampled_edge(graph, node, seed, iteration):
   """Returns the edge that an iteration takes at a chance node.
 
   Args:
-    graph: the `game_graph.GraphArrays`, of arrays or pointers.
+    graph: the `graph_arrays.GraphArrays`, of arrays or pointers.
     node: the chance node.
     seed: uint64.
     iteration: the number of the iteration.
@@ -95,7 +95,7 @@ def sampled_outcomes(graph, nodes, seed, iteration):
   """Returns [chance node] int64, the outcomes that an iteration samples.
 
   Args:
-    graph: the `game_graph.GraphArrays`.
+    graph: the `graph_arrays.GraphArrays`.
     nodes: [chance node] int64, the chance nodes.
     seed: uint64.
     iteration: the number of the iteration.
@@ -153,7 +153,7 @@ def write_returns(dice, first_terminal, rolls, value, seats):
   """Writes the returns at the terminals of a deal of Dudo.
 
   Args:
-    dice: the `game_graph.DiceOutcomes`.
+    dice: the `graph_arrays.DiceOutcomes`.
     first_terminal: the number of the first terminal.
     rolls: [player] int64.
     value: [(node or terminal) * seats + player], modified in place.
@@ -179,7 +179,7 @@ def longest_path(graph):
   """Returns how many edges the longest path from the root has.
 
   Args:
-    graph: the `game_graph.GraphArrays`.
+    graph: the `graph_arrays.GraphArrays`.
   """
   num_nodes, longest = len(graph.actor), 0
   depth = np.zeros(num_nodes, np.int64)

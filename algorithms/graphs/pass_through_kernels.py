@@ -7,7 +7,7 @@ the type of the tables.
 
 All kernels on states take some of these:
 
-  graph: the `game_graph.GraphArrays`, of pointers.
+  graph: the `graph_arrays.GraphArrays`, of pointers.
   tables: the `tables.RegretTables`, of pointers.
   scratch: the `PassThroughScratch` of the thread.
   settings: the `PassThroughSettings`.
@@ -22,15 +22,15 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from dudo_spiel.algorithms.graphs import game_graph
+from dudo_spiel.algorithms.graphs import graph_arrays
 from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.graphs import set_kernels
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import random_streams
 from dudo_spiel.algorithms.runtime import tables as tables_lib
 
-_CHANCE = game_graph.CHANCE
-_TERMINAL = game_graph.TERMINAL
+_CHANCE = graph_arrays.CHANCE
+_TERMINAL = graph_arrays.TERMINAL
 
 # The settings of an iteration as solvers write them.
 SETTINGS = np.dtype([
@@ -390,8 +390,8 @@ def run(graph, dice, tables, scratch, plan, count):
   """Runs iterations one after the other.
 
   Args:
-    graph: the `game_graph.GraphArrays`.
-    dice: the `game_graph.DiceOutcomes`.
+    graph: the `graph_arrays.GraphArrays`.
+    dice: the `graph_arrays.DiceOutcomes`.
     tables: the `tables.RegretTables`, modified in place.
     scratch: the solver's scratch, modified in place.
     plan: the `graph_kernels.IterationPlan`.
@@ -408,8 +408,8 @@ def _run_share(graph, dice, tables, scratch, plan, level, thread):
 
   The first five are plain tuples, which alone can go to threads.
   """
-  graph = game_graph.GraphArrays(*graph)
-  dice = game_graph.DiceOutcomes(*dice)
+  graph = graph_arrays.GraphArrays(*graph)
+  dice = graph_arrays.DiceOutcomes(*dice)
   tables = tables_lib.RegretTables(*tables)
   scratch = PassThroughScratch(*scratch)
   plan = graph_kernels.IterationPlan(*plan)

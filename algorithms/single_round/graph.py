@@ -13,6 +13,7 @@ import numpy as np
 
 from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.graphs import game_graph
+from dudo_spiel.algorithms.graphs import graph_arrays
 from dudo_spiel.algorithms.single_round import layout as single_round_layout
 from dudo_spiel.algorithms.single_round import policy as single_round_policy
 
@@ -127,7 +128,7 @@ class _GraphBuilder:
             np.arange(self._num_masks))
 
   def arrays(self):
-    """Returns the `game_graph.GraphArrays`."""
+    """Returns the `graph_arrays.GraphArrays`."""
     layout = self._layout
     parts = [self._claims(-1, np.zeros(1, np.int64),
                           np.array([layout.num_players - 1]))]
@@ -144,9 +145,9 @@ class _GraphBuilder:
     return np.zeros((self._num_nodes + num_terminals, layout.num_players))
 
   def dice(self):
-    """Returns the `game_graph.DiceOutcomes`."""
+    """Returns the `graph_arrays.DiceOutcomes`."""
     game = self._layout.game
-    return game_graph.DiceOutcomes(
+    return graph_arrays.DiceOutcomes(
         np.cumsum(game.roll_table.probabilities),
         game.roll_table.counts.copy(),  # one that can be written, as all are
         game.order.quantities[:self._layout.num_claims].copy(), self._payoff())
@@ -157,7 +158,7 @@ class _GraphBuilder:
     sizes = [len(actor) for actor in actors]
     degrees = [child.shape[1] for child in children]
     child_begin = np.append(0, np.cumsum(np.repeat(degrees, sizes)))
-    return game_graph.GraphArrays(
+    return graph_arrays.GraphArrays(
         actor=np.concatenate(actors).astype(np.int8),
         deciders=np.repeat(np.array(deciders, np.int8), sizes),
         child_begin=child_begin.astype(np.int32),

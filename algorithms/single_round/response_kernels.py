@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from dudo_spiel.algorithms.graphs import game_graph
+from dudo_spiel.algorithms.graphs import graph_arrays
 from dudo_spiel.algorithms.runtime import jit
 
 
@@ -133,7 +133,7 @@ def forward(graph, others, seat, reach):
   """Writes how likely the others play to each node, summed over all paths.
 
   Args:
-    graph: the `game_graph.GraphArrays`.
+    graph: the `graph_arrays.GraphArrays`.
     others: the `Others`.
     seat: the responder's; whatever it does counts as 1.
     reach: [node, deal] float32, added to: it must be zero.
@@ -244,7 +244,7 @@ def _backward(graph, truth, others, responder, decisions):
   """Writes what the responder gets from each node on, for one roll.
 
   Args:
-    graph: the `game_graph.GraphArrays`.
+    graph: the `graph_arrays.GraphArrays`.
     truth: the `Truth`.
     others: the `Others`.
     responder: the `ResponderRoll`.
@@ -295,7 +295,7 @@ def _backward(graph, truth, others, responder, decisions):
 @jit.kernel
 def _respond_with(graph, truth, sample, test, responder, scratch, thread):
   """Finds the decisions of one roll; takes plain tuples, see `respond`."""
-  nodes = game_graph.GraphArrays(*graph)
+  nodes = graph_arrays.GraphArrays(*graph)
   claims = Truth(*truth)
   seat, roll = responder
   work = ResponseScratch(*scratch)
@@ -315,7 +315,7 @@ def respond(graph, truth, sample, test, seat, rolls, scratch):
   """Finds the decisions of some rolls, and what they are worth.
 
   Args:
-    graph: the `game_graph.GraphArrays`.
+    graph: the `graph_arrays.GraphArrays`.
     truth: the `Truth`.
     sample: the `Others`, on whose deals to decide.
     test: the same with the deals on which to measure.
