@@ -2,20 +2,20 @@
 
 What to import:
 
-  cfr: CFR, CFR+, linear, discounted and predictive CFR on any game of moderate
-    size.
+  cfr: CFR, CFR+, linear, discounted and predictive CFR on any game of up
+    to five million histories.
   fictitious_play: best-decision and extensive-form fictitious play on the same.
   fsicfr: fixed-strategy iteration CFR for two players, and whole matches of
     two-player Dudo up to five dice each.
   pfsi: fixed-strategy iteration for n players, plain and pruned; four-player
     Dudo.
   pass_through: pass-through CFR for n players, pruned or by Monte Carlo.
-  exploitability: how good policies are: values, best responses, bounds.
+  exploitability: values, best responses, NashConv, bounds.
   policies: policies in files, and the kinds of policies.
   policy_bots: bots by name, trained policies included.
   simulation: millions of games between policies and bots.
 
-Below stand the packages that these use. Each may know those before it:
+Internal packages, lowest layer first; each imports only from earlier ones:
 
   runtime: compiled code, random numbers, arguments, files, the base of solvers.
   compiled: any OpenSpiel game as arrays, and what iterates on them.

@@ -1,4 +1,4 @@
-"""Times iterations of fictitious play, beside OpenSpiel's XFP and our CFR.
+"""Times iterations of fictitious play, OpenSpiel's XFP and our CFR.
 
 All solvers run in turn in one process, on one thread, so a noisy machine
 disturbs them alike. Ratios are medians over the rounds. Times are processor

@@ -1,4 +1,4 @@
-"""Times FSICFR on a round of Dudo, beside a plain copy of memory.
+"""Times FSICFR on a round of Dudo, and a plain copy of memory.
 
 For each deal an iteration must read and write the regrets and the sums of
 strategies of both players once. The peer copies as many bytes between arrays

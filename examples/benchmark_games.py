@@ -1,4 +1,4 @@
-"""Times moves and clones of the games, beside OpenSpiel's Python games.
+"""Times moves and clones of the games and of OpenSpiel's Python games.
 
 It plays random games, and clones the state after four moves. Every round of
 measurements times all games, so a noisy machine disturbs them alike. The ratios

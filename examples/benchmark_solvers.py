@@ -1,4 +1,4 @@
-"""Times the CFR solvers beside OpenSpiel's C++ (and LiteEFG, if installed).
+"""Times the CFR solvers, OpenSpiel's C++ ones and LiteEFG, if installed.
 
 All solvers run in turn in one process, so a noisy machine disturbs them alike.
 Ratios are medians over the rounds. Compiling a game is timed. Compiling kernels
@@ -119,7 +119,7 @@ def compare_policies(game, iterations=10):
 
 
 def compare_compilation(game):
-  """Prints the time to compile, beside pyspiel's to construct and run ten."""
+  """Prints the time to compile, and pyspiel's to construct and run ten."""
   own = statistics.median(
       seconds_of(compiled_game.CompiledGame, game) for _ in range(3))
 
@@ -169,7 +169,8 @@ def plot(name, path):
                   textcoords="offset points", color=color)
   figures.set_logarithmic(axis, "x")
   axis.set(xlim=(None, 5 * _PLOT_SECONDS.value),
-           xlabel="seconds of one core, from loading the game on",
+           xlabel="CPU seconds since loading the game (kernels already "
+           "compiled)",
            ylabel="exploitability (0 is perfect play)",
            title=f"Solving {name}: OpenSpiel's C++ and dudo_spiel")
   axis.grid(alpha=0.3)

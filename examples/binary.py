@@ -4,6 +4,7 @@ A wrong flag, game or file ends a binary with one line and exit code 1. Ctrl-C
 ends it with one word. `python -X dev examples/x.py` shows the traceback too.
 """
 
+import contextlib
 import difflib
 import sys
 
@@ -57,3 +58,12 @@ def load_game(name):
     return pyspiel.load_game(name)
   except pyspiel.SpielError as error:
     raise ValueError(f"--game={name}: {error}") from error
+
+
+@contextlib.contextmanager
+def errors_of(flag):
+  """Names the flag in any ValueError that is raised inside."""
+  try:
+    yield
+  except ValueError as error:
+    raise ValueError(f"--{flag}: {error}") from error

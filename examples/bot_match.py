@@ -39,8 +39,9 @@ def match(game, one, others, num_games, rng):
 def main(_):
   game = binary.load_game(_GAME.value)
   names = _BOTS.value or policy_bots.bot_names(game)
-  for name in names:
-    policy_bots.make_bot(name, game, 0, None)  # raises an error early
+  with binary.errors_of("bots"):
+    for name in names:
+      policy_bots.make_bot(name, game, 0, None)  # raises an error early
   rng = np.random.RandomState(_SEED.value)
   pairings = [(one, others) for one in names for others in names]
   results = {pairing: match(game, *pairing, _GAMES.value, rng)

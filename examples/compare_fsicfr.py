@@ -1,4 +1,4 @@
-"""FSICFR beside recursive CFR: figures 3 and 4 of Neller & Hnath (2011).
+"""Compares FSICFR with recursive CFR: figures 3 and 4 of Neller & Hnath (2011).
 
 Figure 4 is the median time of an iteration, which is one deal. FSICFR sweeps
 over many deals at once, so its time is that of a sweep divided by its deals; in
@@ -143,7 +143,7 @@ def paper_times(a, b):
 
 
 def train_until(trainer, spent, seconds):
-  """Iterates until so many seconds are spent in all; returns how many were."""
+  """Iterates until this many seconds are spent; returns how many were."""
   start = time.perf_counter()
   while spent + time.perf_counter() - start < seconds:
     trainer.iterate()
@@ -206,7 +206,8 @@ def plot(path, results):
   axes.set_xticks(list(results), [str(seconds) for seconds in results])
   axes.set(xlabel="seconds of training (logarithmic)",
            ylabel="win rate of FSICFR (%)",
-           title="FSICFR against recursive CFR, 2v2 dice")
+           title="Dudo 2v2: FSICFR v. recursive CFR after equal training "
+           "time")
   axes.grid(alpha=0.3)
   axes.legend()
   figure.savefig(path, dpi=150, format="png")

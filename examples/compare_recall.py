@@ -30,6 +30,9 @@ _SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals.", lower_bound=0)
 
 
 def main(_):
+  if not all(recall.isdecimal() for recall in _RECALLS.value):
+    raise ValueError(f"--recall={','.join(_RECALLS.value)}: must be whole "
+                     "numbers with commas between them")
   recalls = [int(recall) for recall in _RECALLS.value]
   game = pyspiel.load_game("dudo", {"numdice": 1, "dice_sides": _SIDES.value})
   solvers = {recall: fsicfr.MatchSolver(game, recall, _SEED.value)

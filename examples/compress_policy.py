@@ -28,8 +28,8 @@ _SECONDS = flags.DEFINE_float("seconds", 30.0, "Seconds to train.",
 _GAMES = flags.DEFINE_integer("games", 1_000_000, "Games against the "
                               "uncompressed policy; even.", lower_bound=2)
 _EXACT_DICE = flags.DEFINE_integer(
-    "exact_dice", 2, "Show exploitability for rounds of up to so many dice per "
-    "player, both having the same number.", lower_bound=0, upper_bound=2)
+    "exact_dice", 2, "Show exploitability for rounds of up to this many dice "
+    "per player, both having the same number.", lower_bound=0, upper_bound=2)
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals and games.",
                              lower_bound=0)
 

@@ -1,7 +1,7 @@
 """Writes a page that shows people what a trained Dudo policy does.
 
 The page has the value of every round, what to open with and when to say Dudo.
-Its two pictures are written beside it.
+Its two pictures are written next to it.
 """
 
 import logging
@@ -100,7 +100,7 @@ def draw(path, table, labels, title, is_shown):
   axes.set(xticks=range(len(columns)), xticklabels=columns,
            yticks=range(len(rows)), yticklabels=rows, title=title,
            xlabel=labels[1], ylabel=labels[0])
-  figure.colorbar(image, label="percent")
+  figure.colorbar(image, label="%")
   figure.savefig(path + ".part", dpi=120, format="png")
   os.replace(path + ".part", path)
 
@@ -184,19 +184,21 @@ def main(_):
   stem, _ = os.path.splitext(_OUTPUT.value)
   policy = policies.load_policy(_POLICY.value)
   if not isinstance(policy, policies.MatchPolicy):
-    raise ValueError(f"policy={_POLICY.value!r}: must be of a match of Dudo, "
+    raise ValueError(f"--policy={_POLICY.value}: must be of a match of Dudo, "
                      "such as train_dudo.py writes")
   if not os.path.isdir(os.path.dirname(os.path.abspath(stem))):
-    raise ValueError(f"output={_OUTPUT.value!r}: its folder must exist")
+    raise ValueError(f"--output={_OUTPUT.value}: its folder must exist")
   this_round = Round(policy, min(policy.game.start_dice))
   paths = [f"{stem}_openings.png", f"{stem}_doubts.png"]
   openings, doubts = this_round.openings_by_strength(), this_round.doubts()
   draw(paths[0], openings,
        ("own dice for the best rank", "dice claimed"),
-       "How many dice the opening claims (percent)", openings > 0.005)
+       "Size of the opening claim, by best holding (% of each row)",
+       openings > 0.005)
   draw(paths[1], doubts,
        ("dice claimed", "own dice for the claimed rank"),
-       "How often Dudo answers the opening (percent)", ~np.isnan(doubts))
+       "How often an opening claim is answered with Dudo (%)",
+       ~np.isnan(doubts))
   text = "\n".join(page(policy, this_round, [os.path.basename(path)
                                              for path in paths])) + "\n"
   with open(_OUTPUT.value + ".part", "w", encoding="utf-8") as file:

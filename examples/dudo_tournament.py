@@ -3,7 +3,7 @@
 This is table 3 of Gendre & Kaneko (2019). Each solver trains for --seconds.
 Then every pairing plays three against one, two against two and one against
 three, in all rotations of the seats. A rate is the mean return of the left
-solver's players in per cent; even play is 25. The last columns are the paper's
+solver's players in percent; even play is 25. The last columns are the paper's
 rates, after 18 to 60 hours of training.
 
 Players learn from opponents who err in one of ten moves, and PFSI prunes what
@@ -84,7 +84,7 @@ _MAKERS = {
 }
 _PAPERS_GAME = {"players": 4, "numdice": 5, "dice_sides": 6, "claim_window": 18,
                 "max_amount": 11}
-# Table 3: (left, right) -> per cent in 3v1, 2v2 and 1v3.
+# Table 3: (left, right) -> percent in 3v1, 2v2 and 1v3.
 _PAPER = {
     ("PPT+WT", "random"): (26.29, 26.75, 27.30),
     ("MCPT+NR", "random"): (24.09, 23.09, 21.99),
@@ -241,7 +241,7 @@ def main(_):
   players.update({name: name for name in ("random", "heuristic")})
   seats = game.num_players()
   heads = [f"{many}v{seats - many}" for many in range(seats - 1, 0, -1)]
-  print(f"\n{'per cent':>16}   {'':<16}" + "".join(f"{h:>16}" for h in heads) +
+  print(f"\n{'percent':>16}   {'':<16}" + "".join(f"{h:>16}" for h in heads) +
         "   paper (full size)")
   for right in ("random", "heuristic"):
     for left in names:

@@ -217,7 +217,7 @@ def set_logarithmic(axes, name):
 
 
 def save(figure, path):
-  """Writes a picture beside its place, and renames it when it is whole."""
+  """Writes a picture next to its place, and renames it when it is whole."""
   from PIL import Image  # matplotlib needs it too
   with io.BytesIO() as whole:
     figure.savefig(whole, format="png", dpi=100)

@@ -65,10 +65,11 @@ def main(_):
   game = binary.load_game(_GAME.value)
   narration = narrator.Narrator(game, _SEAT.value, _ODDS.value)
   names = itertools.cycle(_OPPONENTS.value or policy_bots.bot_names(game)[:1])
-  players = {
-      player: policy_bots.make_bot(next(names), game, player, rng)
-      for player in range(game.num_players()) if player != _SEAT.value
-  }
+  with binary.errors_of("opponents"):
+    players = {
+        player: policy_bots.make_bot(next(names), game, player, rng)
+        for player in range(game.num_players()) if player != _SEAT.value
+    }
   try:
     state = play(game, players, narration, rng)
   except (KeyboardInterrupt, EOFError):

@@ -14,7 +14,7 @@ import figures
 _LOG = flags.DEFINE_string("log", None, "The log, FOLDER/log.csv.",
                            required=True)
 _PLOT = flags.DEFINE_string("plot", "tournament.png", "The PNG file to write.")
-_EVEN = flags.DEFINE_float("even", 25.0, "Win rate of even play, in per cent.")
+_EVEN = flags.DEFINE_float("even", 25.0, "Win rate of even play, in percent.")
 
 _COLUMNS = {"seconds": 1 / 60, "iterations": 1, "untrained": 100,
             "random": 100, "heuristic": 100}  # and the factor of what is drawn
@@ -66,8 +66,9 @@ def panels(solvers):
 def draw(solvers, path):
   """Writes the sheet."""
   labels = {"seconds": "minutes of training", "iterations": "iterations",
-            "speed": "iterations a second", "untrained": "per cent",
-            "heuristic": "win rate, per cent"}
+            "speed": "iterations a second",
+            "untrained": "untrained states met, %",
+            "heuristic": "win rate, %"}
   colors = {name: f"C{i}" for i, name in enumerate(solvers)}
   figure, axes = figures.subplots(3, 2, figsize=(11, 12))
   for axis, (title, x, y, some, logarithmic) in zip(axes.flat,

@@ -25,20 +25,25 @@ _EPSILON = flags.DEFINE_float("epsilon", 0.0, "Above 0: solve the perturbed "
                               "probability.")
 _ALTERNATING = flags.DEFINE_bool(
     "alternating", None, "Update the players one after the other, or all at "
-    "once. Default: what the solver's paper does.")
+    "once. Default: alternating for the CFR family, simultaneous for BDFP and "
+    "XFP.")
 _AVERAGE = flags.DEFINE_bool("average", None, "BDFP and XFP only: return the "
                              "mean of all iterates.")
 _TARGET = flags.DEFINE_float("target", 5e-7, "Stop at this exploitability.",
                              lower_bound=0.0)
-_ITERATIONS = flags.DEFINE_integer("iterations", None, "Stop after so many "
+_ITERATIONS = flags.DEFINE_integer("iterations", None, "Stop after this many "
                                    "iterations.", lower_bound=0)
-_SECONDS = flags.DEFINE_float("seconds", 60.0, "Stop after so many seconds.",
-                              lower_bound=0.0)
+_SECONDS = flags.DEFINE_float(
+    "seconds", 60.0, "Seconds to iterate; walking the game and compiling "
+    "kernels come first and do not count.", lower_bound=0.0)
 _CHECKPOINT = flags.DEFINE_string("checkpoint", None, "Continue from this file "
                                   "and save the solver there.")
 _POLICY = flags.DEFINE_string("policy", None, "Save the policy to this file.")
 _PLOT = flags.DEFINE_string("plot", None, "Draw the convergence curve "
                             "to this PNG file.")
+
+_REASONS = {"interrupted": "Ctrl-C", "seconds": "--seconds",
+            "iterations": "--iterations", "target": "target"}
 
 
 def load(name):
@@ -59,12 +64,13 @@ def make_solver(game):
   return _SOLVERS[_SOLVER.value](game, epsilon=_EPSILON.value, **options)
 
 
-def check_paths(*paths):
+def check_paths(*path_flags):
   """Raises a ValueError for a file that cannot be written."""
-  for path in filter(None, paths):
-    folder = os.path.dirname(os.path.abspath(path))
+  for flag in (flag for flag in path_flags if flag.value):
+    folder = os.path.dirname(os.path.abspath(flag.value))
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
-      raise ValueError(f"path={path!r}: its folder must exist and be writable")
+      raise ValueError(f"--{flag.name}={flag.value}: its folder must exist and "
+                       "be writable")
 
 
 def plot(path, history, title):
@@ -78,7 +84,7 @@ def plot(path, history, title):
 
 
 def main(_):
-  check_paths(_CHECKPOINT.value, _POLICY.value, _PLOT.value)
+  check_paths(_CHECKPOINT, _POLICY, _PLOT)
   figures.check_plot(_PLOT.value)
   solver = make_solver(load(_GAME.value))
   if _CHECKPOINT.value and os.path.exists(_CHECKPOINT.value):
@@ -92,7 +98,7 @@ def main(_):
               0.1 / max(fraction.denominator, 10)**2)
   print(f"game            {_GAME.value} ({solver.compiled.form_name} form, "
         f"{solver.compiled.tree.num_info_sets:,} information sets)")
-  print(f"value           {result.value:.9f}"
+  print(f"value           {result.value:.9f} to player 0"
         + (f" (close to {fraction})" if is_close else ""))
   print(f"exploitability  {result.exploitability:.3g}" + (
       f" with every action at least {_EPSILON.value}, "
@@ -103,11 +109,14 @@ def main(_):
           f"{solver.best_check.iteration:,} iterations; --policy saves it")
   print(f"iterations      {result.iterations:,} of {_SOLVER.value}, "
         f"{rate:,.0f} a second")
-  print(f"time            {result.seconds:.2f} s, stopped by {result.reason}")
+  print(f"time            {result.seconds:.2f} s, stopped by "
+        f"{_REASONS[result.reason]}")
   if _CHECKPOINT.value:
     solver.save(_CHECKPOINT.value)
+    print(f"wrote {_CHECKPOINT.value}")
   if _POLICY.value:
     solver.best_policy().save(_POLICY.value)
+    print(f"wrote {_POLICY.value}")
   if _PLOT.value:
     plot(_PLOT.value, result.history, f"{_GAME.value}: {_SOLVER.value}")
 

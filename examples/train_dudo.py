@@ -2,7 +2,8 @@
 
 With --checkpoint the training is saved to that folder at least once a minute.
 The same command then continues from there, until it has trained for --minutes
-in all. Ctrl-C stops at once and keeps what was done.
+in all. With --checkpoint, Ctrl-C saves the training; --policy is written only
+at the end.
 """
 
 import os
@@ -14,8 +15,8 @@ import pyspiel
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import fsicfr
 
-_NUMDICE = flags.DEFINE_integer("numdice", 3, "Dice per player, up to 5.",
-                                lower_bound=1)
+_NUMDICE = flags.DEFINE_integer("numdice", 3, "Dice per player.",
+                                lower_bound=1, upper_bound=5)
 _RECALL = flags.DEFINE_integer("recall", 3, "How many claims players remember.",
                                lower_bound=1)
 _MINUTES = flags.DEFINE_float("minutes", 1.0, "Minutes to train in all.",
@@ -53,11 +54,13 @@ def check_paths(folder, policy):
   if folder:
     os.makedirs(folder, exist_ok=True)
   path = os.path.abspath(policy or "policy.npz")
-  for place in filter(None, (folder, policy and os.path.dirname(path))):
-    if not os.path.isdir(place) or not os.access(place, os.W_OK):
-      raise ValueError(f"path={place!r}: must be a folder that can be written")
+  for flag, place in (("checkpoint", folder),
+                      ("policy", policy and os.path.dirname(path))):
+    if place and not (os.path.isdir(place) and os.access(place, os.W_OK)):
+      raise ValueError(f"--{flag}: {place} must be a folder that can be "
+                       "written")
   if os.path.isdir(path):
-    raise ValueError(f"policy={policy!r}: must be a file, not a folder")
+    raise ValueError(f"--policy={policy}: must be a file, not a folder")
 
 
 def main(_):
@@ -72,12 +75,12 @@ def main(_):
     solver.load(folder)
   try:
     if solver.seconds:
-      print(f"going on after {solver.seconds / 60:.1f} minutes", flush=True)
+      print(f"continuing after {solver.seconds / 60:.1f} minutes", flush=True)
     solver.run(seconds=60 * _MINUTES.value, total=True, save_to=folder)
   except KeyboardInterrupt:
     if folder:
       solver.save(folder)
-      print(f"\nstopped; the same command goes on from {folder}")
+      print(f"\nstopped; the same command continues from {folder}")
     else:
       print("\nstopped; nothing is kept without --checkpoint")
     return

@@ -34,7 +34,7 @@ def test_train_dudo(tmp_path):
   # All minutes are used up, so the same command ends at once and prints the
   # same results.
   again = helpers.run_example("train_dudo.py", *flags).stdout.splitlines()
-  assert again[1].startswith("going on after")
+  assert again[1].startswith("continuing after")
   assert again[2:] == lines[1:]
 
 
@@ -53,13 +53,13 @@ def test_train_dudo_can_be_stopped_and_goes_on(tmp_path, how):
        "--minutes=60"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
       text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
       preexec_fn=_heed_interrupts)
-  while not process.stdout.readline().startswith("going on after"):
+  while not process.stdout.readline().startswith("continuing after"):
     pass
   process.send_signal(how)
   output, errors = process.communicate(timeout=120)
   if how == signal.SIGINT:
     assert process.returncode == 0
-    assert "the same command goes on" in output
+    assert "the same command continues" in output
     assert errors == ""
   end = helpers.run_example("train_dudo.py", *flags, "--minutes=0.01").stdout
   assert "value to the starter" in end
@@ -189,7 +189,8 @@ def test_compare_recall():
 
 
 @pytest.mark.parametrize("flags, message", [
-    (["--recall=x"], "'x'"), (["--recall=0"], "recall_length=0"),
+    (["--recall=x"], "--recall=x: must be"),
+    (["--recall=0"], "recall_length=0"),
     (["--dice_sides=1"], "--dice_sides=1")])
 def test_compare_recall_with_wrong_flags(flags, message):
   helpers.assert_refused("compare_recall.py", flags, message)
@@ -209,7 +210,7 @@ def test_dudo_exploitability(policy_file):
 
 @pytest.mark.parametrize("flags, message", [
     (["--policy=README.md"], "must be a whole file"),
-    (["--train_dice=1", "--train_seconds=0", "--rounds=9v9"], "rounds='9v9'"),
+    (["--train_dice=1", "--train_seconds=0", "--rounds=9v9"], "--rounds=9v9"),
     (["--recall=0"], "--recall=0"), (["--policy=nowhere.npz"], "nowhere.npz")])
 def test_dudo_exploitability_with_wrong_flags(flags, message):
   helpers.assert_refused("dudo_exploitability.py", flags, message,

@@ -74,7 +74,7 @@ def test_benchmark_games_with_wrong_flags(flags, message):
 
 @pytest.mark.parametrize("flags, message", [
     (["--seed=-1"], "--seed=-1"), (["extra"], "'extra'"),
-    (["--bots=clever"], "name='clever'"), (["--games=1"], "--games=1"),
+    (["--bots=clever"], "--bots: name='clever'"), (["--games=1"], "--games=1"),
     (["--game=nonsense"], "Unknown game"), (["--colour=red"], "colour")])
 def test_bot_match_with_wrong_flags(flags, message):
   helpers.assert_refused("bot_match.py", flags, message)
@@ -122,7 +122,7 @@ def test_solve_game_makes_games_turn_based():
     (["--iterations=-1"], "--iterations=-1"), (["--target=x"], "--target=x"),
     (["--game=kuhn_poker", "--seconds=nan"], "max_seconds=nan"),
     (["--solver=cfr", "--average"], "--average: must be left out"),
-    (["--game=kuhn_poker", "--plot=nowhere/x.png"], "path='nowhere/x.png'"),
+    (["--game=kuhn_poker", "--plot=nowhere/x.png"], "--plot=nowhere/x.png"),
     (["--game=kuhn_poker", "--checkpoint=README.md"], "must be a whole file")])
 def test_solve_game_with_wrong_flags(flags, message):
   helpers.assert_refused("solve_game.py", flags, message,
@@ -173,7 +173,8 @@ def test_play_dudo_from_another_seat_against_several_bots():
 
 @pytest.mark.parametrize("flags, message", [
     (["--seat=2"], "seat=2: must be an integer between 0 and 1"),
-    (["--opponents=nobody"], "name='nobody'"), (["extra"], "'extra'"),
+    (["--opponents=nobody"], "--opponents: name='nobody'"),
+    (["extra"], "'extra'"),
     (["--seed=-1"], "--seed=-1"), (["--seed=99999999999"], "--seed=999"),
     (["--game=liar_die", "--odds"], "show_odds=True: must be left out"),
     (["--game=liar_die", "--opponents=heuristic"], "name='heuristic'"),
