@@ -487,10 +487,13 @@ def test_wrong_calls():
     solver.run(iterations=1, total=2)
   with pytest.raises(ValueError, match="^own_dice=1.*not trained yet; call"):
     solver.value(1, 1)
-  # Nobody has learned anything: both play uniformly.
-  uniform = policy_lib.UniformRandomPolicy(solver.game)
-  assert solver.expected_values() == pytest.approx(
-      exploitability.expected_values(solver.game, uniform), abs=1e-6)
+
+
+def test_before_training_both_play_uniformly():
+  game = pyspiel.load_game("dudo(numdice=1,dice_sides=3,starting_player=1)")
+  uniform = policy_lib.UniformRandomPolicy(game)
+  assert solver_of(game).expected_values() == pytest.approx(
+      exploitability.expected_values(game, uniform), abs=1e-6)
 
 
 def test_the_recall_length_of_an_ir_game_is_its_own():

@@ -130,3 +130,8 @@ def test_the_order_of_fields_is_noticed(copy):
         + "".join(f"  {name}: float\n" for name in fields), encoding="utf-8")
     results.append(_run(copy, program))
   assert results == [(["1.0"], 0), (["1.0"], 0), (["1.0"], 1)]
+  # What is on disk names a class that there is no more.
+  text = (package / "pair.py").read_text(encoding="utf-8")
+  (package / "pair.py").write_text(text.replace("Pair", "Couple"),
+                                   encoding="utf-8")
+  assert _run(copy, program.replace("Pair", "Couple")) == (["1.0"], 0)

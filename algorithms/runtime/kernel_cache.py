@@ -75,6 +75,20 @@ def _fields(kind):
   return own + [field for part in inner for field in _fields(part)]
 
 
+class _IndexFile(caching.IndexDataCacheFile):
+  """A list of compiled kernels on disk that may name what is gone.
+
+  Numba reads the whole list before it looks at the stamp. The list may name
+  classes that have been moved or renamed since: then it is out of date, too.
+  """
+
+  def _load_index(self):
+    try:
+      return super()._load_index()
+    except (AttributeError, ImportError):
+      return {}
+
+
 class KernelCache(caching.FunctionCache):
   """Keeps the machine code of one kernel.
 
@@ -88,7 +102,7 @@ class KernelCache(caching.FunctionCache):
 
   def __init__(self, py_func, variant):
     super().__init__(py_func)
-    self._cache_file = caching.IndexDataCacheFile(
+    self._cache_file = _IndexFile(
         self._cache_path, self._impl.filename_base + variant,
         module_stamp(py_func.__module__))
 
