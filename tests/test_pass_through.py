@@ -214,8 +214,7 @@ def test_binomial(trials, chance):
         game, 20, **kwargs)])
 def test_threads_do_not_change_the_result(make):
   game = pyspiel.load_game("dudo_single_round(numdice=2,max_amount=4)")
-  one, two = (make(game, num_threads=n, seed=4, dtype="float64")
-              for n in (1, 2))
+  one, two = (make(game, num_threads=n, seed=4) for n in (1, 2))
   one.run(150)
   two.run(150)
   for first, second in zip(one.tables, two.tables):

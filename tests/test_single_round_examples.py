@@ -3,7 +3,7 @@
 import helpers
 import pytest
 
-_SMALL = "--game=dudo_single_round(players=3,numdice=1,dice_sides=3)"
+_SMALL = "--game=dudo_single_round(players=3,numdice=1,dice_sides=2)"
 
 
 def test_benchmark():

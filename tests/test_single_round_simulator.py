@@ -58,7 +58,7 @@ def test_agrees_with_pyspiel_bots(game, trained, other, names):
   lineup = [{"trained": trained, "other": other}.get(name, name)
             for name in names]
   ours = simulator.play_games(game, lineup, 300_000, seed=1)
-  means, errors = play_bots(game, lineup, 10_000, np.random.RandomState(0))
+  means, errors = play_bots(game, lineup, 3_000, np.random.RandomState(0))
   assert ours.returns.sum() == pytest.approx(1.0)
   np.testing.assert_array_less(np.abs(ours.returns - means), 3 * errors)
 

@@ -21,6 +21,7 @@ that were seen before, and its standard error is that of the second sample.
 Serves `exploitability`.
 """
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -99,7 +100,7 @@ def best_response_rate(policies, seat, method="auto", num_deals=256, seed=0,
   rules = dict(policies[seat - 1].game.get_parameters())
   for name in ("abstraction", "recall_length"):
     rules.pop(name, None)
-  game = pyspiel.load_game("dudo_single_round", rules)
+  game = _load_game(tuple(rules.items()))
   if method == "exact" or (method == "auto" and
                            num_histories(game) <= _MAX_WALKED):
     policies[seat] = policy_lib.UniformRandomPolicy(game)  # not asked
@@ -107,6 +108,15 @@ def best_response_rate(policies, seat, method="auto", num_deals=256, seed=0,
         game, table_policy.SeatPolicy(game, policies), seat)
     return ResponseRate(response.value, 0.0, True, response.policy)
   return _DecisionFinder(game, policies, seat).run(num_deals, seed, threads)
+
+
+@functools.lru_cache(maxsize=4)
+def _load_game(rules):
+  """Returns `dudo_single_round`, the same game for the same rules.
+
+  So it is walked once, however often a response is asked for.
+  """
+  return pyspiel.load_game("dudo_single_round", dict(rules))
 
 
 def _check(policies, seat):

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import random_streams
@@ -109,26 +110,33 @@ class Tally(NamedTuple):
   new: np.ndarray
 
 
-class GameGroup(NamedTuple):
-  """A group of games, and what a thread needs to play it.
+class SimulationScratch(NamedTuple):
+  """What threads work in.
 
   Attributes:
-    group: the number of the group.
-    thread: the number of the thread.
-    begin: uint64, the group's stream of random numbers.
-    rolls: [seat] int64.
-    memory: [player] int64, scratch: the values that each player remembers.
-    weights: [action] float64, scratch.
+    rolls: [thread, seat] int64, the rolls of a group of games.
+    memory: [thread, player] int64, the values that each player remembers.
+    weights: [thread, action] float64.
   """
-  group: int
-  thread: int
-  begin: np.uint64
   rolls: np.ndarray
   memory: np.ndarray
   weights: np.ndarray
 
 
-@jit.kernel
+class GameTurn(NamedTuple):
+  """Which game is played.
+
+  Attributes:
+    group: the number of its group.
+    stream: uint64, the group's stream of random numbers.
+    turned: which place seat 0 has.
+  """
+  group: int
+  stream: np.uint64
+  turned: int
+
+
+@jit.inline
 def _choose(weights, count, x):
   """Returns an action, as likely as its share of the weights [action]."""
   total = 0.0
@@ -147,7 +155,7 @@ def _choose(weights, count, x):
   return action
 
 
-@jit.kernel
+@jit.inline
 def _read(lineup, who, roll, entry, count, weights):
   """Writes a player's weights; returns whether the set was trained."""
   begin = lineup.weight_begin[who] + roll * lineup.num_entries[who] + entry
@@ -159,22 +167,25 @@ def _read(lineup, who, roll, entry, count, weights):
 
 
 @jit.kernel
-def _play(lineup, rules, games, turned, tally):
+def _play(lineup, rules, scratch, game, tally, thread):
   """Plays one game.
 
   Args:
     lineup: the `Lineup`.
     rules: the `DiceRules`.
-    games: the `GameGroup`.
-    turned: which place seat 0 has.
+    scratch: the `SimulationScratch`, with the rolls.
+    game: the `GameTurn`.
     tally: the `Tally`, added to.
+    thread: the number of the thread.
   """
-  begin, rolls, weights = games.begin, games.rolls, games.weights
-  memory, memories = games.memory, lineup.memories
-  met, new = tally.met[games.thread], tally.new[games.thread]
-  seats = len(rolls)
+  stream, turned = game.stream, game.turned
+  rolls, weights = scratch.rolls[thread], scratch.weights[thread]
+  memory, memories = scratch.memory[thread], lineup.memories
+  met, new = tally.met[thread], tally.new[thread]
+  seats = len(lineup.places)
   last, claimer, draw = -1, 0, seats
-  memory[:] = 0
+  for player in range(len(memories)):
+    memory[player] = 0
   out = 0  # bits of the seats that challenge
   while True:
     place = (claimer + turned) % seats
@@ -185,7 +196,7 @@ def _play(lineup, rules, games, turned, tally):
     met[place] += 1
     if not _read(lineup, who, rolls[claimer], entry, count, weights):
       new[place] += 1
-    action = _choose(weights, count, random_streams.uniform(begin, draw))
+    action = _choose(weights, count, random_streams.uniform(stream, draw))
     draw += 1
     if last >= 0:
       for player in range(len(memories)):
@@ -198,7 +209,7 @@ def _play(lineup, rules, games, turned, tally):
       seat = (claimer + wait) % seats
       place = (seat + turned) % seats
       who = lineup.places[place]
-      x = random_streams.uniform(begin, draw)
+      x = random_streams.uniform(stream, draw)
       draw += 1
       if last >= rules.first_forced:
         out |= 1 << seat
@@ -222,53 +233,51 @@ def _play(lineup, rules, games, turned, tally):
   left = 0
   for seat in range(seats):
     left += 1 - (out >> seat & 1)
-  returns = tally.returns[games.group]
+  returns = tally.returns[game.group]
   for seat in range(seats):
     if not out >> seat & 1:
       returns[(seat + turned) % seats] += 1.0 / left
 
 
 @jit.kernel
-def _play_share(lineup, rules, seed, tally, thread):
+def _play_share(lineup, rules, scratch, seed, tally, thread):
   """Plays a thread's share of the groups.
 
-  Args:
-    lineup: the `Lineup` as a plain tuple.
-    rules: the `DiceRules` as a plain tuple.
-    seed: as for `_play_groups`.
-    tally: the `Tally` as a plain tuple.
-    thread: the number of the thread.
+  It takes the named tuples of `_play_groups` as plain ones, whose arrays the
+  caller of that keeps.
   """
-  players, dice_rules, sums = Lineup(*lineup), DiceRules(*rules), Tally(*tally)
+  players = jit.borrowed(Lineup(*lineup))
+  dice_rules = jit.borrowed(DiceRules(*rules))
+  work = jit.borrowed(SimulationScratch(*scratch))
+  sums = jit.borrowed(Tally(*tally))
   seats = len(players.places)
-  rolls = np.zeros(seats, np.int64)
-  memory = np.zeros(len(players.memories), np.int64)
-  weights = np.zeros(max(min(dice_rules.claim_window, dice_rules.num_claims),
-                         2))
   for group in range(thread, len(sums.returns), len(sums.met)):
-    begin = random_streams.stream(seed, group)
+    stream = random_streams.stream(seed, group)
     for seat in range(seats):
-      rolls[seat] = random_streams.choose(
-          dice_rules.cumulative, random_streams.uniform(begin, seat))
-    games = GameGroup(group, thread, begin, rolls, memory, weights)
+      work.rolls[thread, seat] = random_streams.choose(
+          dice_rules.cumulative, random_streams.uniform(stream, seat))
     for turned in range(seats):
-      _play(players, dice_rules, games, turned, sums)
+      _play(players, dice_rules, work, GameTurn(group, stream, turned), sums,
+            thread)
 
 
 @jit.parallel
-def _play_groups(lineup, rules, seed, tally):
+def _play_groups(lineup, rules, scratch, seed, tally):
   """Plays groups of games, in each of them all turns of the line-up.
 
   Args:
     lineup: the `Lineup`.
     rules: the `DiceRules`.
+    scratch: the `SimulationScratch`.
     seed: uint64, of the random numbers.
     tally: the `Tally`, added to. Its groups are played, and its threads share
       them.
   """
   plain_lineup, plain_rules, plain_tally = lineup[:], rules[:], tally[:]
+  plain_scratch = scratch[:]
   for thread in numba.prange(len(tally.met)):
-    _play_share(plain_lineup, plain_rules, seed, plain_tally, np.int64(thread))
+    _play_share(plain_lineup, plain_rules, plain_scratch, seed, plain_tally,
+                np.int64(thread))
 
 
 def _find_players(game, lineup):
@@ -362,7 +371,13 @@ def play_games(game, lineup, num_games, seed=0, num_threads=None):
   tally = Tally(np.zeros((groups, seats)),
                 *np.zeros((2, threads, seats), np.int64))
   numba.set_num_threads(threads)
-  _play_groups(players, rules, random_streams.seed_for(seed, _STREAM), tally)
+  num_actions = max(min(rules.claim_window, rules.num_claims), 2)
+  scratch = SimulationScratch(
+      graph_kernels.thread_rows(threads, seats, np.int64),
+      graph_kernels.thread_rows(threads, seats, np.int64),
+      graph_kernels.thread_rows(threads, num_actions))
+  _play_groups(players, rules, scratch,
+               random_streams.seed_for(seed, _STREAM), tally)
   returns = tally.returns / seats
   rates = {}
   for player in range(players.places.max() + 1):
