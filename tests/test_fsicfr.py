@@ -57,15 +57,15 @@ def _one_die():
 
 
 # With one die each the starter's value is -7/258 (Neller & Lanctot 2013). Two
-# players who forget equally much come close to it, but with a short memory CFR
-# does not converge: after thousands of iterations the value still wanders by
-# about 0.002, and rounding, which differs between machines, decides its path.
+# players who forget equally much come close to it. With a short memory CFR need
+# not converge: after thousands of iterations the value still wanders by about
+# 0.002, and rounding, which differs between machines, decides its path.
 @pytest.mark.parametrize("recall, error", [(2, 0.008), (3, 0.008), (5, 0.003)])
 def test_one_die_each_is_worth_what_it_should_be(one_die, recall, error):
   solver = one_die[recall]
   assert solver.value(1, 1) == pytest.approx(-7 / 258, abs=error)
-  # What no fluctuation can break: both values are between what best responses
-  # leave to the starter and what they get as the starter.
+  # This holds whatever the path: both values lie between what the starter gets
+  # against a best response and what a best response gets as the starter.
   assert abs(solver.value(1, 1) + 7 / 258) < solver.nash_conv()
 
 
@@ -253,7 +253,7 @@ def test_values_are_never_out_of_date(monkeypatch):
   assert solver.value(2, 1) == pytest.approx(real[0], abs=1e-6)
   assert solver.value(2, 1) != before
   assert set(solver.average_policy().values) == {(1, 1), (1, 2), (2, 1)}
-  solver.run(iterations=3, total=True)  # nothing to train, but to value
+  solver.run(iterations=3, total=True)  # only computes values
   assert set(solver.average_policy().values) == set(solver.rounds)
 
 

@@ -28,7 +28,7 @@ from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import random_streams
 
-_CHUNK_SECONDS = 0.01  # the clock is looked at about so often
+_CHUNK_SECONDS = 0.01  # about how long to run between looks at the clock
 
 # A node on the stack of the walk: its value so far, the reaches of the learner
 # and of the opponent, its memory, and the action that is looked at.
@@ -100,8 +100,8 @@ def _store(table, hand, column, base):
 def _match_regrets(regret, strategy, begin, count):
   """Sets the strategy of a memory by equation 5 of the paper.
 
-  The per-set kernel of `graphs` does the same with vectors, but walks meet
-  mostly memories of two or three actions, for which this loop is faster.
+  The per-set kernel of `graphs` does the same with vectors. A walk mostly
+  meets memories of two or three actions, for which this loop is faster.
 
   Args:
     regret: [base + row].

@@ -356,6 +356,7 @@ def _start_forward(starter, other):
 def _forward(memory, starter, other, settings, scratch):
   """Computes all reaches, and adds to the sums of strategies."""
   _start_forward(starter, other)
+  # To count references takes as long as a small memory does.
   graph, work = jit.borrowed(memory), jit.borrowed(scratch)
   mine, theirs = jit.borrowed(starter), jit.borrowed(other)
   for unit in range(len(graph.unit_begin) - 1):

@@ -181,7 +181,7 @@ class _ResponderRound:
         np.zeros(depths, walk_kernels.WALK_PLACE), np.zeros(1, np.int64))
 
   def frontier(self, depth, size, is_known=False):
-    """Returns a new `walk_kernels.Frontier` with so many places."""
+    """Returns a new `walk_kernels.Frontier` with this many places."""
     places = np.zeros((2, size), np.int64)
     return walk_kernels.Frontier(
         depth, is_known, places[0], places[1],
@@ -347,9 +347,10 @@ class Bounds(NamedTuple):
 def best_response_bounds(policy, dice, role, min_mass, leaves=None):
   """Returns `Bounds` of what a best response to the policy gets in a round.
 
-  The search does not go on below a turn of the responder where the mean over
-  its hands of (upper - lower bound) times the probability that the policy plays
-  to that turn is at most `min_mass`; nor where it cannot matter.
+  The mass in doubt at a turn of the responder is the mean over its hands of
+  (upper - lower bound) times the probability that the policy plays to that
+  turn. The search stops where it is at most `min_mass`, and where the turn
+  cannot matter.
 
   Args:
     policy: the `policy.MatchPolicy`.
@@ -426,9 +427,9 @@ class MatchBounds(NamedTuple):
     exploitability: half the NashConv of the match.
     values: by the responder's seat, the value of the match.
     responder_starts: dict from (responder's, policy's) dice to the value of a
-      round, and all that follow, which the responder starts.
-    policy_starts: the same, from (policy's, responder's) dice, for rounds that
-      the policy starts.
+      match that begins with them if the responder starts.
+    policy_starts: dict from (policy's, responder's) dice to the value of a
+      match that begins with them if the policy starts.
     rounds: dict from (starter's dice, other's dice, role) to the `Bounds`.
   """
   exploitability: tuple[float, float]
@@ -440,12 +441,12 @@ class MatchBounds(NamedTuple):
 
 def match_bounds(policy, start_dice=None, starting_player=None, *, seconds=None,
                  num_threads=None):
-  """Returns `MatchBounds` of responders who respond in all rounds of a match.
+  """Returns the `MatchBounds` of best responses in all rounds of a match.
 
   Args:
     policy: the `policy.MatchPolicy`.
     start_dice: both players' dice at the start; None for those of its game.
-    starting_player: who starts; None for the one of its game.
+    starting_player: who starts; None for the one who does in its game.
     seconds: about how long to search each round in each role; None searches
       until the values are exact.
     num_threads: how many rounds to search at a time, None for all processors.
@@ -501,7 +502,10 @@ def _middle(pair):
 
 
 class MatchResponse(NamedTuple):
-  """Best responses in a match and all its rounds; see `MatchBounds`."""
+  """Best responses in a match and all its rounds.
+
+  Attributes are those of `MatchBounds`, with exact values instead of bounds.
+  """
   exploitability: float
   values: tuple[float, float]
   responder_starts: dict[tuple[int, int], float]
@@ -510,7 +514,7 @@ class MatchResponse(NamedTuple):
 
 def match_best_response(policy, start_dice=None, starting_player=None, *,
                         num_threads=None):
-  """Returns the `MatchResponse`: exact values of `match_bounds`.
+  """Returns the `MatchResponse`, the exact values of `match_bounds`.
 
   Args:
     policy: the `policy.MatchPolicy`.

@@ -32,6 +32,7 @@ from dudo_spiel.algorithms.runtime import jit
 
 _NEGLIGIBLE = 1e-14  # rounding errors are not worth a search
 _TINY = 0.02  # part of `min_mass` below which not even bounds are looked up
+_RESPONDER, _POLICY = 0, 1  # who is to move
 
 # Where the search is at a depth: the memory and its last claim at the
 # responder's turn; the weakest claim with which the policy can answer the claim
@@ -56,29 +57,30 @@ def mean_reaches(memory, game, role, shares, weights):
     memory: the `claim_memory.MemoryArrays`.
     game: the `RoundArrays`.
     role: the responder's.
-    shares: [row] float64, how likely the responder is taken to claim it.
+    shares: [row] float64, how likely we assume the responder to play it.
     weights: [unit, hand] float64, modified in place.
   """
   num_memories, hands = len(memory.last), len(game.chances)
-  reach = np.zeros((2, num_memories, hands))  # at the responder's, the policy's
-  reach[role, 0] = game.chances
+  reach = np.zeros((2, num_memories, hands))  # by who is to move
+  first = _RESPONDER if role == 0 else _POLICY
+  reach[first, 0] = game.chances
   for i in range(num_memories):
     node = memory.unit_memory[i]
     for a in range(game.num_claims - 1 - memory.last[node]):
       child, row = game.child_begin[node] + a, game.row_begin[node] + a
       for o in range(hands):
-        reach[1, child, o] += reach[0, node, o] * shares[row]
-        reach[0, child, o] += reach[1, node, o] * game.probabilities[row, o]
+        reach[_POLICY, child, o] += reach[_RESPONDER, node, o] * shares[row]
+        reach[_RESPONDER, child, o] += (reach[_POLICY, node, o] *
+                                        game.probabilities[row, o])
     for o in range(hands):
-      weights[game.unit[node], o] += reach[0, node, o]
+      weights[game.unit[node], o] += reach[_RESPONDER, node, o]
 
 
 @jit.sums
-def _improve(game, chance, values, best, scores, tables, unit):
-  """Takes an action into a unit's bounds.
+def _improve(chance, values, best, scores, tables, unit):
+  """Updates a unit's bounds with what one action gives.
 
   Args:
-    game: the `RoundArrays`.
     chance: [hand], the mean reach of the unit.
     values: [2, hand, own hand], bounds of what the action gives.
     best: [own hand], the highest score so far, modified in place.
@@ -125,7 +127,7 @@ def _bound_unit(memory, game, weights, unit, tables):
         for h in range(own_hands):
           count = game.matches[rank, o] + game.own_matches[rank, h]
           values[bound, o, h] = game.challenges[bound, last, count]
-    _improve(game, weights[unit], values, best, scores, tables, unit)
+    _improve(weights[unit], values, best, scores, tables, unit)
   for claim in range(last + 1, game.num_claims):
     child = game.child_begin[node] + claim - last - 1
     dudo = game.row_begin[child + 1] - 1
@@ -145,7 +147,7 @@ def _bound_unit(memory, game, weights, unit, tables):
           for bound in range(2):
             for h in range(own_hands):
               values[bound, o, h] += p * tables[bound, after, o, h]
-    _improve(game, weights[unit], values, best, scores, tables, unit)
+    _improve(weights[unit], values, best, scores, tables, unit)
 
 
 @jit.sums
@@ -211,12 +213,12 @@ class SearchScratch(NamedTuple):
 
 
 class SearchLimits(NamedTuple):
-  """What a search may leave out.
+  """Numbers by which a search decides what to leave out.
 
   Attributes:
-    min_mass: where at most this much mass is in doubt it does not search.
+    min_mass: it does not search where at most this much mass is in doubt.
     lowest: the lowest value that a challenge can have.
-    highest: the highest.
+    highest: the highest value that a challenge can have.
   """
   min_mass: float
   lowest: float
@@ -429,7 +431,7 @@ def _begin_turn(game, tables, depth, work, limits):
 
 @jit.sums
 def _close_claim(claim, depth, work):
-  """Takes what was found about a claim of the responder into its turn."""
+  """Updates the responder's turn with what was found about a claim."""
   upper, total = work.action[depth, claim], work.total[depth]
   value = work.value[depth]
   for h in range(len(upper)):
@@ -489,7 +491,7 @@ def search(game, tables, role, work, limits):
     work: the `SearchScratch`, modified in place.
     limits: the `SearchLimits`.
   """
-  depth = node = np.int64(0)  # for literals all would be compiled again
+  depth = node = np.int64(0)  # literals would have everything compiled twice
   work.reach[0] = game.chances
   work.bar[0] = -np.inf
   work.place[0].node = node

@@ -36,7 +36,7 @@ _FIRST_ITERATIONS = 2  # make a search much shorter than against uniform play
 _LEAST_SECONDS = 1e-9  # time for one iteration
 _BAR_SECONDS = 0.5
 _REGRET_SECONDS = 10.0  # the average regret takes some time to compute
-SAVE_SECONDS = 45.0  # `run` saves about so often
+SAVE_SECONDS = 45.0  # time from one save of `run` to the next
 
 
 class MatchSolver(solver.Solver):
@@ -193,7 +193,7 @@ class MatchSolver(solver.Solver):
           "for a lower and an upper bound")
 
   def _is_too_uniform(self):
-    """Returns whether a best response would take hours, but not later on."""
+    """Returns whether more training would make a best response much faster."""
     return (sum(self.game.start_dice) > _MAX_UNIFORM_DICE and
             self.iteration < _FIRST_ITERATIONS)
 
@@ -271,7 +271,10 @@ class MatchSolver(solver.Solver):
     return [cost / sum(costs) for cost in costs]
 
   def _chunks(self, iterations, seconds):
-    """Trains all rounds until the slowest was trained so many iterations."""
+    """Trains all rounds, as the base's method of this name.
+
+    Every round gets as many iterations as the one with the fewest needs.
+    """
     goal = self.iteration + iterations
     seconds = math.inf if seconds is None else seconds
     for trainer, share in zip(self._trainers, self._shares()):
@@ -314,8 +317,9 @@ class MatchSolver(solver.Solver):
     Args:
       iterations: how many iterations of each round, or None.
       seconds: about how long in all, or None. Larger rounds get a larger share,
-        but less than in proportion to their cost. The compilation of kernels
-        does not count, nor does computing the values at the end of each round.
+        but less than in proportion to their cost. Two things do not count: the
+        compilation of kernels, and the computation of values at the end of each
+        round.
       total: whether these include what was run before, so that the same call
         finishes an interrupted run.
       save_to: a folder to save to at least once a minute, and at the end.
@@ -372,7 +376,7 @@ class MatchSolver(solver.Solver):
         yield None, limit
 
   def _save_after(self, save_to, seconds):
-    """Saves, if there is a folder and the last time was so long ago."""
+    """Saves, if there is a folder and the last save was this long ago."""
     if (save_to is not None and
         time.perf_counter() - self._last_save > seconds):
       self.save(save_to)

@@ -173,7 +173,7 @@ class RoundTrainer:
   def _value(self, key):
     value, done = 0.0, 0
     while done < self._all_shifts:
-      # As many shifts as always; those that were done before do not count.
+      # Always the same number of shifts; those done before do not count.
       end = min(done + self.num_shifts, self._all_shifts)
       value += self._sweeper.value(key, range(end - self.num_shifts, end),
                                    self.num_shifts - (end - done))
@@ -244,23 +244,26 @@ class _Sweeper:
 
     Reaches and factors belong to a number of dice, values to a role.
     """
-    memories, units = len(self._memory.last), len(self._memory.unit_begin)
     deals = self._num_shifts * self._many
-    value = self._zeros(memories, deals), self._zeros(memories, deals)
-    none = np.zeros(0, match_rounds.SEGMENT)
-    first, second = (
-        match_kernels.RoleArrays(
-            role, self._tables[key].regret, self._tables[key].cumulative,
-            self._zeros(memories, hands), self._zeros(units, hands),
-            self._zeros(memories, hands), value[role], self._zeros(0, deals),
-            none, self._zeros(deals))
-        for role, key in enumerate(((a, b), (b, a)))
-        for hands in self._match.table_shape(key)[1:])
+    values = [self._zeros(len(self._memory.last), deals) for _ in range(2)]
+    first = self._role_arrays((a, b), 0, values[0])
+    second = self._role_arrays((b, a), 1, values[1])
     if a == b:
       return {(a, a): (first, second._replace(factor=first.factor))}
     return {(a, b): (first, second),
-            (b, a): (second._replace(role=0, value=value[0]),
-                     first._replace(role=1, value=value[1]))}
+            (b, a): (second._replace(role=0, value=values[0]),
+                     first._replace(role=1, value=values[1]))}
+
+  def _role_arrays(self, key, role, value):
+    """Returns the `RoleArrays` of (own dice, opponent's dice) in a role."""
+    memories, units = len(self._memory.last), len(self._memory.unit_begin)
+    hands = self._tables[key].regret.shape[1]
+    return match_kernels.RoleArrays(
+        role=role, table=self._tables[key].regret,
+        cumulative=self._tables[key].cumulative,
+        factor=self._zeros(memories, hands), own=self._zeros(units, hands),
+        seen=self._zeros(memories, hands), value=value, leaf=self._zeros(0, 0),
+        segments=np.zeros(0, match_rounds.SEGMENT), weight=self._zeros(0))
 
   def _make_scratch(self):
     threads = self._num_threads
@@ -337,7 +340,7 @@ class _Sweeper:
     Args:
       key: the round.
       shifts: sequence of int, as many as always.
-      skipped: so many of the first shifts do not count.
+      skipped: how many of the first shifts do not count.
     """
     starter, other, deals = self._dealt(key, shifts)
     kernel = self._kernel(match_kernels.backward,

@@ -43,14 +43,14 @@ class RoundArrays(NamedTuple):
     probabilities: [row, hand] float64, the policy.
     chances: [hand] float64, of the policy's hands; 0 for padding.
     own_chances: [own hand] float64, of the responder's hands.
-    by_count: [rank, count, hand] float64, 1 if so many dice of the policy's
-      hand match the rank, else 0.
+    by_count: [rank, count, hand] float64, 1 if count dice of the policy's hand
+      match the rank, else 0.
     matches: [rank, hand] int64, how many dice of the policy's hand match.
     own_matches: [rank, own hand] int64, the same for the responder's hands.
     rank: [claim] int64, its rank (from 0).
-    challenges: [2, claim, count] float64, a lower and an upper bound for what
-      the responder gets by a challenge, by how many dice there are.
-    challenged: [2, claim, count] float64, the same when the policy challenges.
+    challenges: [2, claim, count] float64, a lower and an upper bound of what
+      the responder gets by a challenge if count dice match.
+    challenged: [2, claim, count] float64, the same if the policy challenges.
   """
   num_claims: int
   row_begin: np.ndarray
@@ -274,7 +274,7 @@ def respond_first(game, role, work, frontier):
     work: the `WalkScratch`.
     frontier: the `Frontier`.
   """
-  depth = np.int64(role)  # not a literal, for which all is compiled again
+  depth = np.int64(role)  # a literal would have everything compiled twice
   node = depth - role
   work.reach[0] = game.chances
   if role == 0:
