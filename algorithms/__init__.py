@@ -19,6 +19,6 @@ Internal packages, lowest layer first; each imports only from earlier ones:
 
   runtime: compiled code, random numbers, arguments, files, the base of solvers.
   compiled: any OpenSpiel game as arrays, and what iterates on them.
-  graphs: fixed-strategy iteration on graphs, without any rules of Dudo.
+  graphs: fixed-strategy iteration on graphs, whatever game they come from.
   single_round, match: four-player Dudo; matches of two-player Dudo.
 """

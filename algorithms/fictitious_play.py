@@ -29,6 +29,7 @@ Serves users.
 
 import dataclasses
 import os
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,6 +41,17 @@ from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import solver
 
 _BEST = "best"  # the name of the best strategy in files
+
+
+class _Best(NamedTuple):
+  """The best that `solve` has measured.
+
+  Attributes:
+    check: the `solver.Check`.
+    strategy: [entry] float64.
+  """
+  check: solver.Check
+  strategy: np.ndarray
 
 
 class FictitiousPlaySolver(table_solver.TableSolver):
@@ -66,7 +78,7 @@ class FictitiousPlaySolver(table_solver.TableSolver):
     if self._has_mean:
       self._TABLES = (*self._TABLES, "mean")
     super().__init__(game, alternating=alternating, **kwargs)
-    self._best = None  # (Check, [entry] float64), the best that was measured
+    self._best = None  # the `_Best`; None before `solve`
 
   def _parameters(self):
     return {**super()._parameters(), "average": self._has_mean}
@@ -83,11 +95,11 @@ class FictitiousPlaySolver(table_solver.TableSolver):
 
   def _checked(self, check):
     if (self._best is None or
-        check.exploitability < self._best[0].exploitability):
-      self._best = check, self._average()
+        check.exploitability < self._best.check.exploitability):
+      self._best = _Best(check, self._average())
 
   def _reached(self, check):
-    return self._best[0].exploitability
+    return self._best.check.exploitability
 
   def best_policy(self):
     """Returns the best policy that `solve` has measured so far.
@@ -97,12 +109,12 @@ class FictitiousPlaySolver(table_solver.TableSolver):
     """
     if self._best is None:
       return self.average_policy()
-    return table_policy.from_strategy(self.compiled, self._best[1])
+    return table_policy.from_strategy(self.compiled, self._best.strategy)
 
   @property
   def best_check(self):
     """The `solver.Check` of the best policy; None before `solve`."""
-    return None if self._best is None else self._best[0]
+    return None if self._best is None else self._best.check
 
   def _extras(self):
     if self._best is None:
@@ -121,7 +133,7 @@ class FictitiousPlaySolver(table_solver.TableSolver):
     except (KeyError, TypeError) as error:
       raise ValueError(f"path={os.fspath(path)!r}: its {_BEST!r} must be a "
                        f"check as `save` writes it ({error!r})") from error
-    return check, strategy
+    return _Best(check, strategy)
 
   def _take_extras(self, extras):
     self._best = extras

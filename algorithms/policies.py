@@ -24,8 +24,8 @@ __all__ = ["MatchPolicy", "SeatPolicy", "SingleRoundPolicy", "TablePolicy",
 def load_policy(path, game=None):
   """Returns the policy that was saved to the file.
 
-  It is a `TablePolicy`, or a `match_policy.MatchPolicy` or a
-  `single_round_policy.SingleRoundPolicy` if that was saved.
+  It is a `TablePolicy`, a `MatchPolicy` or a `SingleRoundPolicy`, whichever was
+  saved.
 
   Args:
     path: the file.

@@ -185,7 +185,7 @@ def liar_die_key(state):
 
 
 def dudo_key(state):
-  """Dice, hands and the last claims decide all, but for who is to act."""
+  """Dice, hands and the last claims decide all except who is to act."""
   if state.is_terminal():
     return state.returns()[0]
   recall_length = state.get_game().recall_length

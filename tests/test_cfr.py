@@ -83,7 +83,7 @@ def _compare_with_open_spiel(game, name, iterations):
 def _settle_ties(solver, regrets, probabilities):
   """Gives the solver the other's strategy where there is nothing to choose.
 
-  Where all regrets are zero but for rounding, any strategy is as good, and two
+  Where all regrets are zero up to rounding, any strategy is as good, and two
   solvers that round differently would part for no good reason.
   """
   tree, form = solver.compiled.tree, solver.compiled.form

@@ -151,8 +151,8 @@ def test_random_games(seed, num_players, zero_sum, uneven):
     solver = cfr.CFRSolver(game, form=compiled.form_name)
     solver.run(3)
     assert solver.nash_conv() == pytest.approx(expected, abs=1e-9)
-    # Sets that the own strategy does not reach but for rounding may differ, and
-    # so may those where rounding decides a tie, as it does in the history form.
+    # Sets to which their player plays only by rounding may differ. So may those
+    # where rounding decides a tie, as it does in the history form.
     if compiled.form_name == "history":
       continue
     own = solver.average_policy()

@@ -150,7 +150,7 @@ def test_xfp_is_open_spiels(game, iterations):
 
 
 def _plan(compiled, strategy):
-  """Returns [entry], the own reach of each entry."""
+  """Returns [entry], how likely its player plays each entry."""
   plan = np.zeros(compiled.num_entries)
   tree, form = compiled.tree, compiled.form
   parents = sequence_form.ParentSequences(tree).of_set

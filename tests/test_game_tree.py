@@ -60,7 +60,7 @@ def test_split_sets_remember():
       pyspiel.load_game("dudo_ir(numdice=1,dice_sides=2,recall_length=1)"))
   real = game_tree.GameTree(pyspiel.load_game("dudo(numdice=1,dice_sides=2)"))
   split = tree.with_perfect_recall()
-  # With two players the own claims and the last one tell all claims.
+  # With two players, one's own claims and the last one tell all claims.
   assert split.num_info_sets == real.num_info_sets > tree.num_info_sets
   pairs = set(zip(split.info_set.tolist(), real.info_set.tolist()))
   assert len(pairs) == real.num_info_sets + 1

@@ -84,7 +84,7 @@ def test_checked_kernels_are_kept_apart(copy):
 
 
 def _terminal_output(copy):
-  """Returns what the program shows on a terminal beside its results."""
+  """Returns what the program shows on a terminal besides its results."""
   leader, follower = pty.openpty()
   process = subprocess.Popen(
       [sys.executable, "-c", _PROGRAM], cwd=copy.parent, stderr=follower,

@@ -413,7 +413,7 @@ def entry_rows(blocks):
 
 
 class FormWorkspace(NamedTuple):
-  """What the passes over a form need beside a solver's tables.
+  """What the passes over a form need besides a solver's tables.
 
   Attributes:
     arrays: the form's arrays, their floats in the type of the tables.

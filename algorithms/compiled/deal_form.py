@@ -239,9 +239,12 @@ class DealForm:
         np.concatenate([payoff.reshape(-1, count) for payoff in payoffs]),
         is_step)
     self.arrays = DealArrays(
-        self._actor, self._num_nodes, self._side_begin, self._hand_begin,
-        self._num_hands, self._cell_begin, self._entry_begin, self._edge_begin,
-        self._edge_row, *payoffs, runs, *steps)
+        actor=self._actor, num_nodes=self._num_nodes,
+        side_begin=self._side_begin, hand_begin=self._hand_begin,
+        num_hands=self._num_hands, cell_begin=self._cell_begin,
+        entry_begin=self._entry_begin, edge_begin=self._edge_begin,
+        edge_row=self._edge_row, payoff_0=payoffs[0], payoff_1=payoffs[1],
+        runs=runs, step_index=steps.index, step_coefficient=steps.coefficient)
 
   def workspace(self, dtype):
     """Returns the `blocks.FormWorkspace` for tables of this type."""
@@ -467,8 +470,8 @@ def renew(space, player, tables, mode):
 def run(space, tables, rules, alternating, mode, iteration, values):
   """Runs an iteration for each of the rules, or evaluates once.
 
-  This is the only entry from Python, as everything below it is compiled anew
-  for each entry.
+  Python calls it for both, as everything below it is compiled anew for each
+  kernel that Python calls.
 
   Args:
     space: the `blocks.FormWorkspace`. Its reaches must be up to date before,

@@ -108,7 +108,7 @@ class CompiledGame:
 
     Args:
       dtype: the type of all tables.
-      names: which tables there are beside the strategy; they are zero.
+      names: which tables there are besides the strategy; they are zero.
     """
     tables = blocks_lib.SolverTables(*(
         np.zeros(self.num_entries if name in ("strategy", *names) else 0, dtype)
@@ -236,7 +236,7 @@ def compile_game(game, form=None):
 
   Args:
     game: a `pyspiel.Game`.
-    form: as for `CompiledGame`.
+    form: "deal", "sequence" or "history"; None chooses the fastest that fits.
   """
   # Games that are made from data, as EFG games are, may share their string: so
   # only the very same object counts as the same game.

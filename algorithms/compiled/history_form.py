@@ -70,13 +70,14 @@ class HistoryForm:
     acts = tree.info_set >= 0
     info_set = np.where(acts, tree.info_set, 0)
     self.arrays = HistoryArrays(
-        self.blocks, blocks_lib.entry_rows(self.blocks),
-        np.cumsum(self.blocks.width) - self.blocks.width,
-        tree.player.astype(np.int64), tree.child_begin.astype(np.int64),
-        np.where(acts, self.set_entry[info_set], -1),
-        self.set_stride[info_set], place[info_set],
-        np.ascontiguousarray(tree.returns.T * tree.chance_reach()),
-        sequence_form.num_levels(tree, parents))
+        blocks=self.blocks, rows=blocks_lib.entry_rows(self.blocks),
+        set_begin=np.cumsum(self.blocks.width) - self.blocks.width,
+        actor=tree.player.astype(np.int64),
+        child_begin=tree.child_begin.astype(np.int64),
+        entry=np.where(acts, self.set_entry[info_set], -1),
+        stride=self.set_stride[info_set], place=place[info_set],
+        payoff=np.ascontiguousarray(tree.returns.T * tree.chance_reach()),
+        num_levels=sequence_form.num_levels(tree, parents))
 
   def workspace(self, dtype):
     """Returns the `blocks.FormWorkspace` for tables of this type."""
@@ -224,8 +225,8 @@ def renew(space, player, tables, mode):
 def run(space, tables, rules, alternating, mode, iteration, values):
   """Runs an iteration for each of the rules, or evaluates once.
 
-  This is the only entry from Python, as everything below it is compiled anew
-  for each entry.
+  Python calls it for both, as everything below it is compiled anew for each
+  kernel that Python calls.
 
   Args:
     space: the `blocks.FormWorkspace`. Its reaches must be up to date before,

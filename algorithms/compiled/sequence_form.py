@@ -299,8 +299,8 @@ def renew(space, player, tables, mode):
 def run(space, tables, rules, alternating, mode, iteration, values):
   """Runs an iteration for each of the rules, or evaluates once.
 
-  This is the only entry from Python, as everything below it is compiled anew
-  for each entry.
+  Python calls it for both, as everything below it is compiled anew for each
+  kernel that Python calls.
 
   Args:
     space: the `blocks.FormWorkspace`. Its reaches must be up to date before,

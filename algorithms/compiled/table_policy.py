@@ -150,7 +150,7 @@ def from_strategy(compiled, strategy):
   """Returns a strategy of a compiled game as a `TablePolicy`.
 
   Args:
-    compiled: the `compiled_game.CompiledGame`.
+    compiled: the `game.CompiledGame`.
     strategy: [entry].
   """
   tree = compiled.tree
@@ -163,7 +163,7 @@ def to_strategy(compiled, policy):
   """Returns any OpenSpiel policy as a strategy of a compiled game.
 
   Args:
-    compiled: the `compiled_game.CompiledGame`.
+    compiled: the `game.CompiledGame`.
     policy: a policy in Python or C++ that can play the game.
 
   Returns:

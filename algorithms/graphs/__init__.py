@@ -1,4 +1,4 @@
-"""Fixed-strategy iteration on graphs, without any rules of Dudo.
+"""Fixed-strategy iteration on graphs, whatever game they come from.
 
 Serves `fsicfr`, `pfsi` and `pass_through`.
 """

@@ -31,7 +31,7 @@ _GROUP_BITS = 6  # 64 nodes make a group
 
 
 class FSICFRScratch(NamedTuple):
-  """What an iteration needs beside the tables, in their type.
+  """What an iteration needs besides the tables, in their type.
 
   Between iterations `own`, `against` and `group` are zero.
 

@@ -54,7 +54,7 @@ def progress_bar(total=None, **options):
 
   Args:
     total: how many iterations there will be, or None.
-    **options: as for `tqdm.tqdm`.
+    **options: what else `tqdm.tqdm` takes.
   """
   options = {"unit": "it", "delay": 1, "leave": False, **options}
   return tqdm.tqdm(total=total, disable=None, **options)

@@ -35,7 +35,7 @@ def seed_for(seed, use):
 
   Args:
     seed: the user's.
-    use: a number for each use beside learning.
+    use: a number for each use other than learning.
   """
   return np.uint64(mix(np.uint64(seed) ^ mix(np.uint64(use))))
 
@@ -130,8 +130,8 @@ def binomial(trials, chance, begin, counter):
   Args:
     trials: float64, how many trials.
     chance: the probability that one succeeds.
-    begin: as for `draw`.
-    counter: as for `draw`.
+    begin: uint64, where the stream begins.
+    counter: [1] int64, the number that was drawn last; counted up.
   """
   if chance > 0.5:
     return trials - _rare_successes(trials, 1.0 - chance, begin, counter)

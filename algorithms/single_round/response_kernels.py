@@ -17,7 +17,7 @@ from dudo_spiel.algorithms.runtime import jit
 
 
 class Others(NamedTuple):
-  """What the players beside the responder do and have.
+  """What all players except the responder do and have.
 
   Attributes:
     tables: [policy, entry, roll] float32, probabilities.
