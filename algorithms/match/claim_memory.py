@@ -173,12 +173,14 @@ class ClaimMemory:
     group[0] = len(tails)
     row_begin = np.zeros(self.num_memories + 1, dtype=np.int64)
     row_begin[1:] = np.cumsum(num_claims - 1 - last + (length > 0))
+    level_sizes = np.bincount(last[tails[order]] + 1, minlength=num_claims + 1)
     return MemoryArrays(
-        num_claims, m, length, last, row_begin, child_begin, group,
-        np.concatenate([[0], np.cumsum(np.bincount(unit))]),
-        np.argsort(unit, kind="stable"),
-        np.concatenate([[0], np.cumsum(np.bincount(
-            last[tails[order]] + 1, minlength=num_claims + 1))]), m == 1)
+        num_claims=num_claims, recall_length=m, length=length, last=last,
+        row_begin=row_begin, child_begin=child_begin, group=group,
+        unit_begin=np.concatenate([[0], np.cumsum(np.bincount(unit))]),
+        unit_memory=np.argsort(unit, kind="stable"),
+        level_begin=np.concatenate([[0], np.cumsum(level_sizes)]),
+        carry=m == 1)
 
 
 @functools.lru_cache(maxsize=32)

@@ -371,9 +371,11 @@ def _forward(memory, starter, other, settings, scratch):
 @jit.kernel
 def _forward_share(memory, starter, other, settings, scratch, level, thread):
   """Handles a thread's share of a level in the forward pass."""
-  memory = claim_memory.MemoryArrays(*memory)
-  starter, other = RoleArrays(*starter), RoleArrays(*other)
-  settings, scratch = SweepSettings(*settings), SweepScratch(*scratch)
+  memory = claim_memory.MemoryArrays(*jit.borrowed(memory))
+  starter = RoleArrays(*jit.borrowed(starter))
+  other = RoleArrays(*jit.borrowed(other))
+  scratch = SweepScratch(*jit.borrowed(scratch))
+  settings = SweepSettings(*settings)
   for unit in range(memory.level_begin[level] + thread,
                     memory.level_begin[level + 1], len(scratch.scale)):
     _forward_unit(memory, unit, starter, other, settings, scratch, thread)
@@ -382,9 +384,11 @@ def _forward_share(memory, starter, other, settings, scratch, level, thread):
 @jit.kernel
 def _backward_share(memory, starter, other, settings, scratch, level, thread):
   """Handles a thread's share of a level in the backward pass."""
-  memory = claim_memory.MemoryArrays(*memory)
-  starter, other = RoleArrays(*starter), RoleArrays(*other)
-  settings, scratch = SweepSettings(*settings), SweepScratch(*scratch)
+  memory = claim_memory.MemoryArrays(*jit.borrowed(memory))
+  starter = RoleArrays(*jit.borrowed(starter))
+  other = RoleArrays(*jit.borrowed(other))
+  scratch = SweepScratch(*jit.borrowed(scratch))
+  settings = SweepSettings(*settings)
   for unit in range(memory.level_begin[level] + thread,
                     memory.level_begin[level + 1], len(scratch.scale)):
     _backward_unit(memory, unit, starter, other, settings, scratch, thread)

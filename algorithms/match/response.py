@@ -151,16 +151,18 @@ class _ResponderRound:
         np.arange(len(arrays.unit_begin) - 1), np.diff(arrays.unit_begin))
     self.num_hands = rolls.num_rolls
     self.game = walk_kernels.RoundArrays(
-        self.memory.num_claims, arrays.row_begin, arrays.child_begin, unit,
-        _probabilities(policy, self.key), chances,
-        own_rolls.probabilities.copy(),
-        np.stack([matches == k for k in range(other + 1)],
-                 axis=1).astype(np.float64), matches,
-        np.ascontiguousarray(own_rolls.matches(match.house.wild_ones).T,
-                             dtype=np.int64),
-        match.claim_order(own + other).ranks.astype(np.int64) - 1,
-        np.stack([bound.challenges for bound in leaves]),
-        np.stack([bound.challenged for bound in leaves]))
+        num_claims=self.memory.num_claims, row_begin=arrays.row_begin,
+        child_begin=arrays.child_begin, unit=unit,
+        probabilities=_probabilities(policy, self.key), chances=chances,
+        own_chances=own_rolls.probabilities.copy(),
+        by_count=np.stack([matches == k for k in range(other + 1)],
+                          axis=1).astype(np.float64),
+        matches=matches,
+        own_matches=np.ascontiguousarray(
+            own_rolls.matches(match.house.wild_ones).T, dtype=np.int64),
+        rank=match.claim_order(own + other).ranks.astype(np.int64) - 1,
+        challenges=np.stack([bound.challenges for bound in leaves]),
+        challenged=np.stack([bound.challenged for bound in leaves]))
     if not np.all(np.isfinite([self.game.challenges, self.game.challenged])):
       raise ValueError(f"leaves={leaves!r}: must be finite")
 
@@ -175,18 +177,20 @@ class _ResponderRound:
     """Returns a new `walk_kernels.WalkScratch`."""
     game, depths = self.game, self._depths
     return walk_kernels.WalkScratch(
-        np.zeros((depths, len(game.chances))), self._line(depths),
-        self._line(depths), np.zeros((1, len(game.chances))),
-        np.zeros(game.by_count.shape[1]), np.zeros(game.own_matches.max() + 1),
-        np.zeros(depths, walk_kernels.WALK_PLACE), np.zeros(1, np.int64))
+        reach=np.zeros((depths, len(game.chances))), value=self._line(depths),
+        total=self._line(depths), asked=np.zeros((1, len(game.chances))),
+        counts=np.zeros(game.by_count.shape[1]),
+        worth=np.zeros(game.own_matches.max() + 1),
+        place=np.zeros(depths, walk_kernels.WALK_PLACE),
+        visited=np.zeros(1, np.int64))
 
   def frontier(self, depth, size, is_known=False):
     """Returns a new `walk_kernels.Frontier` with this many places."""
-    places = np.zeros((2, size), np.int64)
     return walk_kernels.Frontier(
-        depth, is_known, places[0], places[1],
-        np.zeros((size, len(self.game.chances))), self._line(size),
-        np.zeros(1, np.int64))
+        depth=depth, is_known=is_known, node=np.zeros(size, np.int64),
+        last=np.zeros(size, np.int64),
+        reach=np.zeros((size, len(self.game.chances))), value=self._line(size),
+        size=np.zeros(1, np.int64))
 
   def walk(self, num_threads):
     """Returns (exact value, how many histories were visited)."""
@@ -267,13 +271,16 @@ class _ResponderRound:
     game, depths = self.game, self._depths
     claims, hands = game.num_claims, len(game.chances)
     work = search_kernels.SearchScratch(
-        np.zeros((depths, hands)), self._line(depths), self._line(depths, 2),
-        self._line(depths, claims), self._line(depths, claims, 2),
-        np.zeros((depths, claims)), np.zeros((depths, claims), np.bool_),
-        np.zeros(depths, search_kernels.SEARCH_PLACE), self._line(depths, 2),
-        np.zeros((1, hands)), np.zeros(game.by_count.shape[1]),
-        np.zeros(game.own_matches.max() + 1),
-        np.zeros(1, search_kernels.SEARCH_RECORD))
+        reach=np.zeros((depths, hands)), bar=self._line(depths),
+        value=self._line(depths, 2), action=self._line(depths, claims),
+        child=self._line(depths, claims, 2),
+        child_doubt=np.zeros((depths, claims)),
+        done=np.zeros((depths, claims), np.bool_),
+        place=np.zeros(depths, search_kernels.SEARCH_PLACE),
+        total=self._line(depths, 2), asked=np.zeros((1, hands)),
+        counts=np.zeros(game.by_count.shape[1]),
+        worth=np.zeros(game.own_matches.max() + 1),
+        record=np.zeros(1, search_kernels.SEARCH_RECORD))
     leaves = np.stack([game.challenges, game.challenged])
     search_kernels.search(
         game, self._tables, self.role, work, search_kernels.SearchLimits(
