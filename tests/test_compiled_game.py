@@ -28,7 +28,7 @@ _GOOFSPIEL = ("turn_based_simultaneous_game(game=goofspiel(imp_info=True,"
     ("leduc_poker", "deal"), ("neumann_poker", "deal"),
     ("neumann_poker(asymmetric=True)", "deal"),
     ("dudo(numdice=1,dice_sides=3)", "deal"),
-    ("dudo_single_round(players=2,numdice=1)", "deal"),
+    ("dudo_single_round(players=2,numdice=1,dice_sides=3)", "deal"),
     ("tiny_hanabi", "deal"),
     # Rolls in the middle of the game are private.
     ("liar_die(sides=3)", "sequence"),

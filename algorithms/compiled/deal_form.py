@@ -401,6 +401,8 @@ def _evaluate_side(space, side, player, tables, mode, rule):
       value = values[rows[a]:rows[a] + width]
       for i in range(width):
         out[i] += value[i]
+  if mode != blocks_lib.EVALUATE and mode != blocks_lib.RESPOND:
+    return 0.0  # nobody asks, and in a small game the sum would take a while
   root = deal.cell_begin[side, 0]
   return values[root:root + hands].sum()
 
@@ -448,7 +450,7 @@ def evaluate(space, player, tables, mode, rule):
     rule: the `blocks.Rule` of this iteration.
 
   Returns:
-    The player's expected value.
+    The player's expected value, in modes EVALUATE and RESPOND.
   """
   sides = space.arrays.side_begin
   total = 0.0
@@ -482,7 +484,8 @@ def run(space, tables, rules, alternating, mode, iteration, values):
     mode: what to do with the values, such as `blocks.LEARN`.
     iteration: [1] int64, counted up here, so that it is right whenever Python
       gets to see it.
-    values: [player] float64, written: what each player got last.
+    values: [player] float64, written: what each player gets, in modes EVALUATE
+      and RESPOND.
   """
   space, tables = jit.borrowed(space), jit.borrowed(tables)
   players = len(values)

@@ -8,6 +8,7 @@ Serves `table_solver` and `evaluator`.
 """
 
 import collections
+import functools
 
 import numba
 import numpy as np
@@ -160,8 +161,7 @@ class CompiledGame:
       mode: EVALUATE or RESPOND of `blocks`.
       epsilon: the lowest probability of every action in a response.
     """
-    rules = blocks_lib.Rule(*(np.array([x], tables.strategy.dtype)
-                              for x in _NO_RULE._replace(epsilon=epsilon)))
+    rules = _evaluation_rules(epsilon, tables.strategy.dtype)
     values = np.zeros(self.num_players)
     self._kernels.run(workspace, tables, rules, False, mode,
                       np.zeros(1, np.int64), values)
@@ -225,6 +225,18 @@ class CompiledGame:
       raise ValueError(f"game={self.game}: its histories are not those of "
                        f"{real.game}, so it is no abstraction of that game")
     return real
+
+
+@functools.lru_cache(maxsize=16)
+def _evaluation_rules(epsilon, dtype):
+  """Returns the `blocks.Rule` of arrays of one iteration that only evaluates.
+
+  Args:
+    epsilon: the lowest probability of every action in a response.
+    dtype: the type of the tables.
+  """
+  return blocks_lib.Rule(*(np.array([x], dtype) for x in
+                           _NO_RULE._replace(epsilon=epsilon)))
 
 
 _CACHE = collections.OrderedDict()

@@ -237,7 +237,8 @@ def run(space, tables, rules, alternating, mode, iteration, values):
     mode: what to do with the values, such as `blocks.LEARN`.
     iteration: [1] int64, counted up here, so that it is right whenever Python
       gets to see it.
-    values: [player] float64, written: what each player got last.
+    values: [player] float64, written: what each player gets, in modes EVALUATE
+      and RESPOND.
   """
   space, tables = jit.borrowed(space), jit.borrowed(tables)
   players = len(values)
