@@ -1,6 +1,11 @@
 """Short words for what most tests of games and examples do."""
 
+import os
 import pathlib
+import pty
+import subprocess
+import sys
+import termios
 
 import example_server
 import pyspiel
@@ -65,3 +70,29 @@ def all_states(game):
     yield state
     if not state.is_terminal():
       stack.extend(map(state.child, reversed(state.legal_actions())))
+
+
+def terminal_output(program, **options):
+  """Returns what a Python program writes to stderr on a terminal.
+
+  Args:
+    program: its source.
+    **options: what else `subprocess.Popen` takes.
+  """
+  leader, follower = pty.openpty()
+  termios.tcsetwinsize(follower, (24, 120))
+  process = subprocess.Popen([sys.executable, "-c", program], stderr=follower,
+                             stdout=subprocess.DEVNULL, **options)
+  os.close(follower)
+  shown = b""
+  while True:
+    try:
+      piece = os.read(leader, 4096)
+    except OSError:  # the other end was closed
+      piece = b""
+    if not piece:
+      break
+    shown += piece
+  os.close(leader)
+  assert process.wait() == 0
+  return shown.decode()

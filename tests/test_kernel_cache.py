@@ -2,11 +2,11 @@
 
 import os
 import pathlib
-import pty
 import shutil
 import subprocess
 import sys
 
+import helpers
 import pytest
 
 import dudo_spiel
@@ -79,23 +79,8 @@ def test_only_changes_that_matter_compile_anew(copy):
 
 def _terminal_output(copy):
   """Returns what the program shows on a terminal besides its results."""
-  leader, follower = pty.openpty()
-  process = subprocess.Popen(
-      [sys.executable, "-c", _PROGRAM], cwd=copy.parent, stderr=follower,
-      stdout=subprocess.DEVNULL, env=_environment(copy))
-  os.close(follower)
-  shown = b""
-  while True:
-    try:
-      piece = os.read(leader, 4096)
-    except OSError:  # the other end was closed
-      piece = b""
-    if not piece:
-      break
-    shown += piece
-  os.close(leader)
-  assert process.wait() == 0
-  return shown.decode()
+  return helpers.terminal_output(_PROGRAM, cwd=copy.parent,
+                                 env=_environment(copy))
 
 
 def test_a_terminal_is_told_once_that_kernels_are_compiled(copy):

@@ -1,13 +1,10 @@
 import dataclasses
 import functools
 import os
-import pty
 import signal
-import subprocess
-import sys
-import termios
 import threading
 
+import helpers
 import numpy as np
 import pyspiel
 import pytest
@@ -94,22 +91,8 @@ def test_the_bar_is_shown_on_a_terminal():
   program = ("import pyspiel; from dudo_spiel.algorithms import cfr; "
              "s = cfr.CFRSolver(pyspiel.load_game('kuhn_poker')); "
              "s.solve(max_iterations=1000)")
-  leader, follower = pty.openpty()
-  termios.tcsetwinsize(follower, (24, 120))
-  process = subprocess.Popen([sys.executable, "-c", program], stderr=follower)
-  os.close(follower)
-  shown = b""
-  while True:
-    try:
-      piece = os.read(leader, 4096)
-    except OSError:  # the other end was closed
-      piece = b""
-    if not piece:
-      break
-    shown += piece
-  process.wait()
-  os.close(leader)
-  assert b"exploitability=" in shown and b"1000/1000" in shown
+  shown = helpers.terminal_output(program)
+  assert "exploitability=" in shown and "1000/1000" in shown
 
 
 def test_results_are_frozen():
