@@ -28,7 +28,6 @@ Serves users.
 """
 
 import dataclasses
-import os
 from typing import NamedTuple
 
 import numpy as np
@@ -122,17 +121,23 @@ class FictitiousPlaySolver(table_solver.TableSolver):
     check, strategy = self._best
     return {_BEST: dataclasses.asdict(check)}, {_BEST: strategy}
 
-  def _read_extras(self, path, header, arrays):
-    if header.get(_BEST) is None:
+  def _read_extras(self, archive):
+    fields = archive.header.get(_BEST)
+    if fields is None:
       return None
-    strategy = np.empty(self.compiled.num_entries)
-    checkpoint.copy_tables(path, arrays, {_BEST: strategy})
-    try:
-      fields = header[_BEST]
-      check = solver.Check(**{**fields, "values": tuple(fields["values"])})
-    except (KeyError, TypeError) as error:
-      raise ValueError(f"path={os.fspath(path)!r}: its {_BEST!r} must be a "
-                       f"check as `save` writes it ({error!r})") from error
+    path = archive.path
+    if not isinstance(fields, dict):
+      raise ValueError(f"path={path!r}: its {_BEST} must be a check as `save` "
+                       "writes it")
+    check = solver.Check(
+        checkpoint.field(path, fields, "iteration", arguments.integer, 0,
+                         checkpoint.MAX_COUNT),
+        checkpoint.field(path, fields, "seconds", checkpoint.number, 0.0),
+        checkpoint.field(path, fields, "exploitability", checkpoint.number),
+        tuple(checkpoint.field(path, fields, "values", checkpoint.numbers,
+                               self.compiled.num_players)))
+    strategy = archive.read(_BEST, (self.compiled.num_entries,), (np.float64,))
+    self._check_tables(path, {"strategy": strategy})
     return _Best(check, strategy)
 
   def _take_extras(self, extras):

@@ -12,6 +12,7 @@ from dudo_spiel.algorithms.compiled.table_policy import SeatPolicy
 from dudo_spiel.algorithms.compiled.table_policy import TablePolicy
 from dudo_spiel.algorithms.match import policy as match_policy
 from dudo_spiel.algorithms.match.policy import MatchPolicy
+from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.single_round import policy as single_round_policy
 from dudo_spiel.algorithms.single_round.policy import bot_policy
@@ -20,33 +21,43 @@ from dudo_spiel.algorithms.single_round.policy import SingleRoundPolicy
 __all__ = ["MatchPolicy", "SeatPolicy", "SingleRoundPolicy", "TablePolicy",
            "bot_policy", "load_policy"]
 
+_READERS = {table_policy.FILE_KIND: table_policy.from_file,
+            match_policy.FILE_KIND: match_policy.from_file,
+            single_round_policy.FILE_KIND: single_round_policy.from_file}
+
 
 def load_policy(path, game=None):
   """Returns the policy that was saved to the file.
 
   It is a `TablePolicy`, a `MatchPolicy` or a `SingleRoundPolicy`, whichever was
-  saved.
+  saved. A damaged file is refused with a ValueError. A file from a stranger can
+  choose the game that is loaded, unless the game is given, but runs no code.
 
   Args:
     path: the file.
     game: the game, needed only where `pyspiel.load_game` cannot make it from
-      its string (EFG games).
+      its string (EFG games). It must be the game for which the policy was
+      made, even if another one prints the same.
   """
-  header, arrays = checkpoint.load(path, (
-      table_policy.FILE_KIND, match_policy.FILE_KIND,
-      single_round_policy.FILE_KIND))
-  if game is None:
-    try:
-      game = pyspiel.load_game(header["game"])
-    except pyspiel.SpielError as error:
-      raise ValueError(f"path={str(path)!r}: its game {header['game']} cannot "
-                       "be loaded; pass the game") from error
-  elif str(game) != header["game"]:
-    raise ValueError(f"game={game}: must be {header['game']}, the game of the "
-                     "saved policy")
-  if header["kind"] == match_policy.FILE_KIND:
-    return match_policy.from_file(path, header, arrays, game)
-  if header["kind"] == single_round_policy.FILE_KIND:
-    return single_round_policy.from_file(path, arrays, game)
-  return TablePolicy(game, header["info_states"], arrays["players"],
-                     header["actions"], arrays["probabilities"])
+  if game is not None:
+    arguments.game("game", game)
+  with checkpoint.opened(path, tuple(_READERS)) as archive:
+    name = checkpoint.field(path, archive.header, "game", checkpoint.text)
+    if game is None:
+      game = _load_game(archive.path, name)
+    elif str(game) != name:
+      raise ValueError(f"game={game}: must be {name}, the game of the saved "
+                       "policy")
+    return _READERS[archive.header["kind"]](archive, game)
+
+
+def _load_game(path, name):
+  """Returns the game with this name, or raises a ValueError."""
+  if name.split("(")[0] not in pyspiel.registered_names():
+    raise ValueError(f"path={path!r}: its game={name[:99]!r} is not known to "
+                     "OpenSpiel; pass the game")
+  try:
+    return pyspiel.load_game(name)
+  except (pyspiel.SpielError, ValueError, TypeError, RuntimeError) as error:
+    raise ValueError(f"path={path!r}: its game {name[:99]} cannot be loaded; "
+                     "pass the game") from error

@@ -14,6 +14,7 @@ from dudo_spiel import arguments
 from dudo_spiel import bots
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms.match import policy as match_policy
+from dudo_spiel.algorithms.runtime import files
 from dudo_spiel.algorithms.single_round import policy as single_round_policy
 
 TRAINED = "trained"
@@ -22,8 +23,14 @@ _TRAINED_FILE = os.path.join(os.path.dirname(bots.__file__), "data",
 
 
 @functools.lru_cache(maxsize=4)
-def _load(path):
+def _load_version(path, stamp):
+  del stamp  # tells versions of the file apart
   return policies.load_policy(path)
+
+
+def _load(path):
+  """Returns the policy in a file, read anew only if the file was replaced."""
+  return _load_version(path, files.stamp(path))
 
 
 def _plays_trained(game):

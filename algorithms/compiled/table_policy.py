@@ -4,14 +4,17 @@ Serves every solver on a game that can be walked, and `policies`.
 """
 
 import functools
+import re
 
 import numpy as np
 from open_spiel.python import policy as policy_lib
 import pyspiel
 
+from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.runtime import checkpoint
 
 FILE_KIND = "policy"
+_MAX_ROUNDING = 1e-3  # of sums of probabilities, also after float32
 
 
 class SeatPolicy(policy_lib.Policy):
@@ -49,9 +52,12 @@ class TablePolicy(policy_lib.Policy):
     actions: list of tuple of int, the legal actions in each.
     probabilities: [sum of the numbers of actions] float64, the probabilities of
       these actions, state by state.
+    fingerprint: function that returns the `game_tree.GameTree.fingerprint` of
+      the game, for files; None if that is not known.
   """
 
-  def __init__(self, game, info_states, players, actions, probabilities):
+  def __init__(self, game, info_states, players, actions, probabilities,
+               fingerprint=None):
     super().__init__(game, list(range(game.num_players())))
     self.info_states = info_states
     self.players = np.asarray(players, dtype=np.int64)
@@ -60,6 +66,7 @@ class TablePolicy(policy_lib.Policy):
     counts = [len(legal) for legal in self.actions]
     self._begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     self._own_name = str(game)
+    self._fingerprint = fingerprint
 
   @functools.cached_property
   def _index(self):
@@ -138,12 +145,120 @@ class TablePolicy(policy_lib.Policy):
     return difference
 
   def save(self, path):
-    """Writes the policy to one file."""
-    checkpoint.save(path, FILE_KIND, {
-        "game": self._own_name,
-        "info_states": self.info_states,
-        "actions": self.actions,
-    }, {"players": self.players, "probabilities": self.probabilities})
+    """Writes the policy to one file, which `policies.load_policy` reads."""
+    header = {"game": self._own_name, "info_states": self.info_states,
+              "actions": self.actions}
+    if self._fingerprint is not None:
+      header["fingerprint"] = self._fingerprint()
+    checkpoint.save(path, FILE_KIND, header,
+                    {"players": self.players,
+                     "probabilities": self.probabilities})
+
+
+def from_file(archive, game):
+  """Returns the policy in a file.
+
+  Args:
+    archive: the `checkpoint.Archive`.
+    game: the `pyspiel.Game` of the policy.
+  """
+  path, header = archive.path, archive.header
+  info_states = checkpoint.field(path, header, "info_states", _texts)
+  actions = checkpoint.field(path, header, "actions", _legal_actions,
+                             len(info_states), game.num_distinct_actions())
+  counts = np.array([len(legal) for legal in actions], np.int64)
+  players = archive.read("players", counts.shape, (np.int64,), 0)
+  if np.any(players >= game.num_players()):
+    raise ValueError(f"path={path!r}: its players must be below "
+                     f"{game.num_players()}")
+  if len(set(zip(players.tolist(), info_states))) < len(info_states):
+    raise ValueError(f"path={path!r}: its info_states must differ")
+  probabilities = archive.read("probabilities", (int(counts.sum()),),
+                               (np.float64,))
+  if not are_distributions(np.repeat(np.arange(len(counts)), counts),
+                           probabilities):
+    raise ValueError(f"path={path!r}: its probabilities must be a distribution "
+                     "at every information state")
+  fingerprint = None
+  if "fingerprint" in header:  # not in files of version 0.1.0
+    known = checkpoint.field(path, header, "fingerprint", checkpoint.text)
+    fingerprint = _check_fingerprint(path, game, known)
+  return TablePolicy(game, info_states, players, actions, probabilities,
+                     fingerprint)
+
+
+def _check_fingerprint(path, game, known):
+  """Raises a ValueError if a policy is for another game that prints the same.
+
+  The game is walked only if its name may stand for several games.
+
+  Args:
+    path: the file of the policy.
+    game: the `pyspiel.Game`.
+    known: str, the fingerprint of the policy's game.
+
+  Returns:
+    A function that returns the fingerprint.
+  """
+  if not _is_known_by_name(game):
+    try:
+      found = game_tree.GameTree(game).fingerprint()
+    except ValueError as error:
+      raise ValueError(f"game={game}: is not the game of the policy in "
+                       f"{path!r} ({error})") from error
+    if found != known:
+      raise ValueError(f"game={game}: prints as the game of the policy in "
+                       f"{path!r}, but differs from it: its fingerprint is "
+                       f"{found}; must be {known}")
+  return lambda: known
+
+
+def _is_known_by_name(game):
+  """Returns whether all games that print the same are the same."""
+  types = {type.short_name: type for type in pyspiel.registered_games()}
+  # A game may be made from another one, which then stands in its brackets.
+  return all(name in types and
+             "filename" not in types[name].parameter_specification
+             for name in re.findall(r"(\w+)\(", str(game)))
+
+
+def are_distributions(sets, probabilities):
+  """Returns whether the probabilities of every set add up to one.
+
+  Args:
+    sets: [entry] int, the set to which each belongs; none is left out.
+    probabilities: [entry].
+  """
+  sums = np.bincount(sets, weights=probabilities)
+  return bool(np.all(probabilities >= 0.0) and
+              np.all(np.abs(sums - 1.0) <= _MAX_ROUNDING))
+
+
+def _texts(name, value):
+  """Returns the value if it is a list of str, or raises a ValueError."""
+  if not isinstance(value, list) or not all(isinstance(x, str) for x in value):
+    raise ValueError(f"{name}: must be a list of strings")
+  return value
+
+
+def _legal_actions(name, value, count, num_actions):
+  """Returns the value if it is a list of lists of actions, or raises.
+
+  Args:
+    name: of the field.
+    value: its value.
+    count: how many lists there must be.
+    num_actions: how many actions there are.
+  """
+  if not isinstance(value, list) or len(value) != count:
+    raise ValueError(f"{name}: must be a list of {count} lists")
+  for legal in value:
+    if not (isinstance(legal, list) and legal and
+            all(type(action) is int and 0 <= action < num_actions
+                for action in legal) and len(set(legal)) == len(legal)):
+      raise ValueError(f"{name}: must be lists of different actions below "
+                       f"{num_actions}")
+  return value
 
 
 def from_strategy(compiled, strategy):
@@ -156,7 +271,7 @@ def from_strategy(compiled, strategy):
   tree = compiled.tree
   _, _, entries = compiled.entries_of_sets()
   return TablePolicy(compiled.game, tree.info_states, tree.set_player,
-                     tree.set_actions, strategy[entries])
+                     tree.set_actions, strategy[entries], tree.fingerprint)
 
 
 def to_strategy(compiled, policy):

@@ -3,6 +3,8 @@
 Serves `cfr` and `fictitious_play`.
 """
 
+import os
+
 import numpy as np
 from open_spiel.python import policy as policy_lib
 import pyspiel
@@ -161,7 +163,17 @@ class TableSolver(solver.Solver):
     return {name: table for name, table in self.tables._asdict().items()
             if len(table)}
 
+  def _check_tables(self, path, tables):
+    sets, _, entries = self.compiled.entries_of_sets()
+    strategy = tables["strategy"][entries]
+    if not table_policy.are_distributions(sets, strategy):
+      raise ValueError(f"path={os.fsdecode(path)!r}: its strategy must be a "
+                       "distribution at every information set")
+
   def load(self, path):
-    """Goes on from a file that a solver of the same kind and game saved."""
+    """Goes on from a file that a solver of the same kind and game saved.
+
+    A file that does not fit or is damaged is refused and changes nothing.
+    """
     super().load(path)
     self._propagate()

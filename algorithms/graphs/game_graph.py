@@ -161,6 +161,8 @@ class WalkedGraph(Graph):
     self.set_player = tree.set_player
     self.set_actions = tree.set_actions
     self.chance_nodes = np.flatnonzero(arrays.actor == graph_arrays.CHANCE)
+    fingerprint = tree.fingerprint()
+    self._tree_fingerprint = lambda: fingerprint
 
   def _identifying_arrays(self):
     # The last player's returns follow from the others' in a zero-sum game.
@@ -178,7 +180,7 @@ class WalkedGraph(Graph):
     set_kernels.normalize(self.set_entry, self.num_columns, probabilities)
     return table_policy.TablePolicy(self.game, self.info_states,
                                     self.set_player, self.set_actions,
-                                    probabilities)
+                                    probabilities, self._tree_fingerprint)
 
 
 def walked_graph(game, max_nodes=game_tree.MAX_NODES):

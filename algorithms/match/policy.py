@@ -8,6 +8,8 @@ are zero the policy is uniform.
 Serves `policies`, `policy_bots`, `solver`, `simulator` and `response`.
 """
 
+import re
+
 import numpy as np
 from open_spiel.python import policy as policy_lib
 
@@ -19,6 +21,9 @@ from dudo_spiel.games import dudo
 
 FILE_KIND = "match_policy"
 _LEVELS = 255  # of a quantised weight
+_TABLE_NAME = re.compile(r"([1-9]\d?)v([1-9]\d?)")  # in files
+_FILE_DTYPES = (np.float32, np.uint8, np.float64)
+_MAX_RECALL = 2**31 - 1
 
 
 class MatchPolicy(policy_lib.Policy):
@@ -169,13 +174,27 @@ class MatchPolicy(policy_lib.Policy):
                      for (a, b), table in self.tables.items()}, compress=True)
 
 
-def from_file(path, header, arrays, game):
-  """Returns the policy in a file that was read by `checkpoint.load`."""
-  try:
-    tables = {tuple(map(int, name.split("v"))): table
-              for name, table in arrays.items()}
-    values = {(a, b): value for a, b, value in header["values"]}
-    return MatchPolicy(game, header["recall_length"], tables, values)
-  except (KeyError, TypeError, ValueError) as error:
-    raise ValueError(f"path={str(path)!r}: must be a whole policy written by "
-                     f"dudo_spiel ({error})") from error
+def from_file(archive, game):
+  """Returns the policy in a file.
+
+  Args:
+    archive: the `checkpoint.Archive`.
+    game: the `pyspiel.Game` of the policy.
+  """
+  path = archive.path
+  recall_length = checkpoint.field(path, archive.header, "recall_length",
+                                   arguments.integer, 1, _MAX_RECALL)
+  values = checkpoint.field(path, archive.header, "values",
+                            match_rounds.values_from_file)
+  match = match_rounds.match_rules(game, recall_length)
+  keys = {}
+  for name in archive.names:
+    found = _TABLE_NAME.fullmatch(name)
+    if not found:
+      raise ValueError(f"path={path!r}: its array {name[:99]!r} must have a "
+                       "name such as 2v1")
+    keys[name] = int(found[1]), int(found[2])
+    archive.check(name, match.table_shape(keys[name]), _FILE_DTYPES)
+  return MatchPolicy(game, recall_length,
+                     {key: archive.read(name, low=0)
+                      for name, key in keys.items()}, values)

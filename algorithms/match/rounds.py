@@ -21,9 +21,12 @@ from dudo_spiel import claims as claims_lib
 from dudo_spiel import rolls as rolls_lib
 from dudo_spiel import rules
 from dudo_spiel.algorithms.match import claim_memory
+from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import tables as tables_lib
 from dudo_spiel.games import dudo
 
+_MAX_DICE = 99  # of a player, in files
+_MAX_VALUE = 1.0 + 1e-3  # of a match to a player, with rounding
 _HAND_MULTIPLE = 8  # hands are padded to full vectors of the processor
 
 # A run of deals in which one role's hands are neighbours (step 1) or all the
@@ -76,6 +79,26 @@ def match_rules(game, recall_length):
   if not isinstance(game, dudo.DudoGame) or game.num_players() != 2:
     raise ValueError(f"game={game}: must be dudo or dudo_ir with two players")
   return MatchRules(game.num_sides, game.house, recall_length)
+
+
+def values_from_file(name, value):
+  """Returns the values of rounds as a header of a file has them.
+
+  Args:
+    name: of the field.
+    value: the field, which must be a list of [dice, other's dice, value].
+
+  Returns:
+    A dict from (starter's dice, other's dice) to the starter's value.
+  """
+  values = {}
+  for item in value if isinstance(value, list) else [value]:
+    if not isinstance(item, list) or len(item) != 3:
+      raise ValueError(f"{name}: must be a list of [starter's dice, other's "
+                       "dice, value]")
+    a, b = (arguments.integer(name, dice, 1, _MAX_DICE) for dice in item[:2])
+    values[a, b] = arguments.number(name, item[2], -_MAX_VALUE, _MAX_VALUE)
+  return values
 
 
 def round_pair(key):

@@ -1,22 +1,62 @@
 """Files of solvers and policies: whole or not at all.
 
-A file is a NumPy archive with a JSON header. It is written beside its place and
-then renamed, so a process that dies while it writes leaves the old file as it
-was. Archives carry checksums, which reveal damage.
+A file is a NumPy archive with a JSON header. It takes its place only when it is
+whole (see `files`), so a process that dies while it writes leaves the old file
+as it was. Archives carry checksums, which reveal damage.
 
-Serves `solver` and all policies.
+A file may also come from a stranger. So nothing in it is run, and an array is
+compared with what it must be before it is expanded: its own header says how
+large it is. Every error is a ValueError that names the file and the field.
+
+Serves `solver`, `match.training_folder` and all policies.
 """
 
+import contextlib
+import hashlib
 import json
+import math
 import os
+import re
+from typing import NamedTuple
 import zipfile
 import zlib
 
 import numpy as np
 
+from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import files
+from dudo_spiel.algorithms.runtime import ram
+
+MAX_COUNT = 2**53  # of iterations and the like: what a float64 can count
+
 _FORMAT = "dudo_spiel"
 _VERSION = 1
 _HEADER = "header"
+_NAMES = "arrays"  # in the header: the names of all arrays
+_MAX_PACKED_HEADER = 2**24  # bytes of a header that is compressed
+_MAX_NAMED = 200  # characters of a value in a message
+_BLOCK_BYTES = 2**22  # read at a time
+_ARRAY_MAGIC = b"\x93NUMPY\x01\x00"
+_ARRAY_HEADER = re.compile(
+    rb"\{'descr': '([<>|][biuf][1248])', 'fortran_order': (True|False), "
+    rb"'shape': \(((?:\d{1,18}, ?)*(?:\d{1,18})?)\), \} *\n")
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_IS_ENCRYPTED = 1  # a flag of a member of an archive
+
+
+class _Layout(NamedTuple):
+  """What an array in a file says of itself.
+
+  Attributes:
+    shape: its shape.
+    dtype: its type.
+    order: "C" or "F", how its numbers are ordered.
+    begin: where its numbers begin.
+  """
+  shape: tuple[int, ...]
+  dtype: np.dtype
+  order: str
+  begin: int
 
 
 def save(path, kind, header, arrays, compress=False):
@@ -28,26 +68,24 @@ def save(path, kind, header, arrays, compress=False):
     header: dict that JSON can hold.
     arrays: dict of NumPy arrays.
     compress: whether to take time to make the file smaller.
+
+  Returns:
+    The `Archive.digest` of the file.
   """
   text = json.dumps({"format": _FORMAT, "version": _VERSION, "kind": kind,
-                     **header})
-  path = os.path.abspath(os.fspath(path))
-  temporary = f"{path}.{os.getpid()}.part"
-  try:
-    with open(temporary, "wb") as file:
-      write = np.savez_compressed if compress else np.savez
-      write(file, **{_HEADER: np.frombuffer(text.encode(), np.uint8)}, **arrays)
-      file.flush()
-      os.fsync(file.fileno())
-    os.replace(temporary, path)
-  except BaseException:
-    if os.path.exists(temporary):
-      os.unlink(temporary)
-    raise
+                     **header, _NAMES: sorted(arrays)})
+  path = os.path.abspath(os.fsdecode(path))
+  if os.path.isdir(path):
+    raise ValueError(f"path={path!r}: is a folder; must be a file")
+  with files.replacing(path) as file:
+    write = np.savez_compressed if compress else np.savez
+    write(file, **{_HEADER: np.frombuffer(text.encode(), np.uint8)}, **arrays)
+    with zipfile.ZipFile(file) as archive:
+      return _digest(archive)
 
 
 def load(path, kind):
-  """Reads a file.
+  """Reads a whole file.
 
   Args:
     path: where.
@@ -56,27 +94,175 @@ def load(path, kind):
   Returns:
     (header, arrays); header["kind"] tells what the file holds.
   """
-  try:
-    with (open(path, "rb") as file,
-          np.load(file, allow_pickle=False) as archive):
-      arrays = {name: archive[name] for name in archive.files}
-    header = json.loads(arrays.pop(_HEADER).tobytes())
-  except FileNotFoundError:
-    raise
-  except (OSError, EOFError, KeyError, ValueError, TypeError, RuntimeError,
-          zipfile.BadZipFile, zlib.error) as error:
-    raise ValueError(f"path={os.fspath(path)!r}: must be a whole file written "
-                     f"by dudo_spiel ({error})") from error
-  if not isinstance(header, dict) or header.get("format") != _FORMAT:
-    raise ValueError(f"path={os.fspath(path)!r}: must be a file written by "
-                     "dudo_spiel")
-  kinds = (kind,) if isinstance(kind, str) else kind
-  if header["version"] != _VERSION or header["kind"] not in kinds:
-    raise ValueError(
-        f"path={os.fspath(path)!r}: holds a {header['kind']} of version "
-        f"{header['version']}; must be a {' or '.join(kinds)} of version "
-        f"{_VERSION}")
-  return header, arrays
+  with opened(path, kind) as archive:
+    return archive.header, {name: archive.read(name) for name in archive.names}
+
+
+@contextlib.contextmanager
+def opened(path, kind):
+  """Yields the `Archive` of a file; see `load`.
+
+  Only its header is read until its arrays are asked for.
+  """
+  path = os.fsdecode(path)
+  with contextlib.ExitStack() as stack:
+    with _reading(path):
+      file = stack.enter_context(open(path, "rb"))
+      archive = Archive(path, file,
+                        stack.enter_context(zipfile.ZipFile(file)))
+    header = archive.header
+    if not isinstance(header, dict) or header.get("format") != _FORMAT:
+      raise ValueError(f"path={path!r}: must be a file written by dudo_spiel")
+    kinds = (kind,) if isinstance(kind, str) else kind
+    if header.get("version") != _VERSION or header.get("kind") not in kinds:
+      raise ValueError(
+          f"path={path!r}: holds a {_named(header.get('kind'))} of version "
+          f"{_named(header.get('version'))}; must be a {' or '.join(kinds)} of "
+          f"version {_VERSION}")
+    names = header.pop(_NAMES, None)  # not in files of version 0.1.0
+    if names not in (None, sorted(archive.names)):
+      raise ValueError(f"path={path!r}: has the arrays {archive.names}; must "
+                       f"have {_named(names)}")
+    yield archive
+
+
+class Archive:
+  """A file that is open for reading.
+
+  Args:
+    path: its path.
+    file: the file.
+    archive: its `zipfile.ZipFile`.
+
+  Attributes:
+    path: as given.
+    header: its header, a dict if the file is one of ours.
+    names: list of the names of its arrays.
+    digest: str, tells what it holds from anything else.
+    stamp: its `files.stamp`.
+  """
+
+  def __init__(self, path, file, archive):
+    self.path = path
+    self._archive = archive
+    self._members = {member.filename.removesuffix(".npy"): member
+                     for member in archive.infolist()}
+    if len(self._members) != len(archive.infolist()):
+      raise ValueError("two of its arrays have the same name")
+    for member in archive.infolist():
+      if (member.compress_type not in _METHODS or
+          member.flag_bits & _IS_ENCRYPTED):
+        raise ValueError("it is packed in an unusual way")
+    member = self._members[_HEADER]
+    if (member.compress_type != zipfile.ZIP_STORED and
+        member.file_size > _MAX_PACKED_HEADER):
+      raise ValueError("its header is too large")
+    self.header = json.loads(self._read(_HEADER, None, -math.inf).tobytes())
+    self.names = [name for name in self._members if name != _HEADER]
+    self.digest = _digest(archive)
+    self.stamp = files.stamp(file.fileno())
+
+  def check(self, name, shape, dtypes):
+    """Raises a ValueError unless there is such an array.
+
+    Args:
+      name: of the array.
+      shape: tuple, what its shape must be.
+      dtypes: tuple of the types that it may have.
+    """
+    must = f"must be {shape} {' or '.join(str(np.dtype(d)) for d in dtypes)}"
+    if name not in self.names:
+      raise ValueError(f"path={self.path!r}: its {name} is missing; {must}")
+    layout = self._layout(name)
+    if layout.shape != tuple(shape) or layout.dtype not in dtypes:
+      raise ValueError(f"path={self.path!r}: its {name} is {layout.shape} "
+                       f"{layout.dtype}; {must}")
+
+  def read(self, name, shape=None, dtypes=None, low=-math.inf):
+    """Returns an array.
+
+    Args:
+      name: of the array.
+      shape: tuple, what its shape must be; None for any that fits in memory.
+      dtypes: tuple of the types that it may have, if a shape is given.
+      low: what its numbers must be at least.
+    """
+    if shape is not None:
+      self.check(name, shape, dtypes)
+    with _reading(self.path):
+      return self._read(name, None, low)
+
+  def read_into(self, name, table, low=-math.inf):
+    """Reads an array into a table.
+
+    Args:
+      name: of the array.
+      table: of the same shape and type, modified in place.
+      low: what its numbers must be at least.
+    """
+    self.check(name, table.shape, (table.dtype,))
+    with _reading(self.path):
+      self._read(name, table, low)
+
+  def verify(self, name, low=-math.inf):
+    """Raises a ValueError unless an array is whole, and keeps none of it."""
+    with _reading(self.path), self._numbers(name) as (layout, member):
+      count = math.prod(layout.shape)
+      block = np.empty(min(count, _block_size(layout.dtype)), layout.dtype)
+      for begin in range(0, count, len(block) or 1):
+        _fill(member, block[:count - begin], name, low)
+      _finish(member)
+
+  def _layout(self, name):
+    """Returns the `_Layout` of an array."""
+    with _reading(self.path), self._numbers(name) as (layout, _):
+      return layout
+
+  @contextlib.contextmanager
+  def _numbers(self, name):
+    """Yields (`_Layout`, file that stands where the numbers of it begin)."""
+    info = self._members[name]
+    with self._archive.open(info) as member:
+      start = member.read(len(_ARRAY_MAGIC) + 2)
+      text = member.read(int.from_bytes(start[-2:], "little"))
+      match = _ARRAY_HEADER.fullmatch(text)
+      if start[:-2] != _ARRAY_MAGIC or not match:
+        raise ValueError(f"its {name} is not an array")
+      layout = _Layout(
+          tuple(int(size) for size in match[3].split(b",") if size.strip()),
+          np.dtype(match[1].decode()), "F" if match[2] == b"True" else "C",
+          len(start) + len(text))
+      size = math.prod(layout.shape) * layout.dtype.itemsize
+      if layout.begin + size != info.file_size:
+        raise ValueError(f"its {name} takes {info.file_size} bytes; must be "
+                         f"{layout.begin + size}")
+      yield layout, member
+
+  def _read(self, name, table, low):
+    """Returns the table with an array read into it; None for a new one."""
+    with self._numbers(name) as (layout, member):
+      count = math.prod(layout.shape)
+      is_direct = table is not None and table.flags.c_contiguous and (
+          layout.order == "C")
+      if is_direct:
+        flat = table.reshape(-1)
+      else:
+        size = count * layout.dtype.itemsize
+        if size > _BLOCK_BYTES and size > ram.available_bytes():
+          raise ValueError(f"its {name} needs {size / 1e9:.1f} GB of memory, "
+                           "more than there is")
+        flat = np.empty(count, layout.dtype)
+      step = _block_size(layout.dtype)
+      for begin in range(0, count, step):
+        _fill(member, flat[begin:begin + step], name, low)
+      _finish(member)
+    if is_direct:
+      return table
+    array = flat.reshape(layout.shape, order=layout.order)
+    if table is None:
+      return array
+    table[:] = array
+    return table
 
 
 def check_header(path, header, expected):
@@ -89,22 +275,104 @@ def check_header(path, header, expected):
   """
   for name, value in expected.items():
     if header.get(name) != value:
-      raise ValueError(f"path={os.fspath(path)!r}: was saved with {name}="
-                       f"{header.get(name)}; must be {value}")
+      raise ValueError(f"path={os.fsdecode(path)!r}: was saved with {name}="
+                       f"{_named(header.get(name))}; must be {value}")
 
 
-def copy_tables(path, arrays, tables):
-  """Copies all arrays of a file into tables, or none if one does not fit.
+def field(path, header, name, check, *limits):
+  """Returns a field of a header, or raises a ValueError.
 
   Args:
     path: the file.
-    arrays: dict of its arrays.
-    tables: dict of arrays with some of the same names, modified in place.
+    header: dict, its header or a part of it.
+    name: of the field.
+    check: function of `arguments`, or one like these.
+    *limits: what else it takes.
   """
-  for name, table in tables.items():
-    saved = arrays.get(name, table[:0])
-    if (saved.shape, saved.dtype) != (table.shape, table.dtype):
-      raise ValueError(f"path={os.fspath(path)!r}: its {name} is {saved.shape} "
-                       f"{saved.dtype}; must be {table.shape} {table.dtype}")
-  for name, table in tables.items():
-    table[:] = arrays[name]
+  if name not in header:
+    raise ValueError(f"path={os.fsdecode(path)!r}: its {name} is missing")
+  try:
+    return check(name, header[name], *limits)
+  except ValueError as error:
+    raise ValueError(f"path={os.fsdecode(path)!r}: its {error}") from error
+
+
+def text(name, value):
+  """Returns the value if it is a str, or raises a ValueError."""
+  if not isinstance(value, str):
+    raise ValueError(f"{name}={_named(value)}: must be a string")
+  return value
+
+
+def number(name, value, low=-math.inf, high=math.inf):
+  """Returns the value as a finite float, or raises a ValueError."""
+  limit = np.finfo(np.float64).max
+  return arguments.number(name, value, max(low, -limit), min(high, limit))
+
+
+def numbers(name, value, count, low=-math.inf, high=math.inf):
+  """Returns the value as a list of finite floats, or raises a ValueError.
+
+  Args:
+    name: of the field.
+    value: its value.
+    count: how many numbers there must be.
+    low: what they must be at least.
+    high: what they must be at most.
+  """
+  if not isinstance(value, list) or len(value) != count:
+    raise ValueError(f"{name}={_named(value)}: must be a list of {count}")
+  return [number(name, item, low, high) for item in value]
+
+
+@contextlib.contextmanager
+def _reading(path):
+  """Turns every error of a damaged file into a ValueError that names it."""
+  try:
+    yield
+  except FileNotFoundError:
+    raise
+  except (OSError, EOFError, LookupError, ValueError, TypeError, RuntimeError,
+          ArithmeticError, MemoryError, AssertionError, zipfile.BadZipFile,
+          zlib.error) as error:
+    raise ValueError(f"path={path!r}: must be a whole file written by "
+                     f"dudo_spiel ({error})") from error
+
+
+def _block_size(dtype):
+  """Returns how many numbers are read at a time."""
+  return _BLOCK_BYTES // dtype.itemsize
+
+
+def _fill(member, block, name, low):
+  """Reads the next numbers of an array into a block, and checks them."""
+  left = memoryview(block.view(np.uint8))
+  while left:
+    piece = member.read(len(left))
+    if not piece:
+      raise EOFError(f"its {name} ends early")
+    left[:len(piece)] = piece
+    left = left[len(piece):]
+  if block.dtype.kind == "f" and not np.isfinite(block).all():
+    raise ValueError(f"its {name} has numbers that are not finite")
+  if low > -math.inf and block.min() < low:
+    raise ValueError(f"its {name} has numbers below {low}")
+
+
+def _finish(member):
+  """Reads the end of an array, at which its checksum is compared."""
+  if member.read(1):
+    raise ValueError("it has more numbers than it says")
+
+
+def _digest(archive):
+  """Returns what tells the contents of a `zipfile.ZipFile` from others."""
+  contents = sorted((member.filename, member.file_size, member.CRC)
+                    for member in archive.infolist())
+  return hashlib.sha256(repr(contents).encode()).hexdigest()[:16]
+
+
+def _named(value):
+  """Returns a value from a file as messages show it."""
+  shown = str(value)
+  return shown if len(shown) <= _MAX_NAMED else f"{shown[:_MAX_NAMED]}..."

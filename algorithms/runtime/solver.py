@@ -303,11 +303,23 @@ class Solver:
     """Returns (header, arrays), dicts of what else is saved."""
     return {}, {}
 
-  def _read_extras(self, path, header, arrays):
-    """Returns what `_extras` has saved, for `_take_extras`, or raises."""
+  def _read_extras(self, archive):
+    """Returns what `_extras` has saved, for `_take_extras`, or raises.
+
+    Args:
+      archive: the `checkpoint.Archive`.
+    """
 
   def _take_extras(self, extras):
     """Takes what `_read_extras` has returned."""
+
+  def _check_tables(self, path, tables):
+    """Raises a ValueError if these cannot be tables of this solver.
+
+    Args:
+      path: the file from which they were read.
+      tables: dict as `_tables` returns it.
+    """
 
   def save(self, path):
     """Writes all that is needed to go on exactly from here to one file."""
@@ -317,15 +329,25 @@ class Solver:
                     {**self._tables(), **arrays})
 
   def load(self, path):
-    """Goes on from a file that a solver of the same kind and game saved."""
-    header, arrays = checkpoint.load(path, _FILE_KIND)
-    identity = self._identity()
-    if "fingerprint" not in header:  # in some files of version 0.1.0
-      del identity["fingerprint"]
-    checkpoint.check_header(path, header, identity)
-    iteration = arguments.integer("iteration", header["iteration"], 0)
-    extras = self._read_extras(path, header, arrays)
-    checkpoint.copy_tables(path, arrays, self._tables())
+    """Goes on from a file that a solver of the same kind and game saved.
+
+    A file that does not fit or is damaged is refused and changes nothing.
+    """
+    with checkpoint.opened(path, _FILE_KIND) as archive:
+      identity = self._identity()
+      if "fingerprint" not in archive.header:  # in some of version 0.1.0
+        del identity["fingerprint"]
+      checkpoint.check_header(path, archive.header, identity)
+      iteration = checkpoint.field(path, archive.header, "iteration",
+                                   arguments.integer, 0, checkpoint.MAX_COUNT)
+      tables = self._tables()
+      saved = {name: archive.read(name, table.shape, (table.dtype,),
+                                  0.0 if name == "cumulative" else -math.inf)
+               for name, table in tables.items()}
+      self._check_tables(path, saved)
+      extras = self._read_extras(archive)
+    for name, table in tables.items():
+      table[:] = saved[name]
     self._take_extras(extras)
     self._count[0] = iteration
 

@@ -38,9 +38,7 @@ class SingleRoundPolicy(policy_lib.Policy):
   """
 
   def __init__(self, game, table, layout=None):
-    if not (single_round_layout.is_single_round(game) and
-            hasattr(game, "abstraction")):
-      raise ValueError(f"game={game}: must be dudo_single_round_ir")
+    _check_abstract(game)
     super().__init__(game, list(range(game.num_players())))
     self.layout = layout or single_round_layout.SetLayout(game)
     self.table = np.ascontiguousarray(table)
@@ -94,13 +92,18 @@ class SingleRoundPolicy(policy_lib.Policy):
                     {"table": self.table}, compress=True)
 
 
-def from_file(path, arrays, game):
-  """Returns the policy in a file that was read by `checkpoint.load`."""
-  try:
-    return SingleRoundPolicy(game, arrays["table"])
-  except (KeyError, AttributeError, ValueError) as error:
-    raise ValueError(f"path={str(path)!r}: must be a whole policy written by "
-                     f"dudo_spiel ({error})") from error
+def from_file(archive, game):
+  """Returns the policy in a file.
+
+  Args:
+    archive: the `checkpoint.Archive`.
+    game: the `pyspiel.Game` of the policy.
+  """
+  _check_abstract(game)
+  layout = single_round_layout.SetLayout(game)
+  table = archive.read("table", (layout.num_rolls, layout.num_entries),
+                       _DTYPES, 0)
+  return SingleRoundPolicy(game, table, layout)
 
 
 def bot_policy(game, name):
@@ -145,6 +148,13 @@ def _claim_chances(game, num_claims):
                                     order.num_sides, False)
                     for quantity, rank in order.claims[:num_claims]]
                    for hand in game.roll_table.hands])
+
+
+def _check_abstract(game):
+  """Raises a ValueError unless the game is an abstraction."""
+  if not (single_round_layout.is_single_round(game) and
+          hasattr(game, "abstraction")):
+    raise ValueError(f"game={game}: must be dudo_single_round_ir")
 
 
 def _rules_of(game):
