@@ -48,7 +48,12 @@ def load_policy(path, game=None):
     elif str(game) != name:
       raise ValueError(f"game={game}: must be {name}, the game of the saved "
                        "policy")
-    return _READERS[archive.header["kind"]](archive, game)
+    try:
+      return _READERS[archive.header["kind"]](archive, game)
+    except ValueError as error:
+      if str(error).startswith("path="):
+        raise
+      raise ValueError(f"path={archive.path!r}: {error}") from error
 
 
 def _load_game(path, name):

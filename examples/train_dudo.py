@@ -3,9 +3,11 @@
 With --checkpoint the training is saved to that folder at least once a minute.
 The same command then continues from there, until it has trained for --minutes
 in all. With --checkpoint, Ctrl-C saves the training; --policy is written only
-at the end.
+at the end. As long as the program runs, no other process can train into the
+same folder.
 """
 
+import contextlib
 import os
 
 from absl import flags
@@ -71,6 +73,12 @@ def main(_):
   print(f"training needs {needed / 1e9:.2f} GB of memory", flush=True)
   solver = fsicfr.MatchSolver(game, _RECALL.value, _SEED.value,
                               _THREADS.value)
+  with solver.hold(folder) if folder else contextlib.nullcontext():
+    train(solver, folder)
+
+
+def train(solver, folder):
+  """Trains, and continues what was saved to the folder (None for no folder)."""
   if folder and solver.is_saved_in(folder):
     solver.load(folder)
   try:

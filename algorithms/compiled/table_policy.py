@@ -204,12 +204,12 @@ def _check_fingerprint(path, game, known):
     try:
       found = game_tree.GameTree(game).fingerprint()
     except ValueError as error:
-      raise ValueError(f"game={game}: is not the game of the policy in "
-                       f"{path!r} ({error})") from error
+      raise ValueError(f"path={path!r}: is a policy for another game than "
+                       f"this {game} ({error})") from error
     if found != known:
-      raise ValueError(f"game={game}: prints as the game of the policy in "
-                       f"{path!r}, but differs from it: its fingerprint is "
-                       f"{found}; must be {known}")
+      raise ValueError(f"path={path!r}: is a policy for another game that also "
+                       f"prints as {game}: the game's fingerprint is {found}; "
+                       f"must be {known}")
   return lambda: known
 
 

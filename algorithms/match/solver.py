@@ -322,10 +322,20 @@ class MatchSolver(solver.Solver):
         round.
       total: whether these include what was run before, so that the same call
         finishes an interrupted run.
-      save_to: a folder to save to at least once a minute, and at the end.
+      save_to: a folder to save to at least once a minute, and at the end. It
+        is held as long as the call lasts (see `hold`). A folder with another
+        training is refused before any work.
     """
     solver.check_limits(iterations, seconds)
     arguments.boolean("total", total)
+    with contextlib.ExitStack() as stack:
+      if save_to is not None:
+        stack.enter_context(self.hold(save_to))
+        self._folders.check_known(save_to)
+      self._run(iterations, seconds, total, save_to)
+
+  def _run(self, iterations, seconds, total, save_to):
+    """Trains all rounds; see `run`."""
     kernel_cache.begin_call()
     self._advance(0)  # compiles all that will run, before the clock starts
     by_time = iterations is None
@@ -416,16 +426,41 @@ class MatchSolver(solver.Solver):
     """Writes all that is needed to go on exactly from here to a folder.
 
     Each pair of rounds has a file, which is written only if it has changed. The
-    main file is replaced last, so that the folder is whole at all times.
+    main file is replaced last, so that the folder is whole at all times. While
+    it saves, the solver holds the folder (see `hold`).
+
+    Raises:
+      ValueError: if another process holds the folder, or it has a training that
+        this solver has neither loaded nor saved.
     """
     self._folders.save(path, self._identity(), self._trainers)
 
   def load(self, path):
     """Goes on from a folder that a solver of the same match saved to.
 
-    If a file there is damaged, the solver is as new.
+    A folder that does not fit or is damaged is refused and changes nothing: all
+    files are checked first, and then read once more. Only if that is broken off
+    (by Ctrl-C or a failing disk) is the solver as new. Another process may save
+    to the folder at the same time.
     """
     self._folders.load(path, self._identity(), self._trainers)
+
+  def hold(self, path):
+    """Returns a context in which no other process can save to a folder.
+
+    Who loads a training, goes on with it and saves it should hold the folder
+    all the while, as `examples/train_dudo.py` does: what others save there in
+    the meantime would be lost. `run` with `save_to` and `save` hold it by
+    themselves for as long as they take. A lock that a process leaves behind
+    when it is killed does no harm.
+
+    Args:
+      path: the folder; it is made if it does not exist.
+
+    Raises:
+      ValueError: on entry, if another process or solver holds the folder.
+    """
+    return self._folders.hold(path)
 
   @staticmethod
   def is_saved_in(path):

@@ -26,8 +26,8 @@ except ImportError:  # not a Unix system
 
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 # What is written now, and what version 0.1.0 named by its process.
-_TEMPORARY = re.compile(r"(?P<target>.+)\.(?:[0-9a-f]{16}|(?P<process>\d{1,10}))"
-                        r"\.part")
+_TEMPORARY = re.compile(
+    r"(?P<target>.+)\.(?:[0-9a-f]{16}|(?P<process>\d{1,10}))\.part")
 _NO_FOLDER_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)
 
 

@@ -1,0 +1,364 @@
+"""Damaged and hostile files of every kind, with fixed seeds.
+
+A file is refused with a ValueError that names it, and then nothing has changed;
+or the damage is where it does not matter, and it loads as before.
+"""
+
+import functools
+import json
+import pathlib
+import shutil
+import tracemalloc
+
+import numpy as np
+import pyspiel
+import pytest
+import solver_table
+
+from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms import fsicfr
+from dudo_spiel.algorithms import pfsi
+from dudo_spiel.algorithms import policies
+
+_SOLVERS = ("cfr", "bdfp", "fsicfr", "pfsi", "ppt", "match")
+_POLICIES = {"table policy": "cfr", "match policy": "match",
+             "single-round policy": "pfsi"}
+_KINDS = (*_SOLVERS, *_POLICIES)
+_QUICK_CASES, _SLOW_CASES = 40, 230  # of each kind
+_JUNK = (None, True, -1, 10**30, 1.5, float("nan"), float("inf"), "", "x",
+         "../../x", [], [[]], [None], ["x", "x"], {}, {"x": []}, [-1] * 9)
+
+
+class _SavedSolver:
+  """A solver, and what it has saved after two iterations more."""
+
+  def __init__(self, name, folder):
+    self.path = pathlib.Path(folder) / "whole"
+    self._solver = solver_table.make(name)
+    if name == "bdfp":
+      self._solver.solve(max_iterations=3)  # which keeps its best
+    self._solver.run(3)
+    self._solver.save(pathlib.Path(folder) / "before")
+    self._solver.run(2)
+    self._solver.save(self.path)
+    self.whole = self.contents()
+    self._before = pathlib.Path(folder) / "before"
+    self.restore()
+
+  def restore(self):
+    self._solver.load(self._before)
+
+  def contents(self):
+    solver = self._solver
+    if isinstance(solver, fsicfr.MatchSolver):
+      arrays = [table.copy() for key in solver.rounds
+                for table in solver.tables(*key)]
+      return [*arrays, [solver.iterations(*key) for key in solver.rounds],
+              solver.seconds, [solver.value(*key) for key in solver.rounds]]
+    return [*(table.copy() for table in solver.tables), solver.iteration,
+            solver.best_policy().action_probabilities(_first_state(solver))]
+
+  def load(self, path):
+    self._solver.load(path)
+
+
+class _SavedPolicy:
+  """A policy from a file."""
+
+  def __init__(self, name, folder):
+    self.path = pathlib.Path(folder) / "whole"
+    solver = solver_table.make(_POLICIES[name])
+    solver.run(3)
+    solver.average_policy().save(self.path)
+    self._policy = None
+    self.load(self.path)
+    self.whole = self.contents()
+    self.restore()
+
+  def restore(self):
+    self._policy = None
+
+  def contents(self):
+    if self._policy is None:
+      return None
+    if isinstance(self._policy, policies.TablePolicy):
+      return [self._policy.info_states, self._policy.actions,
+              self._policy.players, self._policy.probabilities]
+    if isinstance(self._policy, policies.MatchPolicy):
+      return [sorted(self._policy.tables), *self._policy.tables.values()]
+    return [self._policy.table]
+
+  def load(self, path):
+    self._policy = policies.load_policy(path)
+
+
+def _first_state(solver):
+  state = solver.game.new_initial_state()
+  while state.is_chance_node():
+    state.apply_action(state.legal_actions()[0])
+  return state
+
+
+@pytest.fixture(scope="module", name="saved")
+def _saved(tmp_path_factory):
+  @functools.cache
+  def make(kind):
+    folder = tmp_path_factory.mktemp("kind")
+    is_solver = kind in _SOLVERS
+    return (_SavedSolver if is_solver else _SavedPolicy)(kind, folder)
+
+  return make
+
+
+def _read(path):
+  """Returns (header, arrays) of a file."""
+  with np.load(path) as archive:
+    arrays = {name: archive[name] for name in archive.files}
+  return json.loads(arrays.pop("header").tobytes()), arrays
+
+
+def _write(path, header, arrays):
+  """Writes a file as a stranger could, with checksums that are right."""
+  text = np.frombuffer(json.dumps(header).encode(), np.uint8)
+  np.savez_compressed(path, header=text, **arrays)
+  pathlib.Path(f"{path}.npz").replace(path)
+
+
+def _flip(path, rng):
+  data = bytearray(path.read_bytes())
+  for place in rng.integers(len(data), size=rng.integers(1, 9)):
+    data[place] ^= rng.integers(1, 256)
+  path.write_bytes(bytes(data))
+
+
+def _truncate(path, rng):
+  data = path.read_bytes()
+  path.write_bytes(data[:rng.integers(len(data))])
+
+
+def _erase(path, rng):
+  data = bytearray(path.read_bytes())
+  begin, size = rng.integers(len(data)), rng.integers(1, 200)
+  data[begin:begin + size] = bytes(len(data[begin:begin + size]))
+  path.write_bytes(bytes(data))
+
+
+def _forget_names(header, rng):
+  """Makes a header that of an older version, every other time."""
+  if rng.random() < 0.5:
+    header.pop("arrays", None)
+    header.pop("digests", None)
+
+
+def _drop_field(path, rng):
+  header, arrays = _read(path)
+  del header[rng.choice(sorted(header))]
+  _forget_names(header, rng)
+  _write(path, header, arrays)
+
+
+def _replace_field(path, rng):
+  header, arrays = _read(path)
+  name = rng.choice(sorted(header))
+  header[name] = _JUNK[rng.integers(len(_JUNK))]
+  _write(path, header, arrays)
+
+
+def _replace_part_of_field(path, rng):
+  header, arrays = _read(path)
+  names = [name for name, value in header.items()
+           if isinstance(value, (list, dict)) and value]
+  value = header[rng.choice(sorted(names))] if names else header
+  keys = list(range(len(value)) if isinstance(value, list) else value)
+  key = keys[rng.integers(len(keys))]
+  value[key] = _JUNK[rng.integers(len(_JUNK))]
+  _write(path, header, arrays)
+
+
+def _drop_array(path, rng):
+  header, arrays = _read(path)
+  if arrays:
+    del arrays[rng.choice(sorted(arrays))]
+  _forget_names(header, rng)
+  _write(path, header, arrays)
+
+
+def _replace_array(path, rng):
+  header, arrays = _read(path)
+  name = rng.choice(sorted(arrays))
+  old = arrays[name]
+  arrays[name] = (
+      old[:-1], np.concatenate([old, old]), old.reshape(-1, 1, 1), old[:0],
+      old.astype(np.complex64), old.astype(np.int16), old.astype("U3"),
+      np.float64(3.0))[rng.integers(8)]
+  _forget_names(header, rng)
+  header.pop("digests", None)
+  _write(path, header, arrays)
+
+
+def _poison_number(path, rng):
+  header, arrays = _read(path)
+  numbers = [name for name, array in arrays.items() if array.dtype.kind == "f"]
+  if not numbers:
+    return _replace_array(path, rng)
+  array = arrays[rng.choice(sorted(numbers))].reshape(-1)
+  array[rng.integers(len(array))] = rng.choice([np.nan, np.inf, -np.inf])
+  header.pop("digests", None)
+  return _write(path, header, arrays)
+
+
+_DAMAGES = (_flip, _flip, _truncate, _erase, _drop_field, _replace_field,
+            _replace_part_of_field, _drop_array, _replace_array, _poison_number)
+
+
+def _same(one, two):
+  return repr(one) == repr(two) and all(
+      np.array_equal(ours, theirs) for ours, theirs in zip(one or (), two or ())
+      if isinstance(ours, np.ndarray))
+
+
+def _assert_refused_or_harmless(kind, whole, damaged, case):
+  """Returns whether a damaged file was refused."""
+  before = kind.contents()
+  try:
+    kind.load(damaged)
+  except ValueError as error:
+    assert str(error).startswith(f"path='{damaged}"), case
+    assert _same(kind.contents(), before), case
+    return True
+  assert _same(kind.contents(), whole), case
+  kind.restore()
+  return False
+
+
+def _damage_and_load(kind, folder, cases, seed):
+  """Returns how many damaged files were refused."""
+  refused = 0
+  for case in range(cases):
+    rng = np.random.default_rng((seed, case))
+    damage = _DAMAGES[case % len(_DAMAGES)]
+    damaged = folder / "damaged"
+    if kind.path.is_dir():
+      shutil.copytree(kind.path, damaged, dirs_exist_ok=True)
+      damage(damaged / rng.choice(sorted(path.name for path in
+                                         damaged.iterdir())), rng)
+    else:
+      shutil.copy(kind.path, damaged)
+      damage(damaged, rng)
+    refused += _assert_refused_or_harmless(kind, kind.whole, damaged,
+                                           (damage.__name__, case))
+  return refused
+
+
+@pytest.mark.parametrize("name", _KINDS)
+def test_damage_is_refused_and_changes_nothing(saved, name, tmp_path):
+  refused = _damage_and_load(saved(name), tmp_path, _QUICK_CASES, 1)
+  assert refused > 0.7 * _QUICK_CASES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _KINDS)
+def test_much_damage_is_refused_and_changes_nothing(saved, name, tmp_path):
+  refused = _damage_and_load(saved(name), tmp_path, _SLOW_CASES, 2)
+  assert refused > 0.7 * _SLOW_CASES
+
+
+@pytest.mark.parametrize("name", _KINDS)
+def test_what_would_expand_is_refused_before_it_does(saved, name, tmp_path):
+  kind = saved(name)
+  size = 4 * 10**7
+  damaged = tmp_path / "damaged"
+  if kind.path.is_dir():
+    shutil.copytree(kind.path, damaged)
+    file = max(damaged.glob("?v?-*.npz"))
+  else:
+    file = damaged
+  header, arrays = _read(kind.path / file.name if kind.path.is_dir()
+                         else kind.path)
+  array = max(arrays, key=lambda name: arrays[name].size)
+  arrays[array] = np.zeros(size, arrays[array].dtype)
+  _write(file, header, arrays)
+  assert file.stat().st_size < size / 50
+  tracemalloc.start()
+  with pytest.raises(ValueError, match=f"^path='{damaged}.*{array}"):
+    kind.load(damaged)
+  _, peak = tracemalloc.get_traced_memory()
+  tracemalloc.stop()
+  assert peak < size / 5
+
+
+def test_headers_that_would_expand_are_refused(saved, tmp_path):
+  header, arrays = _read(saved("cfr").path)
+  header["x"] = " " * 2 * 10**7
+  _write(tmp_path / "damaged", header, arrays)
+  with pytest.raises(ValueError, match="its header is too large"):
+    saved("cfr").load(tmp_path / "damaged")
+
+
+def _policy_file(tmp_path):
+  """Returns the path of a `TablePolicy`, with its header and arrays."""
+  path = tmp_path / "policy.npz"
+  cfr.CFRSolver(pyspiel.load_game("kuhn_poker")).average_policy().save(path)
+  return path, *_read(path)
+
+
+@pytest.mark.parametrize("change, field", [
+    (lambda header, arrays: header.pop("info_states"), "info_states"),
+    (lambda header, arrays: header["info_states"].pop(), "actions"),
+    (lambda header, arrays: header["actions"].append([0]), "actions"),
+    (lambda header, arrays: header["actions"].__setitem__(0, [0, 0]),
+     "actions"),
+    (lambda header, arrays: header["actions"].__setitem__(0, [0, 7]),
+     "actions"),
+    (lambda header, arrays: header.update(game=3), "game"),
+    (lambda header, arrays: header.update(game="no_game()"), "game"),
+    (lambda header, arrays: header.update(info_states=["x"] * 12),
+     "info_states"),
+    (lambda header, arrays: arrays["players"].__setitem__(0, 2), "players"),
+    (lambda header, arrays: arrays["players"].__setitem__(0, -1), "players"),
+    (lambda header, arrays: arrays["probabilities"].__setitem__(0, np.nan),
+     "probabilities"),
+    (lambda header, arrays: arrays["probabilities"].__setitem__(0, 0.4),
+     "probabilities"),
+    (lambda header, arrays: arrays["probabilities"].__setitem__(
+        slice(2), [1.5, -0.5]), "probabilities"),
+])
+def test_policies_that_make_no_sense(tmp_path, change, field):
+  path, header, arrays = _policy_file(tmp_path)
+  change(header, arrays)
+  _write(path, header, arrays)
+  with pytest.raises(ValueError, match=f"^path=.*its {field}"):
+    policies.load_policy(path)
+
+
+@pytest.mark.parametrize("change, field", [
+    (lambda header, arrays: header.pop("iteration"), "iteration"),
+    (lambda header, arrays: header.update(iteration=-3), "iteration"),
+    (lambda header, arrays: header.update(iteration=10**17), "iteration"),
+    (lambda header, arrays: header.update(iteration=2.0), "iteration"),
+    (lambda header, arrays: arrays["strategy"].__setitem__(0, 0.25),
+     "strategy"),
+    (lambda header, arrays: arrays["regret"].__setitem__(0, np.inf), "regret"),
+    (lambda header, arrays: arrays["cumulative"].__setitem__(0, -1.0),
+     "cumulative"),
+])
+def test_solvers_that_make_no_sense(saved, tmp_path, change, field):
+  kind = saved("cfr")
+  header, arrays = _read(kind.path)
+  change(header, arrays)
+  _write(tmp_path / "damaged", header, arrays)
+  before = kind.contents()
+  with pytest.raises(ValueError, match=f"^path=.*its {field}"):
+    kind.load(tmp_path / "damaged")
+  assert _same(kind.contents(), before)
+
+
+def test_policies_for_the_wrong_kind_of_game(tmp_path):
+  path = tmp_path / "policy.npz"
+  solver = pfsi.FSISolver(solver_table.make("pfsi").game, num_threads=2)
+  solver.average_policy().save(path)
+  header, arrays = _read(path)
+  header["game"] = "kuhn_poker()"
+  _write(path, header, arrays)
+  with pytest.raises(ValueError, match="^path=.*must be dudo_single_round_ir"):
+    policies.load_policy(path)
