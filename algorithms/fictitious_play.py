@@ -122,10 +122,10 @@ class FictitiousPlaySolver(table_solver.TableSolver):
     return {_BEST: dataclasses.asdict(check)}, {_BEST: strategy}
 
   def _read_extras(self, archive):
-    fields = archive.header.get(_BEST)
-    if fields is None:
-      return None
     path = archive.path
+    fields = checkpoint.field(path, archive.header, _BEST, lambda _, best: best)
+    if fields is None and _BEST not in archive.names:
+      return None
     if not isinstance(fields, dict):
       raise ValueError(f"path={path!r}: its {_BEST} must be a check as `save` "
                        "writes it")

@@ -187,6 +187,8 @@ def from_file(archive, game):
   values = checkpoint.field(path, archive.header, "values",
                             match_rounds.values_from_file)
   match = match_rounds.match_rules(game, recall_length)
+  if not archive.names:
+    raise ValueError(f"path={path!r}: its tables are missing")
   keys = {}
   for name in archive.names:
     found = _TABLE_NAME.fullmatch(name)
