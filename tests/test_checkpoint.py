@@ -1,8 +1,10 @@
 import functools
 import os
 import signal
+import stat
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -188,3 +190,197 @@ def test_killing_the_process_while_it_saves_keeps_a_whole_file(tmp_path):
     assert len(arrays["x"]) in (1000, 500_000)
     numbers.add(header["number"])
   assert len(numbers) > 1
+
+
+def _parts(folder):
+  return [path for path in folder.iterdir() if path.name.endswith(".part")]
+
+
+def test_a_planted_link_is_not_followed(tmp_path):
+  victim, path = tmp_path / "victim", tmp_path / "file.npz"
+  victim.write_text("precious")
+  (tmp_path / f"file.npz.{os.getpid()}.part").symlink_to(victim)
+  path.symlink_to(victim)
+  checkpoint.save(path, "test", {}, {})
+  assert victim.read_text() == "precious"
+  assert not path.is_symlink()
+  checkpoint.load(path, "test")
+
+
+def test_what_a_killed_process_has_left_is_removed(tmp_path):
+  process = subprocess.Popen([sys.executable, "-c", ""])
+  process.wait()  # nobody has its number now
+  for name in ("file.npz.0123456789abcdef.part",
+               f"file.npz.{process.pid}.part"):
+    (tmp_path / name).write_text("half")
+  others = {"other.npz.0123456789abcdef.part", "file.npz.part",
+            f"file.npz.{os.getpid()}.part", "file.npz.old.part"}
+  for name in others:
+    (tmp_path / name).write_text("not ours, or of a process that lives")
+  checkpoint.save(tmp_path / "file.npz", "test", {}, {})
+  assert {path.name for path in tmp_path.iterdir()} == {"file.npz", *others}
+
+
+def test_what_somebody_still_writes_is_not_removed(tmp_path):
+  path = tmp_path / "file.npz"
+
+  class Saving:
+    """Saves to the same place while it is being saved."""
+
+    def __array__(self, *args, **kwargs):
+      assert len(_parts(tmp_path)) == 1
+      checkpoint.save(path, "test", {"number": 1}, {})
+      assert len(_parts(tmp_path)) == 1
+      return np.arange(3)
+
+  checkpoint.save(path, "test", {"number": 2}, {"x": Saving()})
+  header, arrays = checkpoint.load(path, "test")
+  assert header["number"] == 2 and arrays["x"].tolist() == [0, 1, 2]
+  assert not _parts(tmp_path)
+
+
+def test_threads_that_save_to_one_path_leave_a_whole_file(tmp_path):
+  path = tmp_path / "file.npz"
+  errors = []
+
+  def save(number):
+    try:
+      for _ in range(15):
+        checkpoint.save(path, "test", {"number": number},
+                        {"x": np.full(50_000, number)})
+        header, arrays = checkpoint.load(path, "test")
+        assert np.all(arrays["x"] == header["number"])
+    except Exception as error:  # noqa: BLE001, a thread must tell
+      errors.append(error)
+
+  threads = [threading.Thread(target=save, args=(number,))
+             for number in range(4)]
+  for thread in threads:
+    thread.start()
+  for thread in threads:
+    thread.join()
+  assert not errors
+  assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_file_and_then_the_folder_are_brought_to_the_disk(tmp_path,
+                                                              monkeypatch):
+  path = tmp_path / "file.npz"
+  steps = []
+  fsync, replace = os.fsync, os.replace
+
+  def noted_fsync(descriptor):
+    is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+    steps.append("folder" if is_folder else "file")
+    fsync(descriptor)
+
+  def noted_replace(*args):
+    steps.append("rename")
+    replace(*args)
+
+  monkeypatch.setattr(os, "fsync", noted_fsync)
+  monkeypatch.setattr(os, "replace", noted_replace)
+  checkpoint.save(path, "test", {}, {})
+  assert steps == ["file", "rename", "folder"]
+
+
+def test_a_folder_is_refused_as_a_file(tmp_path):
+  with pytest.raises(ValueError, match="^path=.*is a folder; must be a file"):
+    checkpoint.save(tmp_path, "test", {}, {})
+
+
+def test_arrays_of_any_order_and_no_size_come_back(tmp_path):
+  arrays = {"fortran": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+            "empty": np.zeros((0, 3), np.int32), "number": np.float32(2.5)}
+  checkpoint.save(tmp_path / "file.npz", "test", {}, arrays, compress=True)
+  _, loaded = checkpoint.load(tmp_path / "file.npz", "test")
+  for name, array in arrays.items():
+    np.testing.assert_array_equal(loaded[name], array)
+    assert loaded[name].dtype == array.dtype
+
+
+_KILLER = """
+import os, random, signal, sys, time
+import numpy as np
+import pyspiel
+import dudo_spiel
+from dudo_spiel.algorithms import fsicfr
+from dudo_spiel.algorithms.runtime import checkpoint
+
+kind, place, kills = sys.argv[1], sys.argv[2], int(sys.argv[3])
+rng = random.Random(kind)
+folder = os.path.dirname(place) if kind == "file" else place
+
+
+def solver_of():
+  return fsicfr.MatchSolver(
+      pyspiel.load_game("dudo(numdice=2,dice_sides=2)"), num_threads=1)
+
+
+def save_for_ever():
+  number = 0
+  if kind == "file":
+    while True:
+      number += 1
+      x = np.full(300_000, number)
+      checkpoint.save(place, "test", {"number": number}, {"x": x})
+  solver = solver_of()
+  if solver.is_saved_in(place):
+    solver.load(place)
+  while True:
+    solver.run(1, save_to=place)
+
+
+def check():
+  if kind == "file":
+    header, arrays = checkpoint.load(place, "test")
+    assert len(arrays["x"]) == 300_000
+    assert np.all(arrays["x"] == header["number"])
+    return
+  solver = solver_of()
+  solver.load(place)
+  while plain.iteration < solver.iteration:
+    plain.run(1)
+  for key in solver.rounds:
+    assert solver.iterations(*key) == plain.iterations(*key)
+    for ours, theirs in zip(solver.tables(*key), plain.tables(*key)):
+      assert np.array_equal(ours, theirs)
+
+
+plain = solver_of()  # is trained as much as what was saved, without a break
+plain.run(1)  # loads kernels before the first fork
+most = saves = 0
+for _ in range(kills):
+  process = os.fork()
+  if process == 0:
+    try:
+      save_for_ever()
+    finally:
+      os._exit(1)
+  time.sleep(rng.uniform(0.0, 0.05))
+  os.kill(process, signal.SIGKILL)
+  _, status = os.waitpid(process, 0)
+  assert os.WIFSIGNALED(status), "it ended by itself"
+  main = place if kind == "file" else os.path.join(place, "match.npz")
+  if os.path.exists(main):
+    saves += 1
+    check()
+    most = max(most, sum(name.endswith(".part")
+                         for name in os.listdir(folder)))
+print(saves, most)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_many_kills_leave_whole_files_and_no_rubbish(kind, tmp_path):
+  kills = 300
+  place = tmp_path / kind
+  result = subprocess.run(
+      [sys.executable, "-c", _KILLER, kind, place, str(kills)],
+      capture_output=True, text=True)
+  assert result.returncode == 0, result.stderr
+  loads, most_parts = map(int, result.stdout.split())
+  assert loads > 0.8 * kills
+  # A process that is killed may leave one, and the next one removes it.
+  assert most_parts <= 1

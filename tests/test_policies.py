@@ -12,6 +12,10 @@ import random_games
 
 from dudo_spiel import bots
 from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms import fictitious_play
+from dudo_spiel.algorithms import fsicfr
+from dudo_spiel.algorithms import pass_through
+from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import policies
 
 
@@ -139,3 +143,52 @@ def test_states_of_other_games_are_refused():
 def test_unknown_information_states():
   with pytest.raises(ValueError, match="info_state='nonsense'"):
     _average("kuhn_poker").at(0, "nonsense")
+
+
+def _pennies(payoff):
+  """Returns matching pennies, which prints the same for any payoff."""
+  return pyspiel.load_efg_game(f"""EFG 2 R "pennies" {{ "A" "B" }} ""
+p "" 1 1 "" {{ "h" "t" }} 0
+p "" 2 1 "" {{ "h" "t" }} 0
+t "" 1 "" {{ {payoff} -{payoff} }}
+t "" 2 "" {{ -1 1 }}
+p "" 2 1 "" {{ "h" "t" }} 0
+t "" 3 "" {{ -1 1 }}
+t "" 4 "" {{ 1 -1 }}
+""")
+
+
+_WALKING_SOLVERS = (cfr.CFRSolver, fictitious_play.BDFPSolver,
+                    fsicfr.FSICFRSolver, pfsi.FSISolver, pfsi.PFSISolver,
+                    pass_through.PrunedPassThroughSolver,
+                    pass_through.MonteCarloPassThroughSolver)
+
+
+@pytest.mark.parametrize("make", _WALKING_SOLVERS,
+                         ids=lambda make: make.__name__)
+def test_another_game_that_prints_the_same_is_refused(make, tmp_path):
+  first, second = make(_pennies(1)), make(_pennies(2))
+  assert str(first.game) == str(second.game)
+  first.save(tmp_path / "solver.npz")
+  make(_pennies(1)).load(tmp_path / "solver.npz")
+  with pytest.raises(ValueError, match="^path=.*fingerprint="):
+    second.load(tmp_path / "solver.npz")
+  path = tmp_path / "policy.npz"
+  first.average_policy().save(path)
+  for _ in range(2):
+    loaded = policies.load_policy(path, _pennies(1))
+    assert loaded.distance(first.average_policy()) == 0.0
+    with pytest.raises(ValueError, match="^path=.*is a policy for another "
+                       "game that also prints as efg_game"):
+      policies.load_policy(path, _pennies(2))
+    loaded.save(path)  # which keeps the fingerprint
+
+
+def test_policies_without_a_fingerprint_are_taken(tmp_path):
+  game = _pennies(1)
+  made = cfr.CFRSolver(game).average_policy()
+  policy = policies.TablePolicy(game, made.info_states, made.players,
+                                made.actions, made.probabilities)
+  policy.save(tmp_path / "policy.npz")
+  loaded = policies.load_policy(tmp_path / "policy.npz", game)
+  assert loaded.distance(made) == 0.0

@@ -58,3 +58,18 @@ def test_bad_arguments():
   with pytest.raises(ValueError, match="^player_id=2: must be an integer"):
     policy_bots.make_bot("trained", pyspiel.load_game("dudo(numdice=2)"), 2,
                          None)
+
+
+def test_a_replaced_file_is_read_anew(tmp_path):
+  game = pyspiel.load_game("kuhn_poker")
+  solver = cfr.CFRSolver(game)
+  path = str(tmp_path / "policy.npz")
+  state = game.new_initial_state()
+  state.apply_action(0)
+  state.apply_action(1)
+  for _ in range(2):
+    solver.run(10)
+    solver.average_policy().save(path)
+    bot = policy_bots.make_bot(path, game, 0, np.random.RandomState(1))
+    assert dict(bot.get_policy(state)) == pytest.approx(
+        solver.average_policy().action_probabilities(state))
