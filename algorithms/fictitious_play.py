@@ -122,22 +122,13 @@ class FictitiousPlaySolver(table_solver.TableSolver):
     return {_BEST: dataclasses.asdict(check)}, {_BEST: strategy}
 
   def _read_extras(self, archive):
-    path = archive.path
-    fields = checkpoint.field(path, archive.header, _BEST, lambda _, best: best)
-    if fields is None and _BEST not in archive.names:
+    if (archive.header.get(_BEST, "") is None and
+        _BEST not in archive.names):  # saved before the first `solve`
       return None
-    if not isinstance(fields, dict):
-      raise ValueError(f"path={path!r}: its {_BEST} must be a check as `save` "
-                       "writes it")
-    check = solver.Check(
-        checkpoint.field(path, fields, "iteration", arguments.integer, 0,
-                         checkpoint.MAX_COUNT),
-        checkpoint.field(path, fields, "seconds", checkpoint.number, 0.0),
-        checkpoint.field(path, fields, "exploitability", checkpoint.number),
-        tuple(checkpoint.field(path, fields, "values", checkpoint.numbers,
-                               self.compiled.num_players)))
+    check = checkpoint.field(archive.path, archive.header, _BEST, _saved_check,
+                             self.compiled.num_players)
     strategy = archive.read(_BEST, (self.compiled.num_entries,), (np.float64,))
-    self._check_tables(path, {"strategy": strategy})
+    self._check_tables(archive.path, {"strategy": strategy})
     return _Best(check, strategy)
 
   def _take_extras(self, extras):
@@ -182,6 +173,19 @@ class XFPSolver(FictitiousPlaySolver):
     self.compiled.start_mixing(self.tables, self._space)
     self.tables.cumulative[:] *= self.iteration + 1
     self.tables.mean[:] = mean
+
+
+def _saved_check(name, value, num_players):
+  """Returns a field of a header as a `solver.Check`, or raises a ValueError."""
+  fields = {field.name for field in dataclasses.fields(solver.Check)}
+  if not isinstance(value, dict) or value.keys() != fields:
+    raise ValueError(f"{name} must be a check as `save` writes it")
+  return solver.Check(
+      arguments.integer(f"{name} iteration", value["iteration"], 0,
+                        checkpoint.MAX_COUNT),
+      checkpoint.number(f"{name} seconds", value["seconds"], 0.0),
+      checkpoint.number(f"{name} exploitability", value["exploitability"]),
+      tuple(checkpoint.numbers(f"{name} values", value["values"], num_players)))
 
 
 SOLVERS = {

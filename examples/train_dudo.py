@@ -74,7 +74,7 @@ def main(_):
   solver = fsicfr.MatchSolver(game, _RECALL.value, _SEED.value,
                               _THREADS.value)
   with solver.hold(folder) if folder else contextlib.nullcontext():
-    train(solver, folder)
+    return train(solver, folder)
 
 
 def train(solver, folder):

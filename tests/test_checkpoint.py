@@ -289,6 +289,14 @@ def test_a_folder_is_refused_as_a_file(tmp_path):
     checkpoint.save(tmp_path, "test", {}, {})
 
 
+@pytest.mark.parametrize("path", [3.5, None, ["x"]])
+def test_what_is_no_path_is_refused(path):
+  solver = cfr.CFRSolver(pyspiel.load_game("kuhn_poker"))
+  for use in (solver.save, solver.load, policies.load_policy):
+    with pytest.raises(ValueError, match="^path=.*must be the path"):
+      use(path)
+
+
 def test_arrays_of_any_order_and_no_size_come_back(tmp_path):
   arrays = {"fortran": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
             "empty": np.zeros((0, 3), np.int32), "number": np.float32(2.5)}

@@ -55,6 +55,8 @@ def test_train_dudo_can_be_stopped_and_goes_on(tmp_path, how):
       preexec_fn=_heed_interrupts)
   while not process.stdout.readline().startswith("continuing after"):
     pass
+  helpers.assert_refused("train_dudo.py", [*flags, "--minutes=60"],
+                         f"process {process.pid} is training there")
   process.send_signal(how)
   output, errors = process.communicate(timeout=120)
   if how == signal.SIGINT:

@@ -223,11 +223,11 @@ class TrainingFolders:
 
 def is_saved_in(path):
   """Returns whether a training was saved to the folder."""
-  return os.path.exists(os.path.join(path, _MAIN_FILE))
+  return os.path.exists(os.path.join(_absolute(path), _MAIN_FILE))
 
 
 def _absolute(path):
-  return os.path.abspath(os.fsdecode(path))
+  return os.path.abspath(files.path_text(path))
 
 
 def _states(trainers):

@@ -74,7 +74,7 @@ def save(path, kind, header, arrays, compress=False):
   """
   text = json.dumps({"format": _FORMAT, "version": _VERSION, "kind": kind,
                      **header, _NAMES: sorted(arrays)})
-  path = os.path.abspath(os.fsdecode(path))
+  path = os.path.abspath(files.path_text(path))
   if os.path.isdir(path):
     raise ValueError(f"path={path!r}: is a folder; must be a file")
   with files.replacing(path) as file:
@@ -104,7 +104,7 @@ def opened(path, kind):
 
   Only its header is read until its arrays are asked for.
   """
-  path = os.fsdecode(path)
+  path = files.path_text(path)
   with contextlib.ExitStack() as stack:
     with _reading(path):
       file = stack.enter_context(open(path, "rb"))

@@ -43,6 +43,15 @@ class HeldError(Exception):
     self.process = process
 
 
+def path_text(path):
+  """Returns a path as str, or raises a ValueError."""
+  try:
+    return os.fsdecode(path)
+  except TypeError:
+    raise ValueError(f"path={path!r}: must be the path of a file or a "
+                     "folder") from None
+
+
 def stamp(file):
   """Returns what changes when a file is replaced; None if there is none.
 
