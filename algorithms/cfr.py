@@ -73,7 +73,8 @@ def _discount(t, power):
   """Returns t^power / (t^power + 1)."""
   if np.isinf(power):
     return np.full(len(t), 1.0 if power > 0 else 0.0)
-  return 1.0 / (1.0 + t**-power)
+  with np.errstate(over="ignore"):  # 1 / infinity is the 0 that it should be
+    return 1.0 / (1.0 + t**-power)
 
 
 class CFRSolver(RegretSolver):

@@ -89,8 +89,10 @@ class FictitiousPlaySolver(table_solver.TableSolver):
 
   def _average(self):
     if self._has_mean and self.iteration > 0:
-      return self.compiled.normalized(self.tables.mean.astype(np.float64))
-    return self.compiled.normalized(self.tables.strategy.astype(np.float64))
+      return self.compiled.normalized(self.tables.mean)
+    exact = (self.tables.cumulative if len(self.tables.cumulative) else
+             self.tables.strategy)
+    return self.compiled.normalized(exact.astype(np.float64))
 
   def _checked(self, check):
     if (self._best is None or
@@ -140,11 +142,28 @@ class BDFPSolver(FictitiousPlaySolver):
 
   Args:
     game: a `pyspiel.Game`.
+    dtype: "float64", or "float32"; averages are kept in float64 always.
     **kwargs: see `FictitiousPlaySolver`.
   """
 
   _MODE = blocks.DECIDE
   _TABLES = ()
+
+  def __init__(self, game, *, dtype="float64", **kwargs):
+    if dtype != "float64":
+      self._TABLES = (*self._TABLES, "cumulative")
+    super().__init__(game, dtype=dtype, **kwargs)
+    self._keep_exact()
+
+  def _keep_exact(self):
+    """Keeps the strategy, if it is float32, in float64 as well."""
+    if len(self.tables.cumulative):
+      self.tables.cumulative[:] = self.tables.strategy
+
+  def refresh(self):
+    """Brings all else up to date after a change of `tables.strategy`."""
+    super().refresh()
+    self._keep_exact()
 
 
 class XFPSolver(FictitiousPlaySolver):

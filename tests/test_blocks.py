@@ -89,6 +89,39 @@ def test_learn_block(block, rule):
   np.testing.assert_array_equal(tables.strategy[:_BEGIN], 0.0)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_regrets_below_all_normal_numbers_are_none(block, dtype):
+  tables, values, layout = block
+  values[:] = 0.0
+  tables.regret[:] = np.finfo(dtype).smallest_subnormal
+  tables = tables._replace(strategy=tables.strategy.astype(dtype),
+                           regret=tables.regret.astype(dtype))
+  blocks.learn_block(layout, tables, values.astype(dtype),
+                     np.zeros(_WIDTH, dtype), np.ones(_WIDTH, dtype),
+                     blocks.Rule(*map(dtype, (1.0, 1.0, 0.0, 1.0, 0.0, 0.0))),
+                     np.empty(_WIDTH, dtype))
+  np.testing.assert_allclose(_matrix(tables.strategy), 1 / _ACTIONS, rtol=1e-6)
+
+
+def test_late_decisions_still_count(block):
+  tables, values, layout = block
+  strategy = tables.strategy.astype(np.float32)
+  tables = blocks.SolverTables(strategy.copy(),
+                               cumulative=strategy.astype(np.float64))
+  rule = blocks.Rule(0.0, 0.0, 0.0, 0.0, step=1e-9)
+  for _ in range(1000):
+    blocks.decide_block(layout, tables, values.astype(np.float32),
+                        np.empty(_WIDTH, np.float32), rule,
+                        np.empty(2 * _WIDTH, np.float32))
+  best = _rows(values, layout).argmax(axis=0)
+  old = _matrix(strategy)
+  np.testing.assert_allclose(
+      _matrix(tables.cumulative),
+      old + 1e-6 * (np.eye(_ACTIONS)[best].T - old), atol=1e-11)
+  np.testing.assert_array_equal(tables.strategy,
+                                tables.cumulative.astype(np.float32))
+
+
 def test_normalize_and_uniform():
   layout = blocks.Blocks(*(np.array(row) for row in ([0, 1], [2, 3], [2, 1],
                                                       [0, 4])))

@@ -217,6 +217,59 @@ def test_float32_is_close():
   assert 0 < distance < 1e-4
 
 
+def test_late_strategies_still_count_in_float32():
+  solver = cfr.CFRSolver(_load("kuhn_poker"), dtype="float32")
+  solver.run(10)
+  played = solver.tables.strategy > 0.0
+  solver.tables.cumulative[:] = 2.0**30  # more than float32 could add to
+  solver.run(1)
+  assert np.mean(solver.tables.cumulative[played] > 2.0**30) > 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", cfr.SOLVERS)
+def test_float32_gets_no_worse_with_more_iterations(name):
+  solver = cfr.SOLVERS[name](_load("kuhn_poker"), dtype="float32")
+  measured = []
+  for iterations in (10**4, 10**5, 10**6, 10**7):
+    solver.run(iterations - solver.iteration)
+    measured.append(solver.exploitability())
+  assert measured[-1] <= min(measured)
+
+
+_RETURNS = (float("nan"), float("inf"), -float("inf"), 1e101)
+
+
+@pytest.mark.parametrize("payoff", _RETURNS)
+def test_payoffs_must_be_finite(payoff):
+  game = pyspiel.create_matrix_game([[1.0, payoff], [0.0, 1.0]],
+                                    [[-1.0, 0.0], [0.0, -1.0]])
+  with pytest.raises(ValueError, match="^game=.*: pays a player"):
+    cfr.CFRSolver(pyspiel.convert_to_turn_based(game))
+
+
+def test_payoffs_must_fit_into_float32():
+  game = pyspiel.convert_to_turn_based(pyspiel.create_matrix_game(
+      [[1e16, 0.0], [0.0, 1.0]], [[-1e16, 0.0], [0.0, -1.0]]))
+  with pytest.raises(ValueError, match="for float32 tables"):
+    cfr.CFRSolver(game, dtype="float32")
+  solver = cfr.CFRSolver(game)
+  solver.run(100)
+  assert np.isfinite(solver.nash_conv())
+
+
+@pytest.mark.parametrize("numbers", [
+    {"alpha": -50.0, "beta": -50.0}, {"alpha": 50.0, "beta": -1000.0},
+    {"alpha": -1e300, "beta": 1e300}, {"gamma": 1000.0}])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_extreme_discounts_stay_finite(numbers, dtype):
+  solver = cfr.DiscountedCFRSolver(_load("kuhn_poker"), dtype=dtype, **numbers)
+  solver.run(3000)
+  for table in solver.tables:
+    assert np.all(np.isfinite(table))
+  assert np.isfinite(solver.nash_conv())
+
+
 def test_starting_from_a_policy():
   game = _load("leduc_poker")
   first = cfr.CFRPlusSolver(game)

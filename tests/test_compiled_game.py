@@ -255,5 +255,5 @@ def test_tables_that_would_be_empty_are_not_made():
 def test_memory_is_known():
   compiled = compiled_game.compile_game(_load("leduc_poker"))
   solver = cfr.CFRSolver(_load("leduc_poker"))
-  payoffs = compiled.form.arrays.payoff_0.nbytes
+  payoffs = compiled.form.arrays.matrix_0.nbytes
   assert solver.memory_bytes > 3 * 8 * compiled.num_entries + 2 * payoffs

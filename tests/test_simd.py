@@ -29,6 +29,20 @@ def compute(x, y, number, out):
 
 
 @jit.kernel
+def compute_octets(x, y, number, out):
+  """Does for the octets what `compute` does for quads."""
+  for i in range(np.uintp(0), np.uintp(2), np.uintp(1)):
+    left, right = simd.load_octet(x, i), simd.load_octet(y, i)
+    simd.store(out, i, left + right)
+    simd.store(out, np.uintp(9) + i, left - right)
+    simd.store(out, np.uintp(18) + i, left * right)
+    simd.store(out, np.uintp(27) + i, simd.keep_above(left, number))
+    total = simd.splat_octet(number)
+    total += left
+    simd.store(out, np.uintp(36) + i, total)
+
+
+@jit.kernel
 def compute_by_pointers(x, y, number, out):
   compute(jit.pointer(x), jit.pointer(y), number, jit.pointer(out))
 
@@ -62,9 +76,10 @@ def splat_of(number):
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("function", [compute, compute_by_pointers])
+@pytest.mark.parametrize("function", [compute, compute_by_pointers,
+                                      compute_octets])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_quads_are_four_numbers(dtype, function):
+def test_vectors_are_numbers(dtype, function):
   x, y = np.random.default_rng(1).normal(size=(2, 9)).astype(dtype)
   number = x[2]  # not above itself
   out = np.zeros(45, dtype)
@@ -167,7 +182,7 @@ def test_bounds_are_checked_in_the_checked_mode(tmp_path):
   assert result.stdout.splitlines() == [
       *(f"{name} {index} pointer: index is out of bounds"
         for name in ("read", "write") for index in (-1, 8)),
-      *(f"{name} {index} quad: index is out of bounds"
+      *(f"{name} {index} vector: index is out of bounds"
         for name in ("load", "load_by_pointer", "store")
         for index in (-1, 5, 8))]
 

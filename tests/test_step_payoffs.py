@@ -8,7 +8,7 @@ import pytest
 
 import dudo_spiel  # noqa: F401
 from dudo_spiel.algorithms import cfr
-from dudo_spiel.algorithms.compiled import deal_form
+from dudo_spiel.algorithms.compiled import deal_terminals
 from dudo_spiel.algorithms.compiled import game as compiled_game
 from dudo_spiel.algorithms.compiled import step_payoffs
 
@@ -90,27 +90,13 @@ def _load(game):
   return pyspiel.load_game(game)
 
 
-@pytest.mark.parametrize("game, expected", [
-    ("neumann_poker(num_ranks=30)", [[0, deal_form.STEPS, 0],
-                                     [9, deal_form.OTHER, 0]]),
-    ("neumann_poker(num_ranks=30,asymmetric=True)",
-     [[0, deal_form.STEPS, 0], [3, deal_form.OTHER, 0]])])
-def test_neumann_poker_has_steps(game, expected):
+@pytest.mark.parametrize("game, terminals", [
+    ("neumann_poker(num_ranks=30)", 9),
+    ("neumann_poker(num_ranks=30,asymmetric=True)", 3)])
+def test_neumann_poker_has_steps(game, terminals):
   arrays = compiled_game.CompiledGame(_load(game), "deal").form.arrays
-  assert arrays.runs.tolist() == list(map(tuple, expected))
-
-
-def test_runs_of_all_kinds():
-  columns = np.zeros((1, 60))
-  columns[0, :5] = np.arange(5)
-  columns[0, 45:] = np.arange(15)
-  is_step = np.zeros(60, dtype=bool)
-  is_step[[25, 26, 50]] = True
-  runs = deal_form.find_runs(columns, is_step)
-  other, equal, steps = deal_form.OTHER, deal_form.EQUAL, deal_form.STEPS
-  assert runs.tolist() == [
-      (0, other, 0), (5, equal, 0), (25, steps, 0), (27, equal, 2),
-      (46, other, 2), (50, steps, 2), (51, other, 3), (60, other, 0)]
+  assert arrays.runs["begin"].tolist() == [0, terminals]
+  assert arrays.runs["kind"][0] == deal_terminals.STEPS
 
 
 @pytest.mark.parametrize("dtype, tolerance", [("float64", 1e-12),
@@ -122,7 +108,7 @@ def test_steps_change_no_result(game, dtype, tolerance):
   plain = cfr.CFRPlusSolver(_load(game), form="sequence",
                             initial=steps.current_policy())
   assert (steps.compiled.form.arrays.runs["kind"][:-1] ==
-          deal_form.STEPS).all()
+          deal_terminals.STEPS).all()
   steps.run(5)
   plain.run(5)
   assert steps.average_policy().distance(plain.average_policy()) < tolerance

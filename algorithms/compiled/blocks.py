@@ -44,20 +44,25 @@ class Blocks(NamedTuple):
 
 
 _NONE = np.zeros(0)
+_TINY_32 = float(np.finfo(np.float32).tiny)
+_TINY_64 = float(np.finfo(np.float64).tiny)
 
 
 class SolverTables(NamedTuple):
   """What a solver keeps: arrays [entry] of float64 or float32.
 
-  A solver has the tables that it needs; the others are empty.
+  A solver has the tables that it needs; the others are empty. What is averaged
+  over all iterations is float64 always: a sum of millions of float32 numbers
+  would no longer change when another one is added.
 
   Attributes:
     strategy: the current strategy.
     regret: the (discounted, clipped) sums of regrets.
-    cumulative: the weighted sums of strategies, each times the reach of the
-      player who acts.
+    cumulative: float64, the weighted sums of strategies, each times the reach
+      of the player who acts. Where the strategy itself is an average (mode
+      DECIDE), the strategy before it was rounded to float32.
     response: the best response to the others' strategies.
-    mean: the sums of all strategies so far, each with weight one.
+    mean: float64, the sums of all strategies so far, each with weight one.
   """
   strategy: np.ndarray
   regret: np.ndarray = _NONE
@@ -69,7 +74,8 @@ class SolverTables(NamedTuple):
 class Rule(NamedTuple):
   """How iterations change the tables (see `cfr`, `fictitious_play`).
 
-  Each attribute is a number, or [iteration] in the type of the tables.
+  Each attribute is a number, or [iteration]: `decay` and `step`, the weights of
+  averages, in float64, the others in the type of the strategy.
 
   Attributes:
     positive: factor on positive regrets after the new ones are added.
@@ -85,6 +91,24 @@ class Rule(NamedTuple):
   decay: float
   epsilon: float = 0.0
   step: float = 0.0
+
+
+AVERAGES = ("cumulative", "mean")  # the tables that are float64 always
+WEIGHTS = ("decay", "step")  # likewise of a `Rule`
+
+
+def rule_arrays(rule, count, dtype):
+  """Returns a `Rule` of arrays [iteration] that kernels can take.
+
+  Args:
+    rule: the `Rule` of numbers or arrays.
+    count: how many iterations there are.
+    dtype: the type of the strategy.
+  """
+  return Rule(*(
+      np.array(np.broadcast_to(column, count),
+               np.float64 if name in WEIGHTS else dtype)
+      for name, column in rule._asdict().items()))
 
 
 @jit.kernel
@@ -228,7 +252,8 @@ def decide_block(block, tables, values, out, rule, work):
 
   Args:
     block: the `Block`.
-    tables: the `SolverTables`; strategy and mean are modified in place.
+    tables: the `SolverTables`; strategy, cumulative and mean are modified in
+      place.
     values: array that `block.rows` points into.
     out: [set], modified in place: each set's value under the old strategy.
     rule: the `Rule` of this iteration.
@@ -238,15 +263,23 @@ def decide_block(block, tables, values, out, rule, work):
   best, choice = work[:width], work[width:2 * width]
   play_block(block, tables.strategy, values, out)
   _choose(block, values, best, choice)
-  step = tables.strategy.dtype.type(rule.step)
+  is_rounded = len(tables.cumulative) > 0
   low = tables.strategy.dtype.type(rule.epsilon)
   high = tables.strategy.dtype.type(1.0 - (len(rows) - 1) * rule.epsilon)
   for a in range(len(rows)):
-    strategy = tables.strategy[begin + a * width:begin + (a + 1) * width]
+    first, last = begin + a * width, begin + (a + 1) * width
+    strategy = tables.strategy[first:last]
     number = tables.strategy.dtype.type(a)
-    for j in range(width):
-      decision = high if choice[j] == number else low
-      strategy[j] += step * (decision - strategy[j])
+    if is_rounded:
+      exact = tables.cumulative[first:last]
+      for j in range(width):
+        decision = high if choice[j] == number else low
+        exact[j] += rule.step * (decision - exact[j])
+        strategy[j] = exact[j]
+    else:
+      for j in range(width):
+        decision = high if choice[j] == number else low
+        strategy[j] += rule.step * (decision - strategy[j])
   _add_to_mean(begin, begin + len(rows) * width, tables)
 
 
@@ -362,8 +395,11 @@ def learn_block(block, tables, values, set_value, reach, rule, work):
   uniform = 1.0 / len(rows)
   low = tables.strategy.dtype.type(rule.epsilon)
   scale = tables.strategy.dtype.type(1.0 - len(rows) * rule.epsilon)
+  # Where the sum is below every normal number its inverse could be infinite.
+  least = tables.strategy.dtype.type(_TINY_32 if total.itemsize == 4 else
+                                     _TINY_64)
   for j in range(width):
-    total[j] = scale / total[j] if total[j] > 0.0 else -1.0
+    total[j] = scale / total[j] if total[j] >= least else -1.0
   for a in range(len(rows)):
     strategy = tables.strategy[begin + a * width:begin + (a + 1) * width]
     for j in range(width):

@@ -23,25 +23,15 @@ import numba
 import numpy as np
 
 from dudo_spiel.algorithms.compiled import blocks as blocks_lib
+from dudo_spiel.algorithms.compiled import deal_terminals
 from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.compiled import public_tree
-from dudo_spiel.algorithms.compiled import step_payoffs
 from dudo_spiel.algorithms.runtime import jit
 
 _MAX_EMPTINESS = 4  # payoff table entries a terminal history, at most
 _SMALL_TABLES = 100_000  # entries; smaller tables are always made
-_CHUNK = 128  # terminals handled at once
 _CUTS = 2  # sides of a player, where there is enough to do
 MIN_CELLS_TO_CUT = 100_000  # of a player; fewer are one side
-_MIN_RUN = 16  # equal terminals that are worth a run of their own
-
-# A run of neighbouring terminals: the first of them, the kind of their payoffs
-# (see below), and the first of their step tables.
-RUN = np.dtype([("begin", np.int64), ("kind", np.int64),
-                 ("table", np.int64)])
-OTHER = 0  # any payoffs
-EQUAL = 1  # all terminals have the same
-STEPS = 2  # each has steps (see `step_payoffs`)
 
 
 class DealArrays(NamedTuple):
@@ -64,12 +54,12 @@ class DealArrays(NamedTuple):
     edge_begin: [class + 1] int64, the class's edges, action by action.
     edge_row: [side, edge] int64, the cell where the children begin: as many as
       there are cells in the class.
-    payoff_0: [player 0's hand, player 1's hand, terminal], what player 0 gets,
-      times the probability of chance.
-    payoff_1: [player 1's hand, player 0's hand, terminal], the same for player
-      1.
-    runs: [run + 1] of RUN, neighbouring terminals that are handled alike. The
-      last one is the end.
+    matrix_0: [matrix, player 1's hand, player 0's hand], what player 0 gets,
+      times the probability of chance; see `deal_terminals.find_runs`.
+    matrix_1: [matrix, player 0's hand, player 1's hand], the same for player 1.
+    runs: [run + 1] of `deal_terminals.RUN`, neighbouring terminals that are
+      handled alike. The last one is the end.
+    table_of: [terminal] int64, its matrix or step table.
     step_index: see `step_payoffs.Steps`.
     step_coefficient: likewise.
   """
@@ -82,9 +72,10 @@ class DealArrays(NamedTuple):
   entry_begin: np.ndarray
   edge_begin: np.ndarray
   edge_row: np.ndarray
-  payoff_0: np.ndarray
-  payoff_1: np.ndarray
+  matrix_0: np.ndarray
+  matrix_1: np.ndarray
   runs: np.ndarray
+  table_of: np.ndarray
   step_index: np.ndarray
   step_coefficient: np.ndarray
 
@@ -171,8 +162,10 @@ class DealForm:
     self._make_sides(public)
     player, num_hands = self._side_player, self._num_hands
     sizes = num_hands[:, None] * self._num_nodes
-    self._cell_begin = (np.cumsum(sizes) - sizes.ravel()).reshape(sizes.shape)
-    self.num_cells = int(sizes.sum())
+    behind = deal_terminals.PADDING * np.arange(len(sizes))[:, None]
+    self._cell_begin = behind + (np.cumsum(sizes) - sizes.ravel()).reshape(
+        sizes.shape)
+    self.num_cells = int(sizes.sum()) + deal_terminals.PADDING * len(sizes)
     edge_class = [child for _, children in self._shapes for child in children]
     self._edge_row = (self._cell_begin[:, edge_class] +
                       num_hands[:, None] * np.array(self._offsets))
@@ -234,45 +227,25 @@ class DealForm:
                 weight * tree.returns[ends, player])
       payoffs.append(payoff if player == 0 else np.ascontiguousarray(
           payoff.transpose(1, 0, 2)))
-    is_step, steps = step_payoffs.find_steps(payoffs)
-    runs = find_runs(
-        np.concatenate([payoff.reshape(-1, count) for payoff in payoffs]),
-        is_step)
+    runs, table_of, matrices, steps = deal_terminals.find_runs(payoffs)
     self.arrays = DealArrays(
         actor=self._actor, num_nodes=self._num_nodes,
         side_begin=self._side_begin, hand_begin=self._hand_begin,
         num_hands=self._num_hands, cell_begin=self._cell_begin,
         entry_begin=self._entry_begin, edge_begin=self._edge_begin,
-        edge_row=self._edge_row, payoff_0=payoffs[0], payoff_1=payoffs[1],
-        runs=runs, step_index=steps.index, step_coefficient=steps.coefficient)
+        edge_row=self._edge_row, matrix_0=matrices[0], matrix_1=matrices[1],
+        runs=runs, table_of=table_of, step_index=steps.index,
+        step_coefficient=steps.coefficient)
 
   def workspace(self, dtype):
     """Returns the `blocks.FormWorkspace` for tables of this type."""
-    rows = max(int(self.arrays.num_hands.sum()),
-               -(-2 * int(self.blocks.width.max()) // _CHUNK))
+    # Blocks take two numbers a set, steps two numbers a hand of the other.
+    scratch = 2 * max(int(self.blocks.width.max()),
+                      int(self.arrays.num_hands.sum())) + 1
     return blocks_lib.FormWorkspace(
         blocks_lib.with_dtype(self.arrays, dtype),
         np.zeros(self.num_cells, dtype), np.zeros(self.num_cells, dtype),
-        np.zeros((len(self._num_hands), rows, _CHUNK), dtype))
-
-
-def find_runs(columns, is_step):
-  """Cuts [value, terminal] into runs of steps, of equal columns, of others."""
-  changes = np.any(columns[:, 1:] != columns[:, :-1], axis=0)
-  changes &= ~(is_step[1:] & is_step[:-1])
-  changes |= is_step[1:] != is_step[:-1]
-  begins = np.concatenate([[0], np.flatnonzero(changes) + 1])
-  ends = np.append(begins[1:], columns.shape[1])
-  kind = np.where(is_step[begins], STEPS,
-                  np.where(ends - begins >= _MIN_RUN, EQUAL, OTHER))
-  # Neighbouring short runs are handled as one.
-  keep = (kind != OTHER) | np.concatenate([[True], kind[:-1] != OTHER])
-  tables = np.cumsum(is_step) - is_step
-  runs = np.zeros(int(keep.sum()) + 1, RUN)
-  runs["begin"] = np.append(begins[keep], columns.shape[1])
-  runs["kind"][:-1] = kind[keep]
-  runs["table"][:-1] = tables[begins[keep]]
-  return runs
+        np.zeros((len(self._num_hands), scratch), dtype))
 
 
 # Kernels.
@@ -303,88 +276,11 @@ def _propagate_side(space, side, player, strategy):
 
 
 @jit.kernel
-def _transpose(source, rows, columns, target):
-  """Writes [row, column] as [column, _CHUNK]; rows are at most _CHUNK."""
-  for i in range(rows):
-    for k in range(columns):
-      target[k, i] = source[i * columns + k]
-
-
-@jit.kernel
-def _step_values(space, side, player, run, work):
-  """Writes the values of the terminals of a run whose payoffs are steps."""
-  deal, reach, values = space.arrays, space.reach, space.values
-  c = len(deal.actor) - 1
-  begin, table = deal.runs[run].begin, deal.runs[run].table
-  others = deal.payoff_0.shape[1 - player]
-  hands, first_hand = deal.num_hands[side], deal.hand_begin[side]
-  other_reach, sums = work[:others], work[others:2 * others + 1]
-  for i in range(deal.runs[run + 1].begin - begin):
-    for q in range(deal.side_begin[1 - player], deal.side_begin[2 - player]):
-      size = deal.num_hands[q]
-      first = deal.cell_begin[q, c] + (begin + i) * size
-      source = reach[first:first + size]
-      target = other_reach[deal.hand_begin[q]:deal.hand_begin[q] + size]
-      for g in range(size):
-        target[g] = source[g]
-    own = deal.cell_begin[side, c] + (begin + i) * hands
-    step_payoffs.step_values(
-        deal.step_index[player, table + i],
-        deal.step_coefficient[player, table + i], other_reach, first_hand, sums,
-        values[own:own + hands])
-
-
-@jit.kernel
-def _terminal_values(space, side, player):
-  """Writes the values of terminal nodes: payoffs times the other's reach.
-
-  Chunks of nodes are turned to [hand, node], so that loops run over nodes.
-  """
-  deal, reach, values = space.arrays, space.reach, space.values
-  work = space.work[side]
-  c = len(deal.actor) - 1
-  payoff = deal.payoff_0 if player == 0 else deal.payoff_1
-  others = payoff.shape[1]
-  hands, first_hand = deal.num_hands[side], deal.hand_begin[side]
-  own = deal.cell_begin[side, c]
-  reaches, sums = work[:others], work[others:others + hands]
-  for r in range(len(deal.runs) - 1):
-    kind, end = deal.runs[r].kind, deal.runs[r + 1].begin
-    if kind == STEPS:
-      _step_values(space, side, player, r, work.reshape(-1))
-      continue
-    for begin in range(deal.runs[r].begin, end, _CHUNK):
-      size = min(_CHUNK, end - begin)
-      for q in range(deal.side_begin[1 - player], deal.side_begin[2 - player]):
-        source = deal.cell_begin[q, c] + begin * deal.num_hands[q]
-        _transpose(reach[source:], size, deal.num_hands[q],
-                   reaches[deal.hand_begin[q]:])
-      for h in range(hands):
-        out = sums[h, :size]
-        out[:] = 0.0
-        for g in range(others):
-          other_reach = reaches[g, :size]
-          if kind == EQUAL:
-            coefficient = payoff[first_hand + h, g, begin]
-            if coefficient != 0.0:
-              for i in range(size):
-                out[i] += coefficient * other_reach[i]
-          else:
-            coefficients = payoff[first_hand + h, g, begin:begin + size]
-            for i in range(size):
-              out[i] += coefficients[i] * other_reach[i]
-      target = values[own + begin * hands:own + (begin + size) * hands]
-      for i in range(size):
-        for h in range(hands):
-          target[i * hands + h] = sums[h, i]
-
-
-@jit.kernel
 def _evaluate_side(space, side, player, tables, mode, rule):
   """Does for one side of a player what `evaluate` does for the player."""
   deal, reach, values = space.arrays, space.reach, space.values
-  _terminal_values(space, side, player)
-  scratch = space.work[side].reshape(-1)
+  deal_terminals.write_values(space, side, player)
+  scratch = space.work[side]
   hands = deal.num_hands[side]
   for c in range(len(deal.actor) - 2, -1, -1):
     width = deal.num_nodes[c] * hands
@@ -410,7 +306,7 @@ def _evaluate_side(space, side, player, tables, mode, rule):
 @jit.kernel
 def _mix_side(space, side, player, tables):
   """Does for one side of a player what `mix` does for the player."""
-  deal, scratch = space.arrays, space.work[side].reshape(-1)
+  deal, scratch = space.arrays, space.work[side]
   for c in range(len(deal.actor) - 1):
     if deal.actor[c] == player:
       width = deal.num_nodes[c] * deal.num_hands[side]
@@ -443,7 +339,7 @@ def evaluate(space, player, tables, mode, rule):
   Args:
     space: the `blocks.FormWorkspace`: `arrays` are the `DealArrays`; `reach`
       [cell] is up to date for both players; `values` [cell] and `work` [side,
-      row, _CHUNK] are scratch.
+      number] are scratch.
     player: the player.
     tables: the `blocks.SolverTables`, modified in place as the mode says.
     mode: what to do with the values, such as `blocks.LEARN`.

@@ -108,11 +108,12 @@ class CompiledGame:
     """Returns `blocks.SolverTables` with a uniform strategy.
 
     Args:
-      dtype: the type of all tables.
+      dtype: the type of the tables, except those of averages.
       names: which tables there are besides the strategy; they are zero.
     """
     tables = blocks_lib.SolverTables(*(
-        np.zeros(self.num_entries if name in ("strategy", *names) else 0, dtype)
+        np.zeros(self.num_entries if name in ("strategy", *names) else 0,
+                 np.float64 if name in blocks_lib.AVERAGES else dtype)
         for name in blocks_lib.SolverTables._fields))
     blocks_lib.set_uniform(self.blocks, tables.strategy)
     return tables
@@ -235,8 +236,7 @@ def _evaluation_rules(epsilon, dtype):
     epsilon: the lowest probability of every action in a response.
     dtype: the type of the tables.
   """
-  return blocks_lib.Rule(*(np.array([x], dtype) for x in
-                           _NO_RULE._replace(epsilon=epsilon)))
+  return blocks_lib.rule_arrays(_NO_RULE._replace(epsilon=epsilon), 1, dtype)
 
 
 _CACHE = collections.OrderedDict()

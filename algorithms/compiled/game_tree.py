@@ -19,6 +19,8 @@ CHANCE = int(pyspiel.PlayerId.CHANCE)
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 
 MAX_NODES = 5_000_000
+# Sums over histories and iterations must stay finite, and so must squares.
+_MAX_PAYOFF = {"float64": 1e100, "float32": 1e15}
 
 
 class GameTree:
@@ -115,6 +117,7 @@ class GameTree:
     self.returns = np.zeros((self.num_nodes, self.num_players))
     for node, values in returns:
       self.returns[rank[node]] = values
+    check_payoffs(self.game, self.returns, "float64")
     self._number_sets(list(sets), set_actions, np.array(info_sets)[order])
 
   def _number_sets(self, keys, set_actions, found):
@@ -246,6 +249,21 @@ def _is_surely_too_large(game, max_nodes):
   most = 10 * max_nodes
   seventh_largest = estimated_sizes(game, 9, most)[-7]
   return seventh_largest > most
+
+
+def check_payoffs(game, returns, dtype):
+  """Raises a ValueError for payoffs with which no solver can compute.
+
+  Args:
+    game: the `pyspiel.Game`.
+    returns: [node, player] float64.
+    dtype: "float64" or "float32", what it computes with.
+  """
+  most = _MAX_PAYOFF[dtype]
+  wrong = returns[~(np.abs(returns) <= most)]
+  if len(wrong):
+    raise ValueError(f"game={game}: pays a player {wrong[0]}; payoffs must be "
+                     f"between -{most:g} and {most:g} for {dtype} tables")
 
 
 def check_game(game):

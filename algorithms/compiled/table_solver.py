@@ -12,6 +12,7 @@ import pyspiel
 from dudo_spiel.algorithms.compiled import blocks
 from dudo_spiel.algorithms.compiled import evaluator
 from dudo_spiel.algorithms.compiled import game as compiled_game
+from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.compiled import table_policy
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import random_streams
@@ -33,7 +34,8 @@ class TableSolver(solver.Solver):
     epsilon: above 0, the solver solves the perturbed game, in which every
       action has at least this probability; the initial strategy is mixed with
       that.
-    dtype: "float64", or "float32" for half the memory.
+    dtype: "float64", or "float32" for less memory; sums of strategies are
+      float64 always.
     num_threads: how many threads to use, None for all; results do not depend on
       it. It helps only in large games (see `CompiledGame.can_use_threads`).
     form: the form of the compiled game: "deal", "sequence", "history", or None
@@ -52,6 +54,7 @@ class TableSolver(solver.Solver):
                epsilon=0.0, dtype="float64", num_threads=1, form=None):
     super().__init__(game, seed=seed, num_threads=num_threads, dtype=dtype)
     self.compiled = compiled_game.compile_game(game, form)
+    game_tree.check_payoffs(game, self.compiled.tree.returns, self._dtype.name)
     self._evaluator = evaluator.Evaluator(self.compiled)
     self._epsilon = self.compiled.check_epsilon(epsilon)
     self._alternating = arguments.boolean("alternating", alternating)
@@ -108,9 +111,8 @@ class TableSolver(solver.Solver):
 
   def _advance(self, iterations):
     first = self.iteration + 1
-    rules = blocks.Rule(*(
-        np.array(np.broadcast_to(column, iterations), self._dtype)
-        for column in self._rule(first, self.iteration + iterations)))
+    rules = blocks.rule_arrays(
+        self._rule(first, self.iteration + iterations), iterations, self._dtype)
     self.compiled.run(self.tables, self._space, rules, self._alternating,
                       self._MODE, self._count, self._num_threads)
 
@@ -118,7 +120,7 @@ class TableSolver(solver.Solver):
     """Returns the average strategy: [entry] float64."""
     if self.iteration == 0:
       return self.tables.strategy.astype(np.float64)
-    return self.compiled.normalized(self.tables.cumulative.astype(np.float64))
+    return self.compiled.normalized(self.tables.cumulative)
 
   def current_policy(self):
     """Returns the current policy, an OpenSpiel policy (a copy)."""

@@ -9,6 +9,7 @@ import numba
 import numpy as np
 
 from dudo_spiel.algorithms.compiled import evaluator
+from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.compiled import table_policy
 from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.runtime import arguments
@@ -47,6 +48,7 @@ class GraphSolver(solver.Solver):
     if self.graph.num_entries == 0:
       raise ValueError(f"game={game}: no player ever decides anything")
     self._dtype = np.dtype(self.graph.table_dtype(dtype))
+    game_tree.check_payoffs(game, self.graph.returns, self._dtype.name)
     if self.graph.num_columns == 1:
       self._num_threads = 1
     size = self.graph.num_columns * self.graph.num_entries

@@ -1,21 +1,23 @@
-"""Four numbers at once, in compiled code.
+"""Four or eight numbers at once, in compiled code.
 
 Numba makes vectors of long loops only, so that short ones, over the players of
-a game or the actions of an information set, run number by number. Here a
-`Quad` is four numbers of one type, float32 or float64, which the processor
-adds and multiplies as one. It has +, - and *, and is made and used up by:
+a game or the actions of an information set, run number by number. Here a quad
+is four numbers of one type, float32 or float64, which the processor adds and
+multiplies as one. An octet is eight of them. Both have +, - and *, and are made
+and used up by:
 
-  load(array, i): the numbers array[i], ..., array[i + 3].
-  store(array, i, quad): writes them there.
-  splat(x): x four times.
-  keep_above(quad, x): its numbers that are above x, 0 for the others.
-  total(quad): the sum of its numbers.
+  load(array, i): a quad of the numbers array[i], ..., array[i + 3].
+  load_octet(array, i): an octet of array[i], ..., array[i + 7].
+  store(array, i, vector): writes a quad or an octet there.
+  splat(x), splat_octet(x): x four or eight times.
+  keep_above(vector, x): its numbers that are above x, 0 for the others.
+  total(vector): the sum of its numbers.
 
 An array may also be a `jit.pointer`; otherwise it must be contiguous. Indices
 are those of the flat array and of type np.uintp. They are not checked, except
 in the checked mode (see `checked`).
 
-Serves the kernels of `graphs`.
+Serves the kernels of `graphs`, and `compiled.matrix_payoffs`.
 """
 
 import operator
@@ -29,23 +31,25 @@ import numpy as np
 from dudo_spiel.algorithms.runtime import checked
 
 STEP = np.uintp(4)
+OCTET = 8
 
 
-class _QuadType(types.Type):
-  """The type of a `Quad` in Numba."""
+class _VectorType(types.Type):
+  """The type of a quad or an octet in Numba."""
 
-  def __init__(self, dtype):
+  def __init__(self, dtype, lanes):
     self.dtype = dtype
-    super().__init__(name=f"Quad({dtype})")
+    self.lanes = lanes
+    super().__init__(name=f"Vector({dtype}, {lanes})")
 
 
-@extending.register_model(_QuadType)
-class _QuadModel(extending.models.PrimitiveModel):
-  """Makes a `Quad` a vector of LLVM."""
+@extending.register_model(_VectorType)
+class _VectorModel(extending.models.PrimitiveModel):
+  """Makes it a vector of LLVM."""
 
   def __init__(self, manager, kind):
     number = manager[kind.dtype].get_value_type()
-    super().__init__(manager, kind, ir.VectorType(number, 4))
+    super().__init__(manager, kind, ir.VectorType(number, kind.lanes))
 
 
 def _check_array(array):
@@ -56,160 +60,191 @@ def _check_array(array):
     raise errors.TypingError(f"{array} must be a contiguous array or a pointer")
 
 
-def _check_quad(array, quad):
-  """Raises a TypingError for a `Quad` that an array cannot hold."""
+def _check_vector(array, vector):
+  """Raises a TypingError for a vector that an array cannot hold."""
   _check_array(array)
-  if quad != _QuadType(array.dtype):
-    raise errors.TypingError(f"{quad} does not fit into {array}")
+  if not isinstance(vector, _VectorType) or vector.dtype != array.dtype:
+    raise errors.TypingError(f"{vector} does not fit into {array}")
 
 
-def _quad_pointer(context, builder, kind, array, index):
+def _vector_pointer(context, builder, kind, lanes, array, index):
   """Returns (where the numbers stand, how they are aligned)."""
   data = array
   if isinstance(kind, types.Array):
     data = context.make_array(kind)(context, builder, array).data
   first = builder.gep(data, [index])
-  vector = ir.VectorType(context.get_value_type(kind.dtype), 4)
+  vector = ir.VectorType(context.get_value_type(kind.dtype), lanes)
   return (builder.bitcast(first, vector.as_pointer()),
           kind.dtype.bitwidth // 8)
 
 
+def _make_load(lanes):
+  """Returns an intrinsic that loads a vector of so many numbers."""
+
+  @extending.intrinsic
+  def load_vector(typing_context, array, index):
+    del typing_context
+    _check_array(array)
+
+    def generate(context, builder, signature, values):
+      pointer, align = _vector_pointer(context, builder, signature.args[0],
+                                       lanes, *values)
+      return builder.load(pointer, align=align)
+
+    return _VectorType(array.dtype, lanes)(array, index), generate
+
+  return load_vector
+
+
+_load = _make_load(4)
+_load_octet = _make_load(OCTET)
+
+
 @extending.intrinsic
-def _load(typing_context, array, index):
-  """Returns array[index], ..., array[index + 3] as a `Quad`."""
+def _store(typing_context, array, index, vector):
+  """Writes a vector to array[index], array[index + 1], ..."""
   del typing_context
-  _check_array(array)
+  _check_vector(array, vector)
 
   def generate(context, builder, signature, values):
-    pointer, align = _quad_pointer(context, builder, signature.args[0], *values)
-    return builder.load(pointer, align=align)
-
-  return _QuadType(array.dtype)(array, index), generate
-
-
-@extending.intrinsic
-def _store(typing_context, array, index, quad):
-  """Writes a `Quad` to array[index], ..., array[index + 3]."""
-  del typing_context
-  _check_quad(array, quad)
-
-  def generate(context, builder, signature, values):
-    pointer, align = _quad_pointer(context, builder, signature.args[0],
-                                   *values[:2])
+    kind, _, vector = signature.args
+    pointer, align = _vector_pointer(context, builder, kind, vector.lanes,
+                                     *values[:2])
     builder.store(values[2], pointer, align=align)
     return context.get_dummy_value()
 
-  return types.void(array, index, quad), generate
-
-
-def _checked_load(array, index):
-  """Returns array[index], ..., array[index + 3] as a `Quad`, if it has them."""
-  raise TypeError("load: is for compiled code only")
-
-
-def _checked_store(array, index, quad):
-  """Writes a `Quad` to array[index], ..., array[index + 3], if it has them."""
-  raise TypeError("store: is for compiled code only")
+  return types.void(array, index, vector), generate
 
 
 @extending.register_jitable
-def _check_bounds(array, index):
+def _check_bounds(array, index, lanes):
   i = types.int64(index)
-  if i < 0 or i + 4 > checked.count_of(array):
-    raise IndexError("quad: index is out of bounds")
+  if i < 0 or i + lanes > checked.count_of(array):
+    raise IndexError("vector: index is out of bounds")
 
 
-@extending.overload(_checked_load)
-def _overload_load(array, index):
-  _check_array(array)
-  is_pointer = isinstance(array, checked.CheckedPointerType)
+def _checked_load_of(load_vector, lanes):
+  """Returns a load that raises an IndexError if the array ends before."""
 
-  def load_array(array, index):
-    _check_bounds(array, index)
-    return _load(array, index)
+  def checked_load(array, index):
+    raise TypeError("load: is for compiled code only")
 
-  def load_pointer(array, index):
-    _check_bounds(array, index)
-    return _load(checked.unchecked(array), index)
+  @extending.overload(checked_load)
+  def _(array, index):
+    _check_array(array)
 
-  return load_pointer if is_pointer else load_array
+    def load_array(array, index):
+      _check_bounds(array, index, lanes)
+      return load_vector(array, index)
+
+    def load_pointer(array, index):
+      _check_bounds(array, index, lanes)
+      return load_vector(checked.unchecked(array), index)
+
+    return (load_pointer if isinstance(array, checked.CheckedPointerType) else
+            load_array)
+
+  return checked_load
+
+
+def _checked_store(array, index, vector):
+  """Writes a vector to array[index], ..., if the array is long enough."""
+  raise TypeError("store: is for compiled code only")
 
 
 @extending.overload(_checked_store)
-def _overload_store(array, index, quad):
-  _check_quad(array, quad)
-  is_pointer = isinstance(array, checked.CheckedPointerType)
+def _overload_store(array, index, vector):
+  _check_vector(array, vector)
+  lanes = vector.lanes
 
-  def store_array(array, index, quad):
-    _check_bounds(array, index)
-    _store(array, index, quad)
+  def store_array(array, index, vector):
+    _check_bounds(array, index, lanes)
+    _store(array, index, vector)
 
-  def store_pointer(array, index, quad):
-    _check_bounds(array, index)
-    _store(checked.unchecked(array), index, quad)
+  def store_pointer(array, index, vector):
+    _check_bounds(array, index, lanes)
+    _store(checked.unchecked(array), index, vector)
 
-  return store_pointer if is_pointer else store_array
-
-
-load = _checked_load if checked.IS_CHECKED else _load
-store = _checked_store if checked.IS_CHECKED else _store
+  return (store_pointer if isinstance(array, checked.CheckedPointerType) else
+          store_array)
 
 
-def _splat(builder, number):
-  """Returns a vector of four times a number."""
-  vector = ir.VectorType(number.type, 4)
+if checked.IS_CHECKED:
+  load = _checked_load_of(_load, 4)
+  load_octet = _checked_load_of(_load_octet, OCTET)
+  store = _checked_store
+else:
+  load, load_octet, store = _load, _load_octet, _store
+
+
+def _splat(builder, number, lanes):
+  """Returns a vector of so many times a number."""
+  vector = ir.VectorType(number.type, lanes)
   lane = ir.Constant(ir.IntType(32), 0)
   one = builder.insert_element(ir.Constant(vector, ir.Undefined), number, lane)
-  mask = ir.Constant(ir.VectorType(ir.IntType(32), 4), [0] * 4)
+  mask = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
   return builder.shuffle_vector(one, one, mask)
 
 
+def _make_splat(lanes):
+  """Returns an intrinsic that makes a vector of so many times a number."""
+
+  @extending.intrinsic
+  def splat_vector(typing_context, number):
+    del typing_context
+    if not isinstance(number, types.Float):
+      raise errors.TypingError(f"{number} must be float32 or float64")
+
+    def generate(context, builder, signature, values):
+      del context, signature
+      return _splat(builder, values[0], lanes)
+
+    return _VectorType(number, lanes)(number), generate
+
+  return splat_vector
+
+
+splat = _make_splat(4)
+splat_octet = _make_splat(OCTET)
+
+
 @extending.intrinsic
-def splat(typing_context, number):
-  """Returns a `Quad` of four times a number."""
+def keep_above(typing_context, vector, number):
+  """Returns a vector of the numbers above a number, and 0 for the others."""
   del typing_context
-  if not isinstance(number, types.Float):
-    raise errors.TypingError(f"{number} must be float32 or float64")
+  lanes = vector.lanes
 
   def generate(context, builder, signature, values):
     del context, signature
-    return _splat(builder, values[0])
-
-  return _QuadType(number)(number), generate
-
-
-@extending.intrinsic
-def keep_above(typing_context, quad, number):
-  """Returns a `Quad` of the numbers above a number, and 0 for the others."""
-  del typing_context
-
-  def generate(context, builder, signature, values):
-    del context, signature
-    zero = ir.Constant(values[0].type, [0.0] * 4)
-    least = _splat(builder, values[1])
+    zero = ir.Constant(values[0].type, [0.0] * lanes)
+    least = _splat(builder, values[1], lanes)
     return builder.select(builder.fcmp_ordered(">", values[0], least),
                           values[0], zero)
 
-  return quad(quad, quad.dtype), generate
+  return vector(vector, vector.dtype), generate
 
 
 @extending.intrinsic
-def total(typing_context, quad):
-  """Returns the sum of a `Quad`'s numbers."""
+def total(typing_context, vector):
+  """Returns the sum of a vector's numbers."""
   del typing_context
+  lanes = vector.lanes
 
   def generate(context, builder, signature, values):
     del context, signature
-    lanes = [builder.extract_element(values[0], ir.Constant(ir.IntType(32), i))
-             for i in range(4)]
-    return builder.fadd(builder.fadd(lanes[0], lanes[2]),
-                        builder.fadd(lanes[1], lanes[3]))
+    parts = [builder.extract_element(values[0], ir.Constant(ir.IntType(32), i))
+             for i in range(lanes)]
+    while len(parts) > 1:
+      half = len(parts) // 2
+      parts = [builder.fadd(left, right)
+               for left, right in zip(parts[:half], parts[half:])]
+    return parts[0]
 
-  return quad.dtype(quad), generate
+  return vector.dtype(vector), generate
 
 
 def _operator(function, name):
-  """Defines an operator on two `Quad`s."""
+  """Defines an operator on two vectors of one type."""
 
   @extending.intrinsic
   def apply(typing_context, left, right):
@@ -223,7 +258,7 @@ def _operator(function, name):
 
   @extending.overload(function)
   def _(left, right):
-    if isinstance(left, _QuadType) and left == right:
+    if isinstance(left, _VectorType) and left == right:
       return lambda left, right: apply(left, right)
     return None
 

@@ -1,0 +1,239 @@
+"""What terminal nodes of the deal form are worth to each hand.
+
+At a terminal node a hand earns the sum over the other's hands of payoff times
+reach. Where the table of payoffs [other's hand, own hand] is made of steps (see
+`step_payoffs`), the sums take time linear in the hands. Elsewhere they are the
+product of a matrix and a vector, eight own hands at once. Each different matrix
+is kept once.
+
+Serves `deal_form`.
+"""
+
+import numpy as np
+
+from dudo_spiel.algorithms.compiled import step_payoffs
+from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import simd
+
+# A run of neighbouring terminals: the first of them, and what they have.
+RUN = np.dtype([("begin", np.int64), ("kind", np.int64)])
+MIXED = 0  # a matrix each
+EQUAL = 1  # the same matrix
+STEPS = 2  # steps each
+
+PADDING = simd.OCTET  # cells behind a side, as eight values are written at once
+_TOGETHER = 4  # terminals whose values are computed together
+_MIN_EQUAL = 16  # terminals that are worth a run of their own
+
+
+def find_runs(payoffs):
+  """Cuts the terminals into runs, and keeps each different table once.
+
+  Args:
+    payoffs: for each player [own hand, other hand, terminal].
+
+  Returns:
+    (runs, table_of, matrices, steps): [run + 1] of RUN, whose last is the end;
+    [terminal] int64, the terminal's matrix or step table; for each player
+    [matrix, other hand, own hand] float64, the own hands padded with zeros; the
+    `step_payoffs.Steps`.
+  """
+  is_step, steps = step_payoffs.find_steps(payoffs)
+  table_of, members = _distinct(payoffs, ~is_step)
+  table_of[is_step] = np.arange(is_step.sum())
+  runs = _cut(np.where(is_step, -1, table_of))
+  matrices = []
+  for payoff in payoffs:
+    hands, others, _ = payoff.shape
+    # A side may begin at any hand and loads eight of them.
+    row = -(-(hands + simd.OCTET) // simd.OCTET) * simd.OCTET
+    matrix = np.zeros((len(members), others, row))
+    matrix[:, :, :hands] = payoff[:, :, members].transpose(2, 1, 0)
+    matrices.append(matrix)
+  return runs, table_of, matrices, steps
+
+
+def _cut(matrix_of):
+  """Cuts terminals into runs.
+
+  Args:
+    matrix_of: [terminal] int64, its matrix, or -1 if it has steps.
+
+  Returns:
+    [run + 1] of RUN; the last is the end.
+  """
+  is_new = np.append(True, matrix_of[1:] != matrix_of[:-1])
+  begins = np.flatnonzero(is_new)
+  sizes = np.diff(np.append(begins, len(matrix_of)))
+  kind = np.where(matrix_of[begins] < 0, STEPS,
+                  np.where(sizes >= _MIN_EQUAL, EQUAL, MIXED))
+  # Neighbouring short runs are handled as one.
+  keep = (kind != MIXED) | np.append(True, kind[:-1] != MIXED)
+  runs = np.zeros(int(keep.sum()) + 1, RUN)
+  runs["begin"] = np.append(begins[keep], len(matrix_of))
+  runs["kind"][:-1] = kind[keep]
+  return runs
+
+
+def _distinct(payoffs, chosen):
+  """Numbers the different tables of some terminals.
+
+  Args:
+    payoffs: for each player [own hand, other hand, terminal].
+    chosen: [terminal] bool, which of them.
+
+  Returns:
+    (numbers, members): [terminal] int64, each chosen terminal's table, and
+    [table] int64, a terminal that has it.
+  """
+  numbers = np.full(len(chosen), -1)
+  found = {}
+  members = []
+  for z in np.flatnonzero(chosen).tolist():
+    key = (payoffs[0][:, :, z].tobytes(), payoffs[1][:, :, z].tobytes())
+    numbers[z] = found.setdefault(key, len(found))
+    if numbers[z] == len(members):
+      members.append(z)
+  return numbers, np.array(members, dtype=np.int64)
+
+
+@jit.kernel
+def _gather_reach(space, player, terminal, out):
+  """Writes how likely a player plays to a terminal, by hand."""
+  deal = space.arrays
+  for side in range(deal.side_begin[player], deal.side_begin[player + 1]):
+    hands = deal.num_hands[side]
+    first = deal.cell_begin[side, -1] + terminal * hands
+    source = space.reach[first:first + hands]
+    target = out[deal.hand_begin[side]:deal.hand_begin[side] + hands]
+    for h in range(hands):
+      target[h] = source[h]
+
+
+@jit.kernel
+def _step_values(space, side, player, begin, end):
+  """Writes the values of terminals whose payoffs are steps."""
+  deal, values, work = space.arrays, space.values, space.work[side]
+  others = deal.matrix_0.shape[1] if player == 0 else deal.matrix_1.shape[1]
+  hands, first_hand = deal.num_hands[side], deal.hand_begin[side]
+  other_reach, sums = work[:others], work[others:2 * others + 1]
+  for z in range(begin, end):
+    _gather_reach(space, 1 - player, z, other_reach)
+    own, table = deal.cell_begin[side, -1] + z * hands, deal.table_of[z]
+    step_payoffs.step_values(
+        deal.step_index[player, table], deal.step_coefficient[player, table],
+        other_reach, first_hand, sums, values[own:own + hands])
+
+
+@jit.inline
+def _first_of_octet(octet, hands):
+  """Returns the hand at which eight of a side's hands begin.
+
+  The last eight overlap with those before. Where a side has fewer than eight
+  hands, the rest belongs to the next terminal, whose values come later.
+  """
+  return min(octet, max(hands - simd.OCTET, 0))
+
+
+@jit.kernel
+def _mixed_values(space, side, player, begin, end):
+  """Writes the values of terminals that have a matrix each.
+
+  Four terminals are handled together, as each sum waits for the one before.
+  """
+  deal = space.arrays
+  matrices = deal.matrix_0 if player == 0 else deal.matrix_1
+  row = matrices.shape[2]
+  area = matrices.shape[1] * row
+  matrix, reach = jit.pointer(matrices), jit.pointer(space.reach)
+  values = jit.pointer(space.values)
+  hands, own = deal.num_hands[side], deal.cell_begin[side, -1]
+  zero = simd.splat_octet(space.reach.dtype.type(0.0))
+  for z_0 in range(begin, end, _TOGETHER):
+    # Past the last one it is done again.
+    z_1, z_2 = min(z_0 + 1, end - 1), min(z_0 + 2, end - 1)
+    z_3 = min(z_0 + 3, end - 1)
+    for octet in range(0, hands, simd.OCTET):
+      h = _first_of_octet(octet, hands)
+      sum_0, sum_1, sum_2, sum_3 = zero, zero, zero, zero
+      for q in range(deal.side_begin[1 - player], deal.side_begin[2 - player]):
+        size, source = deal.num_hands[q], deal.cell_begin[q, -1]
+        source_0, source_1 = source + z_0 * size, source + z_1 * size
+        source_2, source_3 = source + z_2 * size, source + z_3 * size
+        entry = deal.hand_begin[q] * row + deal.hand_begin[side] + h
+        entry_0 = entry + deal.table_of[z_0] * area
+        entry_1 = entry + deal.table_of[z_1] * area
+        entry_2 = entry + deal.table_of[z_2] * area
+        entry_3 = entry + deal.table_of[z_3] * area
+        for g in range(size):
+          sum_0 += (simd.load_octet(matrix, entry_0 + g * row) *
+                    simd.splat_octet(reach[source_0 + g]))
+          sum_1 += (simd.load_octet(matrix, entry_1 + g * row) *
+                    simd.splat_octet(reach[source_1 + g]))
+          sum_2 += (simd.load_octet(matrix, entry_2 + g * row) *
+                    simd.splat_octet(reach[source_2 + g]))
+          sum_3 += (simd.load_octet(matrix, entry_3 + g * row) *
+                    simd.splat_octet(reach[source_3 + g]))
+      simd.store(values, own + z_0 * hands + h, sum_0)
+      simd.store(values, own + z_1 * hands + h, sum_1)
+      simd.store(values, own + z_2 * hands + h, sum_2)
+      simd.store(values, own + z_3 * hands + h, sum_3)
+
+
+@jit.kernel
+def _equal_values(space, side, player, begin, end):
+  """Writes the values of terminals that share a matrix; whole fours only."""
+  deal = space.arrays
+  matrices = deal.matrix_0 if player == 0 else deal.matrix_1
+  row = matrices.shape[2]
+  matrix, reach = jit.pointer(matrices), jit.pointer(space.reach)
+  values = jit.pointer(space.values)
+  hands, own = deal.num_hands[side], deal.cell_begin[side, -1]
+  zero = simd.splat_octet(space.reach.dtype.type(0.0))
+  first, last = deal.side_begin[1 - player], deal.side_begin[2 - player]
+  entry = (deal.table_of[begin] * matrices.shape[1] * row +
+           deal.hand_begin[side])
+  for z in range(begin, end, _TOGETHER):
+    for octet in range(0, hands, simd.OCTET):
+      h = _first_of_octet(octet, hands)
+      sum_0, sum_1, sum_2, sum_3 = zero, zero, zero, zero
+      for q in range(first, last):
+        size = deal.num_hands[q]
+        source_0 = deal.cell_begin[q, -1] + z * size
+        source_1, source_2 = source_0 + size, source_0 + 2 * size
+        source_3 = source_0 + 3 * size
+        there = entry + deal.hand_begin[q] * row + h
+        for g in range(size):
+          payoff = simd.load_octet(matrix, there + g * row)
+          sum_0 += payoff * simd.splat_octet(reach[source_0 + g])
+          sum_1 += payoff * simd.splat_octet(reach[source_1 + g])
+          sum_2 += payoff * simd.splat_octet(reach[source_2 + g])
+          sum_3 += payoff * simd.splat_octet(reach[source_3 + g])
+      target = own + z * hands + h
+      simd.store(values, target, sum_0)
+      simd.store(values, target + hands, sum_1)
+      simd.store(values, target + 2 * hands, sum_2)
+      simd.store(values, target + 3 * hands, sum_3)
+
+
+@jit.kernel
+def write_values(space, side, player):
+  """Writes what terminal nodes are worth to a side's hands to `values`.
+
+  Args:
+    space: the `blocks.FormWorkspace` of a deal form; `reach` is up to date for
+      the other player, and `values` is modified in place.
+    side: the side.
+    player: whose side it is.
+  """
+  runs = space.arrays.runs
+  for run in range(len(runs) - 1):
+    kind, begin, end = runs[run].kind, runs[run].begin, runs[run + 1].begin
+    if kind == STEPS:
+      _step_values(space, side, player, begin, end)
+      continue
+    if kind == EQUAL:
+      rest = begin + (end - begin) // _TOGETHER * _TOGETHER
+      _equal_values(space, side, player, begin, rest)
+      begin = rest
+    _mixed_values(space, side, player, begin, end)
