@@ -165,6 +165,11 @@ class BDFPSolver(FictitiousPlaySolver):
     super().refresh()
     self._keep_exact()
 
+  def _read_table(self, archive, name, table):
+    if name not in archive.names:  # of version 0.1.0, which had none
+      name = "strategy"
+    return super()._read_table(archive, name, table)
+
 
 class XFPSolver(FictitiousPlaySolver):
   """Extensive-form fictitious play.

@@ -24,6 +24,8 @@ _SINGLE_ROUND = ("dudo_single_round(players=3,numdice=1,dice_sides=2,"
 _SOLVERS = {
     "dcfr.npz": (cfr.DiscountedCFRSolver, "kuhn_poker", {"dtype": "float32"}),
     "bdfp.npz": (fictitious_play.BDFPSolver, "kuhn_poker", {"average": True}),
+    "bdfp_float32.npz": (fictitious_play.BDFPSolver, "kuhn_poker",
+                         {"dtype": "float32", "initial": "random", "seed": 3}),
     "fsicfr.npz": (fsicfr.FSICFRSolver, "kuhn_poker", {"seed": 3}),
     "pfsi.npz": (pfsi.PFSISolver, _SINGLE_ROUND,
                  {"seed": 3, "reach_threshold": 0.05}),

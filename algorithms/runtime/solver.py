@@ -328,6 +328,12 @@ class Solver:
                     {**self._identity(), **header, "iteration": self.iteration},
                     {**self._tables(), **arrays})
 
+  def _read_table(self, archive, name, table):
+    """Returns a saved table, for a table of the solver."""
+    # Version 0.1.0 wrote all tables in the type that the user had asked for.
+    return archive.read(name, table.shape, {table.dtype, self._dtype},
+                        0.0 if name == "cumulative" else -math.inf)
+
   def load(self, path):
     """Goes on from a file that a solver of the same kind and game saved.
 
@@ -341,8 +347,7 @@ class Solver:
       iteration = checkpoint.field(path, archive.header, "iteration",
                                    arguments.integer, 0, checkpoint.MAX_COUNT)
       tables = self._tables()
-      saved = {name: archive.read(name, table.shape, (table.dtype,),
-                                  0.0 if name == "cumulative" else -math.inf)
+      saved = {name: self._read_table(archive, name, table)
                for name, table in tables.items()}
       self._check_tables(path, saved)
       extras = self._read_extras(archive)
