@@ -6,6 +6,7 @@ setuptools.setup(
     packages=[
         "dudo_spiel",
         "dudo_spiel.games",
+        "dudo_spiel.narration",
         *(f"dudo_spiel.algorithms{package}" for package in (
             "", ".runtime", ".compiled", ".graphs", ".single_round",
             ".match")),
