@@ -32,12 +32,12 @@ def test_dudo_from_both_seats():
   names = ("123", "45", "2x4", "3x4", "Dudo")
   lines, state, narration = _tell("dudo(start_dice=3v2)", 0, *names)
   assert lines == [
-      "", "Round 1: you roll 123.", "You: 2x4", "Player 1: 3x4", "You: Dudo",
+      "Round 1: you roll 123.", "You: 2x4", "Player 1: 3x4", "You: Dudo",
       "All dice: You 123, Player 1 45.",
       "The claim was 3x4, the count is 2: the claim is false.",
       "Player 1 loses 1 die and has 1 left."]
   lines, _, _ = _tell("dudo(start_dice=3v2)", 1, *names)
-  assert lines[:3] == ["", "Round 1: you roll 45.", "Player 0: 2x4"]
+  assert lines[:2] == ["Round 1: you roll 45.", "Player 0: 2x4"]
   assert lines[-1] == "You lose 1 die and have 1 left."
   helpers.do(state, "111", "2", "1x2")
   assert narration.situation(state) == [
@@ -166,6 +166,11 @@ def test_hints_from_the_odds():
       "The odds suggest Dudo."]
   _, state, narration = _tell("dudo(numdice=1)", 0, "6", "3")
   assert narration.hint(state)[-1] == "The odds suggest 1x6."
+  _, state, narration = _tell("liar_die", 1, "3", "Claim 5")
+  assert narration.hint(state) == [
+      "A roll of 5 or more has a probability of 33%."]
+  helpers.do(state, "Accept", "6")
+  assert narration.hint(state) == ["The lowest claim is 6. It is true."]
   single = "dudo_single_round(players=2,numdice=1)"
   _, state, narration = _tell(single, 1, "2", "3", "1x3")
   assert narration.hint(state)[-1] == "The odds suggest Pass."
@@ -195,14 +200,14 @@ def test_hidden_decisions_are_not_told_before_the_step_ends():
   names = ("1", "2", "3", "1x2", "Pass")
   lines, state, narration = _tell("dudo_single_round(players=3,numdice=1)", 2,
                                   *names)
-  assert lines == ["", "You roll 3.", "Player 0: 1x2"]
+  assert lines == ["You roll 3.", "Player 0: 1x2"]
   before = state.clone()
   helpers.do(state, "Pass")
   assert narration.after(before, state.history()[-1], state) == [
       "You: Pass", "Nobody challenges."]
   lines, state, narration = _tell("dudo_single_round(players=3,numdice=1)", 0,
                                   *names[:-1], "Challenge", "Pass")
-  assert lines == ["", "You roll 1.", "You: 1x2", "Challenged by: Player 1.",
+  assert lines == ["You roll 1.", "You: 1x2", "Challenged by: Player 1.",
                    "All dice: You 1, Player 1 2, Player 2 3.",
                    "The claim was 1x2, the count is exactly 1: the claim is "
                    "true.", "Left in the game: You, Player 2."]

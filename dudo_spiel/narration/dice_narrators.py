@@ -54,7 +54,7 @@ class DiceNarrator(narrator.Narrator):
   def status(self, state):
     """Returns the line with the person's dice and the claim to beat."""
     hand = self._style.strong(rolls_lib.hand_name(state.hand(self.seat)))
-    return [f"Your dice: {hand} | {self._task(state)}", *super().status(state)]
+    return [f"Your dice: {hand} | {self._task(state)}", *self._only_move(state)]
 
   def _task(self, state):
     """Returns what the person has to do."""
@@ -227,8 +227,10 @@ class DudoNarrator(DiceNarrator):
       hand = state.hand(self.seat)
       if not hand or before.hand(self.seat):
         return []
-      return ["", f"Round {len(state.past_rounds()) + 1}: you roll "
-              f"{self._style.strong(rolls_lib.hand_name(hand))}."]
+      past = len(state.past_rounds())
+      return [""] * bool(past) + [
+          f"Round {past + 1}: you roll "
+          f"{self._style.strong(rolls_lib.hand_name(hand))}."]
     player = before.current_player()
     lines = [f"{self.name(player)}: {narrator.action_name(before, action)}"]
     if action == self._game.dudo_action:
@@ -298,7 +300,7 @@ class SingleRoundNarrator(DiceNarrator):
       hand = state.hand(self.seat)
       is_mine = hand and not before.hand(self.seat)
       name = self._style.strong(rolls_lib.hand_name(hand))
-      return ["", f"You roll {name}."] if is_mine else []
+      return [f"You roll {name}."] if is_mine else []
     lines = []
     if player == self.seat or before.phase() == "claim":
       name = narrator.action_name(before, action)

@@ -24,8 +24,9 @@ _MAX_HINTS = 6
 # Games of OpenSpiel in which everyone sees all moves of the players, and what
 # their information states mean.
 _PUBLIC_MOVES = {
-    "kuhn_poker": "your card, 0 is the lowest; then p is pass, b is bet",
-    "leduc_poker": "Private is your card; in rounds 0 is fold, 1 call, 2 raise",
+    "kuhn_poker": "your card, 0 is the lowest; then p for pass and b for bet",
+    "leduc_poker": "Private is your card, Public the one on the table; in the "
+                   "rounds 0 is fold, 1 is call, 2 is raise",
     "liars_dice": "your dice, then the bids as number-rank; the highest rank "
                   "is wild",
 }
@@ -85,12 +86,12 @@ class Narrator:
     against = f" against {others}" if others else ""
     return [*self._title(),
             *wrapped(f"You are Player {self.seat}{against}."),
-            *wrapped(self._how_to_move()),
+            *self._words(), *wrapped(self._how_to_move()),
             "Type help for the rules and commands, quit to leave."]
 
   def help(self):
     """Returns lines that say what the person may type."""
-    return [*self._rules(), *wrapped(self._how_to_move()),
+    return [*self._rules(), *self._words(), *wrapped(self._how_to_move()),
             "  ?     lists the legal moves", "  hint  says what to consider",
             "  quit  leaves, as do Ctrl-C and Ctrl-D"]
 
@@ -102,10 +103,14 @@ class Narrator:
     """Returns lines that sum up the rules."""
     return []
 
+  def _words(self):
+    """Returns lines that explain the words of OpenSpiel, if there are any."""
+    return wrapped(f"What you know: {self._legend}.") if self._legend else []
+
   def _how_to_move(self):
     """Returns a text that says how to type a move."""
-    return ("Type the name of a move, the beginning of it, or its numbers; "
-            "? lists the legal moves.")
+    return ("Type the name of a move or the beginning of it; ? lists the legal "
+            "moves.")
 
   def after(self, before, action, state):
     """Returns what the person learns from an action.
@@ -139,6 +144,8 @@ class Narrator:
     """Returns lines that say what the person sees when the game is over."""
     if self._is_perfect:
       return ["The end:", *str(state).splitlines()]
+    if self._legend:  # all moves have been told
+      return []
     try:
       return self._information(state)
     except (pyspiel.SpielError, NotImplementedError):  # none at the end
@@ -150,12 +157,10 @@ class Narrator:
       text = state.information_state_string(self.seat)
     else:
       text = state.observation_string(self.seat)
-    legend = f" ({self._legend})" if self._legend else ""
     lines = text.splitlines() or [""]
     if len(lines) > 1:
       return ["You know:", *lines]
-    return wrapped(f"You know: {lines[0]}{legend}") if legend else [
-        f"You know: {lines[0]}"]
+    return [f"You know: {lines[0]}"]
 
   def situation(self, state):
     """Returns lines that say what the person knows before a move.
@@ -168,10 +173,16 @@ class Narrator:
 
   def status(self, state):
     """Returns lines that must stay in sight while the person thinks."""
+    names = [action_name(state, action) for action in state.legal_actions()]
+    line = f"Moves: {', '.join(names)}."
+    return self._only_move(state) or [line] * (len(line) <= _WIDTH)
+
+  def _only_move(self, state):
+    """Returns a line that names the only legal move, if there is only one."""
     legal = state.legal_actions()
-    if len(legal) == 1:
-      return [f"Your only move is {action_name(state, legal[0])}: press Enter."]
-    return []
+    if len(legal) > 1:
+      return []
+    return [f"Your only move is {action_name(state, legal[0])}: press Enter."]
 
   def legal_moves(self, state):
     """Returns lines that list the legal moves."""

@@ -52,7 +52,19 @@ class LiarDieNarrator(narrator.Narrator):
       above = f"Claim more than {last}." if state.highest_claim() else (
           "You start: make a claim.")
       line = f"Your roll: {roll} | {above}"
-    return [line, *super().status(state)]
+    return [line, *self._only_move(state)]
+
+  def hint(self, state, adviser=None):
+    """Returns what the adviser or the odds suggest."""
+    if adviser is not None:
+      return super().hint(state, adviser)
+    sides, claim = self._game.sides, state.highest_claim()
+    if state.phase() == "answer":
+      chance = narrator.percent((sides - claim + 1) / sides)
+      return [f"A roll of {claim} or more has a probability of {chance}."]
+    roll = state.rolls[-1]
+    truth = "true" if roll > claim else "false"
+    return [f"The lowest claim is {claim + 1}. It is {truth}."]
 
   def _why_not(self, state, text):
     if state.phase() == "answer":

@@ -70,6 +70,7 @@ class Session:
 
   def _play(self):
     """Plays one game, and tells the result and the score."""
+    self._tell("")
     state = self._game.new_initial_state()
     while not state.is_terminal():
       before = state.clone()
