@@ -237,7 +237,7 @@ def test_moves_of_other_games():
   action, lines = narration.understand(state, "middle")
   assert action is None
   assert "I do not understand 'middle'" in lines[0]
-  assert "no hint" in narration.hint(state)[0]
+  assert "dudo-solve --game='tic_tac_toe()'" in narration.hint(state)[1]
 
 
 def test_the_only_move_needs_no_name():

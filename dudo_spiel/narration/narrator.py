@@ -224,9 +224,9 @@ class Narrator:
       adviser: a bot that could play in the person's seat, or None.
     """
     if adviser is None:
-      return wrapped("I have no hint, because nothing was trained for this "
-                     "game. Solve it with --policy=FILE, then play with "
-                     "--opponents=FILE.")
+      return ["I have no hint: no policy was trained for this game. To have "
+              "one:", f"  dudo-solve --game='{self._game}' --policy=FILE",
+              f"  dudo-play --game='{self._game}' --opponents=FILE"]
     policy = sorted(adviser.get_policy(state), key=lambda pair: -pair[1])
     shown = [f"{action_name(state, action)} {percent(probability)}"
              for action, probability in policy[:_MAX_HINTS] if probability > 0]

@@ -1,6 +1,6 @@
 """The narrator of each game, and those of Liar Die and Neumann poker.
 
-Serves `commands.play`.
+Serves `examples/play_dudo.py`.
 """
 
 from dudo_spiel.games import dudo

@@ -3,7 +3,7 @@
 The session only decides what is asked and told. It reads and writes through
 functions, so it knows nothing of terminals.
 
-Serves `commands.play`.
+Serves `examples/play_dudo.py`.
 """
 
 import collections
