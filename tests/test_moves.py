@@ -7,7 +7,8 @@ _DUDO = {"3x5": 0, "3x6": 1, "10x1": 2, "Dudo": 3}
 
 @pytest.mark.parametrize("text, action", [
     ("3x5", 0), ("3X5", 0), (" 3 x 5 ", 0), ("3 5", 0), ("3,5", 0), ("3-5", 0),
-    ("3 fives", 0), ("three fives", 0), ("Three Fives!", 0), ("3 sixes", 1),
+    ("3 fives", 0), ("three fives", 0), ("three 5s", 0), ("3 5's", 0),
+    ("Three Fives!", 0), ("3 sixes", 1),
     ("three times six", 1), ("I claim 3 fives", 0), ("ten ones", 2),
     ("10 aces", 2), ("dudo", 3), ("DUDO!", 3), ("d", 3), ("liar", 3),
     ("Doubt", 3), ("challenge", 3)])

@@ -52,6 +52,13 @@ def test_losing_all_dice():
   assert narration.result(state) == "You lose. Your return is -1."
 
 
+def test_a_person_who_is_out_sees_the_others_play_on():
+  lines, _, _ = _tell("dudo(players=3,numdice=1)", 0, "2", "3", "4", "3x6",
+                      "Dudo", "5", "6", "1x5")
+  assert lines[-4:] == ["You lose 1 die and are out.", "", "Round 2.",
+                        "Player 1: 1x5"]
+
+
 def test_exact_counts_are_told():
   lines, _, _ = _tell("dudo(players=3,numdice=2)", 0, "12", "24", "55", "3x2",
                       "Dudo")
@@ -184,6 +191,15 @@ def test_hints_from_a_policy():
       state.get_game()))
   assert narration.hint(state, adviser) == [
       "The policy would play: Check 50%, Bet 50%."]
+  _, state, narration = _tell("dudo(numdice=1)", 0, "5", "5")
+  adviser = bots.PolicyBot(0, None, policy.UniformRandomPolicy(
+      state.get_game()))
+  assert narration.hint(state, adviser)[0] == (
+      "The policy never met this situation in its training.")
+  adviser = bots.make_bot("heuristic", state.get_game(), 0, None)
+  lines = narration.hint(state, adviser)
+  assert lines[0].startswith("The policy would play: 1x5 ")
+  assert lines[-1] == "The odds suggest 1x5."
 
 
 def test_odds():

@@ -97,11 +97,9 @@ class DiceNarrator(narrator.Narrator):
     return lines + narrator.columns(likely)
 
   def hint(self, state, adviser=None):
-    """Returns what the adviser or the odds suggest."""
-    if adviser is not None:
-      return super().hint(state, adviser)
+    """Returns what the adviser and the odds suggest."""
     order = state.claim_order()
-    lines = []
+    lines = [] if adviser is None else super().hint(state, adviser)
     doubt = 0.0
     if state.last_claim() >= 0:
       chance = self._odds(state, state.last_claim())
@@ -224,18 +222,22 @@ class DudoNarrator(DiceNarrator):
 
   def _told(self, before, action, state):
     if before.is_chance_node():
-      hand = state.hand(self.seat)
-      if not hand or before.hand(self.seat):
-        return []
-      past = len(state.past_rounds())
-      return [""] * bool(past) + [
-          f"Round {past + 1}: you roll "
-          f"{self._style.strong(rolls_lib.hand_name(hand))}."]
+      return self._told_roll(before, state)
     player = before.current_player()
     lines = [f"{self.name(player)}: {narrator.action_name(before, action)}"]
     if action == self._game.dudo_action:
       lines += self._reveal(state.past_rounds()[-1], state.dice)
     return lines
+
+  def _told_roll(self, before, state):
+    """Returns lines that begin a round: the roll, unless the person is out."""
+    hand = state.hand(self.seat)
+    if before.hand(self.seat) or (
+        not hand if state.dice[self.seat] else before.round().hands):
+      return []
+    past = len(state.past_rounds())
+    roll = f": you roll {self._style.strong(rolls_lib.hand_name(hand))}"
+    return [""] * bool(past) + [f"Round {past + 1}{roll if hand else ''}."]
 
   def _ending(self, state):
     del state

@@ -17,7 +17,8 @@ _WORDS = {
     **{word: number for number, word in enumerate(_NUMBERS)},
     **{f"{word}s": number for number, word in enumerate(_NUMBERS) if number},
 }
-_FILLERS = {"x", "times", "of", "dice", "die", "i", "say", "claim", "bid"}
+_FILLERS = {"x", "times", "of", "dice", "die", "i", "say", "claim", "bid",
+            "s"}
 _DOUBTS = {"dudo", "doubt", "challenge", "liar", "lie", "bluff", "call liar"}
 
 
@@ -36,7 +37,7 @@ def numbers(text):
   """
   words = [word for word in re.findall(r"[0-9]+|[a-z]+|[^\sa-z0-9]",
                                        text.lower())
-           if word not in _FILLERS and word not in "-,.!"]
+           if word not in _FILLERS and word not in "-,.!'"]
   found = [_number(word) for word in words]
   return found if found and None not in found else None
 

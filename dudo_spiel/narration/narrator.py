@@ -21,6 +21,7 @@ from dudo_spiel.narration import moves
 
 _WIDTH = 78
 _MAX_HINTS = 6
+_SAME = 1e-6  # untrained policies play all moves with the same probability
 # Games of OpenSpiel in which everyone sees all moves of the players, and what
 # their information states mean.
 _PUBLIC_MOVES = {
@@ -228,6 +229,8 @@ class Narrator:
               "one:", f"  dudo-solve --game='{self._game}' --policy=FILE",
               f"  dudo-play --game='{self._game}' --opponents=FILE"]
     policy = sorted(adviser.get_policy(state), key=lambda pair: -pair[1])
+    if len(policy) > 2 and policy[0][1] - policy[-1][1] < _SAME:
+      return ["The policy never met this situation in its training."]
     shown = [f"{action_name(state, action)} {percent(probability)}"
              for action, probability in policy[:_MAX_HINTS] if probability > 0]
     return wrapped(f"The policy would play: {', '.join(shown)}.")
