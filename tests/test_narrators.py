@@ -1,3 +1,5 @@
+import random
+
 import helpers
 from open_spiel.python import policy
 import pyspiel
@@ -269,6 +271,22 @@ def test_a_number_is_never_taken_for_the_beginning_of_another(game, names,
 def test_numbers_are_claims_in_liar_die():
   _, state, narration = _tell("liar_die", 0, "3")
   assert narration.understand(state, "4") == (3, [])
+
+
+@pytest.mark.parametrize("game, names", [
+    ("dudo(numdice=2)", ("12", "34", "1x2", "3x3")),
+    ("dudo", ("11111", "22222")),
+    ("dudo_single_round", ("11111",) * 4), ("liar_die", ("3",)),
+    ("neumann_poker", ("5", "7")), ("kuhn_poker", ("Deal:0", "Deal:1"))])
+def test_whatever_is_typed_is_a_legal_move_or_answered(game, names):
+  _, state, narration = _tell(game, 0, *names)
+  rng = random.Random(1)
+  words = ["3", "x", "5", "fives", " ", "dudo", "pass", "-", "0", "9" * 5000,
+           "Claim", "\t", "é", "²", "١", "(", "\\", "%s", "\0", "\U0001f3b2"]
+  for _ in range(300):
+    text = "".join(rng.choices(words, k=rng.randrange(5)))
+    action, lines = narration.understand(state, text)
+    assert action in state.legal_actions() or (action is None and lines)
 
 
 def test_style():

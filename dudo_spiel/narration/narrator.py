@@ -20,6 +20,7 @@ from dudo_spiel import arguments
 from dudo_spiel.narration import moves
 
 _WIDTH = 78
+_MAX_TYPED = 100  # characters of a move; the rest is cut off
 _MAX_HINTS = 6
 _SAME = 1e-6  # untrained policies play all moves with the same probability
 # Games of OpenSpiel in which everyone sees all moves of the players, and what
@@ -202,6 +203,7 @@ class Narrator:
       (action, lines). If the text is no legal move, the action is None and the
       lines say why. Otherwise there are no lines.
     """
+    text = text[:_MAX_TYPED]
     legal = state.legal_actions()
     if not text.strip() and len(legal) == 1:
       return legal[0], []
