@@ -1,16 +1,24 @@
 """Play Dudo, or any other game here, against bots in the terminal.
 
-Type a move such as 3x5 or Dudo. Type ? for the legal moves, quit to leave.
+Type a move such as 3x5, "3 fives" or dudo. Type help for the rules, ? for the
+legal moves, hint for advice, quit to leave.
 """
 
+import contextlib
 import itertools
+import os
+import sys
 
 from absl import flags
 import binary
 import numpy as np
+import pyspiel
 
-from dudo_spiel import narrator
+from dudo_spiel import bots
 from dudo_spiel.algorithms import policy_bots
+from dudo_spiel.narration import narrator
+from dudo_spiel.narration import narrators
+from dudo_spiel.narration import session
 
 _GAME = flags.DEFINE_string("game", "dudo", "The game, with its parameters.")
 _OPPONENTS = flags.DEFINE_list(
@@ -23,59 +31,57 @@ _SEED = flags.DEFINE_integer("seed", None, "Seed of the dice and bots.",
 _ODDS = flags.DEFINE_bool("odds", False, "Show the odds of every claim.")
 
 
-def ask(narration, state):
-  """Returns the person's move, or None if the person leaves."""
-  for line in narration.situation(state):
-    print(line)
-  while True:
-    text = input("Your move: ").strip()
-    if text.lower() in ("quit", "exit", "q"):
-      return None
-    if text == "?":
-      print("\n".join(narration.legal_moves(state)))
-      continue
-    try:
-      return narration.parse(state, text)
-    except ValueError as error:
-      print(error)
+def load(name):
+  """Returns the game; players of simultaneous moves choose in turn, unseen."""
+  game = binary.load_game(name)
+  if game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
+    return pyspiel.convert_to_turn_based(game)
+  return game
 
 
-def play(game, players, narration, rng):
-  """Plays one game; returns its last state, or None if the person left."""
-  state = game.new_initial_state()
-  while not state.is_terminal():
-    if state.is_chance_node():
-      outcomes, probabilities = zip(*state.chance_outcomes())
-      action = rng.choice(outcomes, p=probabilities)
-    elif state.current_player() in players:
-      action = players[state.current_player()].step(state)
-    else:
-      action = ask(narration, state)
-      if action is None:
-        return None
-    before = state.clone()
-    state.apply_action(action)
-    for line in narration.after(before, action, state):
-      print(line)
-  return state
+def style():
+  """Returns the style: colours on a terminal, unless NO_COLOR is set."""
+  if (not sys.stdout.isatty() or os.environ.get("NO_COLOR") or
+      os.environ.get("TERM") == "dumb"):
+    return narrator.PLAIN
+  # Bold, green and red can be read on dark and on light backgrounds.
+  return narrator.Style(*(f"\033[{code}m{{}}\033[0m".format
+                          for code in ("1", "1;32", "1;31")))
+
+
+def make_adviser(names, game, seat, rng):
+  """Returns a bot with a trained policy for the person's seat, or None.
+
+  Args:
+    names: the names of the opponents.
+    game: the game.
+    seat: the person's seat.
+    rng: a random number generator with `choice`.
+  """
+  untrained = bots.bot_names(game)
+  for name in [*names, *policy_bots.bot_names(game)]:
+    if name not in untrained:
+      return policy_bots.make_bot(name, game, seat, rng)
+  return None
 
 
 def main(_):
   rng = np.random.RandomState(_SEED.value)
-  game = binary.load_game(_GAME.value)
-  narration = narrator.Narrator(game, _SEAT.value, _ODDS.value)
+  game = load(_GAME.value)
+  narration = narrators.make_narrator(game, _SEAT.value, style(), _ODDS.value)
   names = itertools.cycle(_OPPONENTS.value or policy_bots.bot_names(game)[:1])
+  opponents = {player: next(names) for player in range(game.num_players())
+               if player != _SEAT.value}
   with binary.errors_of("opponents"):
-    players = {
-        player: policy_bots.make_bot(next(names), game, player, rng)
-        for player in range(game.num_players()) if player != _SEAT.value
-    }
-  try:
-    state = play(game, players, narration, rng)
-  except (KeyboardInterrupt, EOFError):
-    state = None
-    print()
-  print(narration.result(state) if state else "Goodbye.")
+    players = {player: policy_bots.make_bot(name, game, player, rng)
+               for player, name in opponents.items()}
+    adviser = make_adviser(opponents.values(), game, _SEAT.value, rng)
+  is_interactive = sys.stdin.isatty()
+  if is_interactive:
+    with contextlib.suppress(ImportError):  # not every system has it
+      import readline  # noqa: F401, input() then lets one edit the line
+  session.Session(game, narration, players, adviser, rng, input, print).run(
+      opponents, asks_again=is_interactive)
 
 
 if __name__ == "__main__":

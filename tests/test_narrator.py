@@ -1,148 +1,254 @@
-import helpers
-import numpy as np
+"""No narrator tells what the person's own information does not have.
+
+The tests play a game twice. The second time one hidden action is another, and
+the rest stays the same as far as it can. As long as the person cannot tell the
+two worlds apart, the words must be the same.
+"""
+
+import random
+
+from open_spiel.python import games  # noqa: F401, registers games
 import pyspiel
 import pytest
 
-from dudo_spiel import narrator
+from dudo_spiel.narration import narrator
+from dudo_spiel.narration import narrators
+
+_TURN_BASED = "turn_based_simultaneous_game(game={})".format
+_WITH_PARAMETERS = (
+    "dudo(players=3,numdice=2)", "dudo_ir(numdice=2,recall_length=1)",
+    "dudo_single_round(players=3,numdice=1)", "kuhn_poker(players=3)",
+    "leduc_poker(players=3)", "liars_dice(numdice=2)",
+    "bridge(use_double_dummy_result=false)",
+    "misere(game=kuhn_poker())", "add_noise(epsilon=1.,seed=1,"
+    "game=kuhn_poker())", "zerosum(game=bargaining())",
+    "restricted_nash_response(game=kuhn_poker())",
+    "cached_tree(game=kuhn_poker())", _TURN_BASED("goofspiel(num_cards=4)"),
+    _TURN_BASED("goofspiel(num_cards=4,imp_info=True)"),
+    _TURN_BASED("matrix_rps()"), _TURN_BASED("oshi_zumo(coins=4)"),
+    _TURN_BASED("matching_pennies_3p()"),
+    _TURN_BASED("repeated_game(stage_game=matrix_pd(),num_repetitions=3)"))
+# These take seconds for each game, or need other programs.
+_SLOW = ("bridge", "bridge_uncontested_bidding", "chat_game",
+         "python_ant_foraging")
+_NO_ACTIONS = "crossword"
 
 
-def _tell(game, seat, *names, odds=False):
-  """Returns (lines, state, narrator) after the named actions."""
-  state = pyspiel.load_game(game).new_initial_state()
-  narration = narrator.Narrator(state.get_game(), seat, odds)
-  lines = []
-  for name in names:
+def _names(dynamics, perfect):
+  """Returns the registered games with these dynamics and information.
+
+  Args:
+    dynamics: a `pyspiel.GameType.Dynamics`.
+    perfect: whether the information is perfect.
+  """
+  return [kind.short_name for kind in pyspiel.registered_games()
+          if kind.default_loadable and kind.dynamics == dynamics and
+          kind.short_name not in (*_SLOW, _NO_ACTIONS) and perfect == (
+              kind.information ==
+              pyspiel.GameType.Information.PERFECT_INFORMATION)]
+
+
+_HIDDEN = [*_names(pyspiel.GameType.Dynamics.SEQUENTIAL, False),
+           *_WITH_PARAMETERS]
+_PERFECT = _names(pyspiel.GameType.Dynamics.SEQUENTIAL, True)
+
+
+def _text(method, seat):
+  """Returns an information state or observation, "" if there is none."""
+  try:
+    return method(seat)
+  except (pyspiel.SpielError, NotImplementedError):
+    return ""
+
+
+def _information(state, seat):
+  """Returns what the game says that the player knows and sees now."""
+  kind = state.get_game().get_type()
+  texts = []
+  if kind.provides_information_state_string:
+    texts.append(_text(state.information_state_string, seat))
+  if kind.provides_observation_string:
+    texts.append(_text(state.observation_string, seat))
+  return tuple(texts)
+
+
+def _play(game, seat, choose, limit):
+  """Plays and returns (moments, history).
+
+  Args:
+    game: the game.
+    seat: the person's seat.
+    choose: a function from (state, number of the action) to an action.
+    limit: how many actions to play at most.
+
+  Returns:
+    moments: list of (knowledge, words, length of the history) at each of the
+      person's turns and at the end. The knowledge is what the person has seen
+      and done so far, the words are all that was told.
+    history: list of (player, action).
+  """
+  narration = narrators.make_narrator(game, seat)
+  state = game.new_initial_state()
+  knowledge, words, moments, history = [], [], [], []
+  while not state.is_terminal() and len(history) < limit:
+    player = state.current_player()
+    if player == seat:
+      words += [*narration.situation(state), *narration.status(state),
+                *narration.legal_moves(state), *narration.hint(state)]
+      knowledge.append((_information(state, seat), state.legal_actions()))
+      moments.append((knowledge[:], words[:], len(history)))
     before = state.clone()
-    helpers.do(state, name)
-    lines += narration.after(before, state.history()[-1], state)
-  return lines, state, narration
-
-
-def test_dudo_from_both_seats():
-  names = ("123", "45", "2x4", "3x4", "Dudo")
-  lines, state, narration = _tell("dudo(start_dice=3v2)", 0, *names)
-  assert lines == [
-      "You: Roll 123", "You: 2x4", "Player 1: 3x4", "You: Dudo",
-      "  You had 123", "  Player 1 had 45",
-      "The claim was 3x4, the count is 2.",
-      "Player 1 loses 1 die and has 1 left."]
-  lines, _, _ = _tell("dudo(start_dice=3v2)", 1, *names)
-  assert lines[:2] == ["You: Roll 45", "Player 0: 2x4"]
-  assert lines[-1] == "You lose 1 die and have 1 left."
-  helpers.do(state, "111", "2", "1x2")
-  assert narration.situation(state) == [
-      "Dice: You 3, Player 1 1.", "Claims so far: You 1x2.",
-      "Your dice: 111."]
-  state = helpers.do(state, "Dudo")
-  assert narration.result(state) == "You win. Your return is 1."
-
-
-def test_losing_all_dice():
-  lines, state, narration = _tell("dudo(numdice=1)", 0, "2", "3", "2x6", "Dudo")
-  assert lines[-1] == "You lose 1 die and are out."
-  assert narration.result(state) == "You lose. Your return is -1."
-
-
-def test_odds():
-  _, state, narration = _tell("dudo(numdice=1)", 0, "6", "3", "1x6", "2x2",
-                              odds=True)
-  text = "\n".join(narration.situation(state))
-  assert "Odds of the last claim:   2x2   0.0%" in text
-  assert "2x6  33.3%" in text and "2x1   0.0%" in text
-  assert "1x2" not in text
-
-
-def test_hidden_decisions_are_not_told_before_the_step_ends():
-  names = ("1", "2", "3", "1x2", "Pass")
-  lines, state, narration = _tell("dudo_single_round(players=3,numdice=1)", 2,
-                                  *names)
-  assert lines == ["You: Roll 3", "Player 0: 1x2"]
-  before = state.clone()
-  helpers.do(state, "Pass")
-  assert narration.after(before, state.history()[-1], state) == [
-      "You: Pass", "Nobody challenges."]
-  lines, state, narration = _tell("dudo_single_round(players=3,numdice=1)", 0,
-                                  *names[:-1], "Challenge", "Pass")
-  assert lines == ["You: Roll 1", "You: 1x2", "Challenged by: Player 1.",
-                   "  You had 1", "  Player 1 had 2", "  Player 2 had 3",
-                   "Left in the game: You, Player 2."]
-  assert narration.result(state) == "You share the win. Your return is 0.5."
-
-
-def test_poker_and_liar_die_show_what_is_compared():
-  lines, state, narration = _tell("neumann_poker", 1, "5", "5", "Bet", "Call")
-  assert lines == ["You: Deal 5", "Player 0: Bet", "You: Call",
-                   "Player 0 had rank 5.", "You had rank 5."]
-  assert narration.result(state) == "A tie. Your return is 0."
-  lines, _, _ = _tell("neumann_poker", 1, "5", "5", "Bet", "Fold")
-  assert lines[-1] == "You: Fold"
-  lines, _, _ = _tell("liar_die", 1, "5", "Claim 6", "Doubt")
-  assert lines == ["Player 0: Claim 6", "You: Doubt", "Player 0 had rolled 5."]
-
-
-def test_situations_of_poker_and_liar_die():
-  _, state, narration = _tell("neumann_poker", 1, "5", "7", "Check", "Bet",
-                              "Raise")
-  assert narration.situation(state) == ["Paid so far: Player 0 2.5, You 1.5.",
-                                        "Your rank: 7 of 10."]
-  _, state, narration = _tell("liar_die_ir", 0, "3", "Claim 2", "Accept", "3",
-                              "Claim 4", "Accept", "6")
-  assert narration.situation(state) == ["Claims so far: You 2, Player 1 4.",
-                                        "Your roll: 6."]
-  with pytest.raises(ValueError, match="^show_odds=True: must be left out"):
-    narrator.Narrator(pyspiel.load_game("liar_die"), 0, True)
-
-
-@pytest.mark.parametrize("text, name", [
-    ("2x4", "2x4"), (" 2 X 4 ", "2x4"), ("2X4", "2x4"), ("dudo", "Dudo"),
-    ("d", "Dudo"), ("DUDO", "Dudo")])
-def test_moves_may_be_typed_in_many_ways(text, name):
-  _, state, narration = _tell("dudo(numdice=1)", 0, "1", "1", "1x2", "1x3")
-  assert state.action_to_string(narration.parse(state, text)) == name
-
-
-@pytest.mark.parametrize("text", ["", "2", "1x2", "3x1", "hello", "2x"])
-def test_what_is_no_move_is_refused(text):
-  _, state, narration = _tell("dudo(numdice=1)", 0, "1", "1", "1x2", "1x3")
-  with pytest.raises(ValueError, match="not a legal move"):
-    narration.parse(state, text)
-
-
-@pytest.mark.parametrize("game, names, text", [
-    ("dudo(numdice=1,dice_sides=12,wild_ones=False)", ("3", "4", "1x11"),
-     "1x1"),
-    ("dudo", ("11111", "22222", "9x1"), "1"),
-    ("liar_die(sides=12)", ("3", "Claim 11", "Accept", "4"), "claim 1"),
-])
-def test_a_number_is_never_taken_for_the_beginning_of_another(game, names,
-                                                               text):
-  _, state, narration = _tell(game, 1, *names)
-  with pytest.raises(ValueError, match="not a legal move"):
-    narration.parse(state, text)
-
-
-def test_numbers_are_claims_in_liar_die():
-  _, state, narration = _tell("liar_die", 0, "3")
-  assert narration.parse(state, "4") == 3
-
-
-def test_a_seat_that_is_not_there():
-  with pytest.raises(ValueError, match="^seat=2: must be an integer between 0"):
-    narrator.Narrator(pyspiel.load_game("dudo"), 2)
-
-
-@pytest.mark.parametrize("game", ["kuhn_poker", "leduc_poker", "tic_tac_toe",
-                                  "liars_dice"])
-def test_other_games_are_told_too(game):
-  rng = np.random.RandomState(0)
-  state = pyspiel.load_game(game).new_initial_state()
-  narration = narrator.Narrator(state.get_game(), 0)
-  lines = []
-  while not state.is_terminal():
-    if state.current_player() == 0:
-      assert narration.situation(state)
-    before = state.clone()
-    action = rng.choice(state.legal_actions())
+    action = choose(state, len(history))
     state.apply_action(action)
-    lines += narration.after(before, action, state)
-  assert lines[-1].startswith("The end:")
+    history.append((player, action))
+    if player == seat:
+      knowledge.append(action)
+    words += narration.after(before, action, state)
+  if state.is_terminal():
+    words.append(narration.result(state))
+    knowledge.append((_information(state, seat), state.returns()[seat]))
+    moments.append((knowledge, words, len(history)))
+  return moments, history
+
+
+def _two_worlds(game, rng, limit):
+  """Returns two of `_play`'s results that differ in a hidden action, if any."""
+  seat = rng.randrange(game.num_players())
+  first = _play(game, seat, lambda state, number: rng.choice(
+      state.legal_actions()), limit)
+  history = first[1]
+  hidden = [number for number, (player, _) in enumerate(history)
+            if player != seat]
+  place = rng.choice(hidden) if hidden else -1
+  instead = {}  # cards change places
+
+  def choose(state, number):
+    legal = state.legal_actions()
+    action = history[number][1] if number < len(history) else None
+    others = [other for other in legal if other != action]
+    if number == place and others:
+      other = rng.choice(others)
+      instead[other] = action
+      return other
+    for candidate in (action, instead.get(action)):
+      if candidate in legal:
+        return candidate
+    return rng.choice(legal)
+
+  return first, _play(game, seat, choose, limit)
+
+
+def _assert_no_leak(name, rounds, limit):
+  """Returns how often two different worlds looked the same to the person."""
+  rng = random.Random(name)
+  game = pyspiel.load_game(name)
+  alike = 0
+  for _ in range(rounds):
+    (first, history), (second, other_history) = _two_worlds(game, rng, limit)
+    for (knowledge, words, length), (other_knowledge, other_words,
+                                     other_length) in zip(first, second):
+      if knowledge != other_knowledge:
+        break
+      assert words == other_words
+      alike += history[:length] != other_history[:other_length]
+  return alike
+
+
+@pytest.mark.parametrize("name", _HIDDEN)
+def test_what_is_hidden_stays_hidden(name):
+  _assert_no_leak(name, rounds=3, limit=70)
+
+
+@pytest.mark.parametrize("name", [
+    "kuhn_poker", "leduc_poker", "liars_dice", "dudo(numdice=1)", "liar_die",
+    "dudo_single_round(players=3,numdice=1)", "neumann_poker", "phantom_ttt",
+    "hearts", "euchre", _TURN_BASED("matrix_rps()")])
+def test_the_worlds_of_the_test_above_often_look_the_same(name):
+  assert _assert_no_leak(name, rounds=20, limit=60) >= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _HIDDEN)
+def test_what_is_hidden_stays_hidden_in_many_games(name):
+  _assert_no_leak(name, rounds=30, limit=200)
+
+
+@pytest.mark.parametrize("name", _PERFECT)
+def test_games_of_perfect_information_are_told_too(name):
+  rng = random.Random(name)
+  moments, _ = _play(pyspiel.load_game(name), 0, lambda state, _: rng.choice(
+      state.legal_actions()), 5)
+  assert all(words for _, words, _ in moments)
+
+
+@pytest.mark.parametrize("name", [
+    kind.short_name for kind in pyspiel.registered_games()
+    if kind.default_loadable and
+    kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS])
+def test_joint_moves_are_refused(name):
+  game = pyspiel.load_game(name)
+  with pytest.raises(ValueError, match=f"^game={name}: players must move in "
+                     r"turn.* turn_based_simultaneous_game\(game="):
+    narrators.make_narrator(game, 0)
+
+
+@pytest.mark.parametrize("name, message", [
+    ("mfg_crowd_modelling", "^game=mfg_crowd_modelling: players must move in"),
+    (_NO_ACTIONS, "^game=crossword: must list its legal actions$")])
+def test_what_cannot_be_told_is_refused(name, message):
+  with pytest.raises(ValueError, match=message):
+    narrators.make_narrator(pyspiel.load_game(name), 0)
+
+
+@pytest.mark.parametrize("seat", [-1, 2, "0"])
+def test_a_seat_that_is_not_there(seat):
+  with pytest.raises(ValueError, match="^seat=.*: must be an integer between "
+                     "0 and 1"):
+    narrators.make_narrator(pyspiel.load_game("dudo"), seat)
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_kuhn_poker_never_shows_the_other_card(seat):
+  """With a fold nobody ever sees it."""
+  game = pyspiel.load_game("kuhn_poker")
+  actions = [2, 1, 1, 0] if seat == 0 else [1, 2, 1, 0]
+  _, words, _ = _play(game, seat, lambda _, number: actions[number], 4)[0][-1]
+  text = "\n".join(words)
+  assert "2" in text and "1 " not in text.replace("is 1.", "")
+  assert ("Player 1: Pass" if seat == 0 else "Player 0: Bet") in words
+
+
+def test_others_returns_are_told_only_if_they_are_known():
+  """In bargaining nobody knows what the other player's share is worth."""
+  state = pyspiel.load_game("bargaining").new_initial_state()
+  while not state.is_terminal():
+    state.apply_action(state.legal_actions()[-1])
+  narration = narrators.make_narrator(state.get_game(), 0)
+  assert narration.verdict(state) is None
+  assert narration.result(state) == f"Your return is {state.returns()[0]:g}."
+
+
+def test_moves_of_other_games():
+  state = pyspiel.load_game("tic_tac_toe").new_initial_state()
+  narration = narrators.make_narrator(state.get_game(), 0)
+  for text in ("x(1,2)", "1 2", "1,2", "X (1, 2)"):
+    action, lines = narration.understand(state, text)
+    assert (state.action_to_string(action), lines) == ("x(1,2)", [])
+  action, lines = narration.understand(state, "middle")
+  assert action is None
+  assert "I do not understand 'middle'" in lines[0]
+  assert "dudo-solve --game='tic_tac_toe()'" in narration.hint(state)[1]
+
+
+def test_the_only_move_needs_no_name():
+  state = pyspiel.load_game("liars_dice").new_initial_state()
+  narration = narrators.make_narrator(state.get_game(), 1)
+  for action in (0, 0, 11):
+    state.apply_action(action)
+  assert narration.status(state) == ["Your only move is Liar: press Enter."]
+  assert narration.understand(state, "") == (12, [])
+
+
+def test_probabilities_are_never_rounded_to_certainty():
+  assert [narrator.percent(p) for p in (0, 1e-9, 0.014, 0.5, 0.9999, 1)] == [
+      "0%", "<1%", "1%", "50%", ">99%", "100%"]
