@@ -10,7 +10,6 @@ Serves `table_solver` and `evaluator`.
 import collections
 import functools
 
-import numba
 import numpy as np
 import pyspiel
 
@@ -20,6 +19,7 @@ from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.compiled import history_form
 from dudo_spiel.algorithms.compiled import sequence_form
 from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import jit
 
 FORMS = ("deal", "sequence", "history")
 _MODULES = {"deal": deal_form, "sequence": sequence_form,
@@ -184,12 +184,14 @@ class CompiledGame:
       iteration: [1] int64, counted up.
       num_threads: how many threads to use.
     """
-    run = self._kernels.run
+    values = np.zeros(self.num_players)
     if num_threads > 1 and self.can_use_threads:
-      numba.set_num_threads(min(num_threads, numba.config.NUMBA_NUM_THREADS))
-      run = self._kernels.run_parallel
-    run(workspace, tables, rules, alternating, mode, iteration,
-        np.zeros(self.num_players))
+      with jit.threads(num_threads):
+        self._kernels.run_parallel(workspace, tables, rules, alternating, mode,
+                                   iteration, values)
+    else:
+      self._kernels.run(workspace, tables, rules, alternating, mode, iteration,
+                        values)
 
   @property
   def can_use_threads(self):

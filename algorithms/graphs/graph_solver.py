@@ -5,7 +5,6 @@ Serves `fsicfr_solver`, `pfsi` and `pass_through`.
 
 import functools
 
-import numba
 import numpy as np
 
 from dudo_spiel.algorithms.compiled import evaluator
@@ -13,6 +12,7 @@ from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.compiled import table_policy
 from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.algorithms.runtime import solver
 from dudo_spiel.algorithms.runtime import tables as tables_lib
@@ -190,12 +190,13 @@ class PlannedSolver(GraphSolver):
       size = min(iterations, most)
       plan = self._plan(np.arange(self.iteration + 1,
                                   self.iteration + 1 + size))
-      run = serial
+      work = (self.graph.arrays, self.graph.dice, self._regret_tables,
+              self._scratch, plan, self._count)
       if self._num_threads > 1:
-        numba.set_num_threads(self._num_threads)
-        run = parallel
-      run(self.graph.arrays, self.graph.dice, self._regret_tables,
-          self._scratch, plan, self._count)
+        with jit.threads(self._num_threads):
+          parallel(*work)
+      else:
+        serial(*work)
       iterations -= size
       if iterations == 0:
         return
