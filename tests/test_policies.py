@@ -104,7 +104,7 @@ def test_bots_play_policies():
 
 def test_distance():
   kuhn = pyspiel.load_game("kuhn_poker")
-  start = cfr.CFRSolver(kuhn).average_policy()
+  start = cfr.CFRSolver(kuhn).current_policy()
   assert start.distance(start) == 0.0
   other = policies.TablePolicy(kuhn, start.info_states, start.players,
                                start.actions, start.probabilities.copy())
@@ -122,7 +122,7 @@ def test_distance_to_policies_of_other_kinds():
 
 def test_policies_of_games_made_from_data_need_the_game(tmp_path):
   game = random_games.random_game(4)
-  policy = cfr.CFRSolver(game).average_policy()
+  policy = cfr.CFRSolver(game).current_policy()
   policy.save(tmp_path / "policy.npz")
   with pytest.raises(ValueError, match="cannot be loaded; pass the game"):
     policies.load_policy(tmp_path / "policy.npz")

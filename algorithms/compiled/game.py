@@ -8,6 +8,7 @@ Serves `table_solver` and `evaluator`.
 """
 
 import collections
+import contextlib
 import functools
 
 import numpy as np
@@ -254,11 +255,13 @@ def compile_game(game, form=None):
   """
   # Games that are made from data, as EFG games are, may share their string: so
   # only the very same object counts as the same game.
-  key = (id(game), form)
-  if key in _CACHE and _CACHE[key].game is game:
+  key = (id(arguments.game("game", game)),
+         arguments.choice("form", form, (None, *FORMS)))
+  compiled = _CACHE.get(key)
+  if compiled is None or compiled.game is not game:
+    compiled = _CACHE[key] = CompiledGame(game, form)
+  with contextlib.suppress(KeyError):  # another thread may have removed it
     _CACHE.move_to_end(key)
-    return _CACHE[key]
-  compiled = _CACHE[key] = CompiledGame(game, form)
   while len(_CACHE) > _CACHE_SIZE:
     _CACHE.popitem(last=False)
   return compiled

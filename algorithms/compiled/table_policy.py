@@ -279,22 +279,30 @@ def to_strategy(compiled, policy):
 
   Args:
     compiled: the `game.CompiledGame`.
-    policy: a policy in Python or C++ that can play the game.
+    policy: a policy in Python or C++ that can play the game, or a list of one
+      for each player.
 
   Returns:
     [entry] float64.
   """
   tree = compiled.tree
+  policies = [policy] * tree.num_players
+  if isinstance(policy, (list, tuple)):
+    policies = list(policy)
+    if len(policies) != tree.num_players:
+      raise ValueError(f"policy={policy!r}: has {len(policies)} policies; must "
+                       f"have {tree.num_players}, one for each player")
   sets, _, entries = compiled.entries_of_sets()
   strategy = np.zeros(compiled.num_entries)
   if isinstance(policy, TablePolicy) and policy.info_states is tree.info_states:
     strategy[entries] = policy.probabilities
     return strategy
-  ask = _asker(policy)
+  askers = [_asker(one) for one in policies]
   values = []
   for s in range(tree.num_info_sets):
-    chances = ask(int(tree.set_player[s]), tree.info_states[s],
-                  lambda s=s: tree.state(tree.set_node[s]))
+    player = int(tree.set_player[s])
+    chances = askers[player](player, tree.info_states[s],
+                             lambda s=s: tree.state(tree.set_node[s]))
     values += [chances.get(action, 0.0) for action in tree.set_actions[s]]
   values = np.array(values)
   sums = np.bincount(sets, weights=values)

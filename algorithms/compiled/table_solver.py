@@ -127,8 +127,7 @@ class TableSolver(solver.Solver):
     return table_policy.from_strategy(self.compiled,
                                       self.tables.strategy.astype(np.float64))
 
-  def average_policy(self):
-    """Returns the average policy, an OpenSpiel policy (a copy)."""
+  def _average_policy(self):
     return table_policy.from_strategy(self.compiled, self._average())
 
   def expected_values(self):

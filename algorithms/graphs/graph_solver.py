@@ -82,8 +82,7 @@ class GraphSolver(solver.Solver):
     """Returns the current policy, an OpenSpiel policy (a copy)."""
     return self.graph.policy(self._regret_tables.regret)
 
-  def average_policy(self):
-    """Returns the average policy, an OpenSpiel policy (a copy)."""
+  def _average_policy(self):
     return self.graph.policy(self._regret_tables.cumulative)
 
   @functools.cached_property
@@ -93,7 +92,7 @@ class GraphSolver(solver.Solver):
   def _average_strategy(self):
     """Returns [entry of the compiled game] float64."""
     return table_policy.to_strategy(self._evaluator.compiled,
-                                    self.average_policy())
+                                    self._average_policy())
 
   def expected_values(self):
     """Returns [player] float64, each player's value of the average policy.

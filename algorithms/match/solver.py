@@ -210,7 +210,7 @@ class MatchSolver(solver.Solver):
                        f"iterations; must be at least {_FIRST_ITERATIONS} to "
                        "compute the exploitability. Call run")
     response = match_response.match_best_response(
-        self.average_policy(), num_threads=self._num_threads)
+        self._average_policy(), num_threads=self._num_threads)
     return sum(response.values)
 
   def solve(self, target_exploitability=None, max_iterations=None,
@@ -400,8 +400,7 @@ class MatchSolver(solver.Solver):
                          for trainer in self._trainers
                          for key in trainer.rounds})
 
-  def average_policy(self):
-    """Returns the average policy, a `policy.MatchPolicy` (a copy)."""
+  def _average_policy(self):
     return self._policy({key: trainer.average_weights(key)
                          for trainer in self._trainers
                          for key in trainer.rounds})

@@ -11,6 +11,7 @@ and `match.solver`.
 import dataclasses
 import math
 import time
+import warnings
 
 import numpy as np
 
@@ -81,10 +82,9 @@ class Solver:
   """What every solver can do.
 
   A subclass implements `_advance`, `_tables`, `_parameters`, `_fingerprint`,
-  `current_policy`, `average_policy`, `expected_values`, `nash_conv` and
-  `memory_bytes`. Kernels
-  count the iterations in `_count`, so that tables and count fit together
-  whenever Python gets to see them.
+  `current_policy`, `_average_policy`, `expected_values`, `nash_conv` and
+  `memory_bytes`. Kernels count the iterations in `_count`, so that tables and
+  count fit together whenever Python gets to see them.
 
   Args:
     game: a `pyspiel.Game`.
@@ -134,7 +134,7 @@ class Solver:
     """Returns the current policy, an OpenSpiel policy (a copy)."""
     raise NotImplementedError
 
-  def average_policy(self):
+  def _average_policy(self):
     """Returns the average policy, an OpenSpiel policy (a copy)."""
     raise NotImplementedError
 
@@ -175,6 +175,19 @@ class Solver:
   def num_threads(self):
     """How many threads the solver may use; small games use one."""
     return self._num_threads
+
+  def average_policy(self):
+    """Returns the average policy, an OpenSpiel policy (a copy).
+
+    It warns if the solver has run no iterations: the policy is then the initial
+    one, in most cases uniform play.
+    """
+    if self.iteration == 0:
+      warnings.warn(
+          f"{type(self).__name__}: nothing is trained yet, so average_policy "
+          "is the policy before the first iteration; call run or solve first",
+          UserWarning, stacklevel=2)
+    return self._average_policy()
 
   def best_policy(self):
     """Returns the best policy that is known, an OpenSpiel policy (a copy).
