@@ -43,7 +43,8 @@ def _plays_trained(game):
 
 def bot_names(game):
   """Returns a list of the bots that play the game, the best first."""
-  return [TRAINED] * _plays_trained(game) + bots.bot_names(game)
+  names = bots.bot_names(game)
+  return [TRAINED] * _plays_trained(game) + names
 
 
 def make_bot(name, game, player_id, rng):
@@ -56,17 +57,20 @@ def make_bot(name, game, player_id, rng):
     rng: a random number generator with `choice`, such as
       `np.random.RandomState`.
   """
-  if name in bots.bot_names(game):
+  others = bots.bot_names(game)
+  is_text = isinstance(name, (str, os.PathLike))
+  if is_text and name in others:
     return bots.make_bot(name, game, player_id, rng)
-  if name == TRAINED:
+  if is_text and name == TRAINED:
     path = _TRAINED_FILE
-  elif os.path.isfile(name):
+  elif is_text and os.path.isfile(name):
     path = name
   else:
     raise ValueError(
         f"name={name!r}: must be a policy file, or a bot that plays "
         f"{game.get_type().short_name}: {', '.join(bot_names(game))}")
   arguments.integer("player_id", player_id, 0, game.num_players() - 1)
+  bots.check_generator(rng)
   policy = _load(path)
   if isinstance(policy, (match_policy.MatchPolicy,
                          single_round_policy.SingleRoundPolicy)):

@@ -101,7 +101,7 @@ class FSICFRSolver(graph_solver.GraphSolver):
     if self._is_exact:
       raise ValueError("deals='exact': takes all outcomes; must be 'sampled' "
                        "for chance_outcomes")
-    iteration = arguments.integer("iteration", iteration, 1)
+    iteration = arguments.integer("iteration", iteration, 1, 2**62)
     return graph_kernels.sampled_outcomes(
         self.graph.arrays, self.graph.chance_nodes, np.uint64(self._seed),
         iteration)

@@ -19,6 +19,7 @@ from dudo_spiel.algorithms.runtime import tables as tables_lib
 
 _UNIT = 2.0**-20  # of iterations as weights, which float32 must add up
 _LOOK_AHEAD = 64  # iterations of which those without common rolls run together
+_MAX_ITERATION = 2**62
 _MAX_PLANNED = 4096  # iterations whose rolls and settings are made at once
 
 
@@ -225,7 +226,7 @@ class PlannedSolver(GraphSolver):
     Returns:
       [iteration], a structured array with a column for each setting.
     """
-    numbers = np.asarray(iterations, np.int64)
+    numbers = arguments.integers("iterations", iterations, 1, _MAX_ITERATION)
     settings = np.zeros(len(numbers), self._SETTINGS)
     settings["tremble"] = self._tremble
     settings["weight"] = (numbers * _UNIT)**self._gamma
@@ -244,7 +245,7 @@ class PlannedSolver(GraphSolver):
       [iteration, player] int64, the numbers of the rolls; zeros for a walked
       game, whose chance nodes are part of its graph.
     """
-    numbers = np.asarray(iterations, np.int64)
+    numbers = arguments.integers("iterations", iterations, 1, _MAX_ITERATION)
     rolls = np.zeros((len(numbers), self.graph.num_players), np.int64)
     graph_kernels.sample_rolls(self.graph.dice.cumulative,
                                np.uint64(self._seed), numbers, rolls)

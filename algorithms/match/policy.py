@@ -47,9 +47,12 @@ class MatchPolicy(policy_lib.Policy):
   """
 
   def __init__(self, game, recall_length, tables, values):
-    super().__init__(game, [0, 1])
+    super().__init__(arguments.game("game", game), [0, 1])
     self.match = match_rounds.match_rules(
         game, arguments.integer("recall_length", recall_length, 1))
+    for name, value in (("tables", tables), ("values", values)):
+      if not isinstance(value, dict):
+        raise ValueError(f"{name}={value!r}: must be a dict by numbers of dice")
     self.tables = dict(tables)
     self.values = dict(values)
     for key, table in self.tables.items():
@@ -77,7 +80,8 @@ class MatchPolicy(policy_lib.Policy):
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} for the legal actions of the state."""
-    player = state.current_player() if player_id is None else player_id
+    arguments.state("state", state)
+    player = arguments.player("player_id", player_id, state)
     game = state.get_game()
     if not self._has_rules_of(game):
       raise ValueError(f"state={state}: is not one of {self.game}")
@@ -116,8 +120,11 @@ class MatchPolicy(policy_lib.Policy):
       and then Dudo, which nobody can say before the first claim. Hands are
       those of `rolls`.
     """
-    if key not in self.tables:
-      raise ValueError(f"key={key!r}: must be one of {self._known_dice()}")
+    self._check_key(key)
+    if not isinstance(claims, (list, tuple)):
+      raise ValueError(f"claims={claims!r}: must be a list of claims")
+    for claim in claims:
+      arguments.integer("claims", claim, 0)
     memory = self.match.memory(sum(key))
     steps = [-1, *claims, memory.num_claims]
     if any(after <= before for before, after in zip(steps, steps[1:])):
@@ -132,8 +139,14 @@ class MatchPolicy(policy_lib.Policy):
     return np.where(totals > 0, weights / np.where(totals > 0, totals, 1.0),
                     1.0 / num_actions)
 
+  def _check_key(self, key):
+    if not isinstance(key, tuple) or key not in self.tables:
+      raise ValueError(f"key={key!r}: must be (own, opponent's) dice, one of "
+                       f"{self._known_dice()}")
+
   def probabilities(self, key):
     """Returns [row, hand] float32, the probabilities with these dice."""
+    self._check_key(key)
     weights = self.tables[key].astype(np.float32)
     match_kernels.normalize(self.match.memory(sum(key)).arrays, weights)
     return weights

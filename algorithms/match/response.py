@@ -99,6 +99,8 @@ def _check_round(policy, dice, role):
   arguments.integer("role", role, 0, 1)
   if not isinstance(dice, (tuple, list, bytes)):
     raise ValueError(f"dice={dice!r}: must be (starter's, other's) dice")
+  for number in dice:
+    arguments.integer("dice", number, 1)
   key = tuple(dice) if role else tuple(dice)[::-1]  # (policy's, responder's)
   if key not in policy.tables:
     known = ", ".join(f"{a}v{b}" for a, b in sorted(policy.tables))
@@ -142,6 +144,10 @@ class _ResponderRound:
       leaves = policy_leaves(policy, own, other)
     if isinstance(leaves, Leaves):
       leaves = leaves, leaves
+    if not isinstance(leaves, (list, tuple)) or len(leaves) != 2 or not all(
+        isinstance(bound, Leaves) for bound in leaves):
+      raise ValueError(f"leaves={leaves!r}: must be None, a Leaves, or a pair "
+                       "of them")
     width = match.table_shape(self.key)[1]
     rolls, own_rolls = match.rolls(other), match.rolls(own)
     matches = np.zeros((match.num_sides, width), np.int64)
@@ -315,8 +321,7 @@ def best_response_value(policy, dice, role, leaves=None, *, method="search",
       depend on it. The search takes one.
   """
   num_threads = jit.thread_count(num_threads)
-  if method not in METHODS:
-    raise ValueError(f"method={method!r}: must be one of {METHODS}")
+  arguments.choice("method", method, METHODS)
   this_round = _ResponderRound(policy, dice, role, leaves, num_threads)
   if method == "search":
     bounds = this_round.search(0.0)
@@ -482,7 +487,12 @@ def match_bounds(policy, start_dice=None, starting_player=None, *, seconds=None,
              arguments.integer("starting_player", starting_player, 0, 1))
   if len(start) != 2:
     raise ValueError(f"start_dice={start!r}: must be the dice of two players")
+  for dice in start:
+    arguments.integer("start_dice", dice, 1)
   first = start[starter], start[1 - starter]
+  if not {first, first[::-1]} <= policy.tables.keys():
+    raise ValueError(f"start_dice={start!r}: must be dice for which the policy "
+                     "has tables")
   for role in range(2):
     _check_round(policy, first, role)
   starts = {}, {}  # by role, from (starter's, other's dice) to the value
