@@ -70,13 +70,13 @@ def make_bot(name, game, player_id, rng):
         f"name={name!r}: must be a policy file, or a bot that plays "
         f"{game.get_type().short_name}: {', '.join(bot_names(game))}")
   arguments.integer("player_id", player_id, 0, game.num_players() - 1)
-  bots.check_generator(rng)
   policy = _load(path)
   if isinstance(policy, (match_policy.MatchPolicy,
                          single_round_policy.SingleRoundPolicy)):
     policy.check_game(game)
   else:
     _check_by_playing(policy, game)
+  bots.check_generator(rng)
   return bots.PolicyBot(player_id, rng, policy)
 
 

@@ -24,6 +24,7 @@ _LEVELS = 255  # of a quantised weight
 _TABLE_NAME = re.compile(r"([1-9]\d?)v([1-9]\d?)")  # in files
 _FILE_DTYPES = (np.float32, np.uint8, np.float64)
 _MAX_RECALL = 2**31 - 1
+_DTYPES = ("float32", "float64", "uint8")
 
 
 class MatchPolicy(policy_lib.Policy):
@@ -55,7 +56,13 @@ class MatchPolicy(policy_lib.Policy):
         raise ValueError(f"{name}={value!r}: must be a dict by numbers of dice")
     self.tables = dict(tables)
     self.values = dict(values)
+    for value in self.values.values():
+      arguments.number("values", value)
     for key, table in self.tables.items():
+      if not isinstance(table, np.ndarray) or table.dtype not in _DTYPES:
+        raise ValueError(f"tables={key}: is {type(table).__name__} of "
+                         f"{getattr(table, 'dtype', None)}; must be an array "
+                         f"of {' or '.join(_DTYPES)}")
       if table.shape != self.match.table_shape(key):
         raise ValueError(f"tables={key}: has shape {table.shape}; must be "
                          f"{self.match.table_shape(key)}")

@@ -23,6 +23,7 @@ from dudo_spiel.algorithms.runtime import pacing
 
 _FILE_KIND = "solver"
 _MAX_SEED = 2**64 - 1
+_LATEST = 1.0  # seconds that an interrupted `solve` may take to measure
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,6 +107,7 @@ class Solver:
     self._dtype = np.dtype(arguments.choice("dtype", dtype,
                                             ("float64", "float32")))
     self._count = np.zeros(1, dtype=np.int64)
+    self._measure_seconds = 0.0  # how long the last measurement of `solve` took
 
   # What a subclass implements.
 
@@ -230,7 +232,8 @@ class Solver:
     """Runs until the average policy is good enough, or a limit is reached.
 
     Exploitability is measured after numbers of iterations that grow
-    geometrically, and at the end.
+    geometrically, and at the end. After Ctrl-C the result has the last
+    measurement if another one would take longer than a second.
 
     Args:
       target_exploitability: stop when the exploitability is at most this.
@@ -258,7 +261,9 @@ class Solver:
         reason = self._solve(target_exploitability, end, clock, history, bar)
       except KeyboardInterrupt:
         reason = "interrupted"
-    if not self._is_measured_by(history[-1]):
+    is_slow = self._measure_seconds > _LATEST
+    if not (self._is_measured_by(history[-1]) or
+            is_slow and reason == "interrupted"):
       history.append(self._check(clock.seconds()))
     last = history[-1]
     return SolveResult(reason, self.iteration, clock.seconds(),
@@ -290,7 +295,9 @@ class Solver:
     return self.expected_values(), self.nash_conv()
 
   def _check(self, seconds):
+    begin = time.perf_counter()
     values, nash_conv = self._measure()
+    self._measure_seconds = time.perf_counter() - begin
     check = Check(self.iteration, seconds,
                   float(nash_conv) / self.game.num_players(),
                   tuple(np.asarray(values).tolist()))

@@ -41,7 +41,12 @@ class SingleRoundPolicy(policy_lib.Policy):
   def __init__(self, game, table, layout=None):
     _check_abstract(game)
     super().__init__(game, list(range(game.num_players())))
-    self.layout = layout or single_round_layout.SetLayout(game)
+    if layout is None:
+      layout = single_round_layout.SetLayout(game)
+    elif not isinstance(layout, single_round_layout.SetLayout) or (
+        str(layout.game) != str(game)):
+      raise ValueError(f"layout={layout!r}: must be the SetLayout of {game}")
+    self.layout = layout
     self.table = np.ascontiguousarray(table)
     shape = self.layout.num_rolls, self.layout.num_entries
     if (self.table.shape != shape or self.table.dtype not in _DTYPES or
