@@ -236,6 +236,7 @@ def _fault(number):
   return None
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_odd_arguments_are_refused_by_name(number):
   faults = [_fault(case) for case in range(200 * number, 200 * (number + 1))]

@@ -226,7 +226,7 @@ class PlannedSolver(GraphSolver):
     Returns:
       [iteration], a structured array with a column for each setting.
     """
-    numbers = arguments.integers("iterations", iterations, 1, _MAX_ITERATION)
+    numbers = arguments.integers("iterations", iterations, 0, _MAX_ITERATION)
     settings = np.zeros(len(numbers), self._SETTINGS)
     settings["tremble"] = self._tremble
     settings["weight"] = (numbers * _UNIT)**self._gamma
@@ -245,7 +245,7 @@ class PlannedSolver(GraphSolver):
       [iteration, player] int64, the numbers of the rolls; zeros for a walked
       game, whose chance nodes are part of its graph.
     """
-    numbers = arguments.integers("iterations", iterations, 1, _MAX_ITERATION)
+    numbers = arguments.integers("iterations", iterations, 0, _MAX_ITERATION)
     rolls = np.zeros((len(numbers), self.graph.num_players), np.int64)
     graph_kernels.sample_rolls(self.graph.dice.cumulative,
                                np.uint64(self._seed), numbers, rolls)

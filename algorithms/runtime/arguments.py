@@ -43,7 +43,10 @@ def integers(name, value, low, high):
       np.ndim(value) != 1):
     raise ValueError(f"{name}={value!r}: must be a list of integers between "
                      f"{low} and {high}")
-  return np.array([integer(name, item, low, high) for item in value], np.int64)
+  if not (isinstance(value, np.ndarray) and value.dtype == np.int64 and
+          np.all((value >= low) & (value <= high))):
+    value = [integer(name, item, low, high) for item in value]
+  return np.array(value, np.int64)
 
 
 def player(name, value, playing_state):
