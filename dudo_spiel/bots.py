@@ -199,8 +199,11 @@ _BOTS = {"uniform": UniformBot, "random": RandomBot,
 
 
 def check_generator(rng):
-  """Raises a ValueError unless it is a generator that bots can use."""
-  if not callable(getattr(rng, "choice", None)):
+  """Raises a ValueError unless bots can use it: a generator, or None.
+
+  With None a bot can only be asked for its policy.
+  """
+  if rng is not None and not callable(getattr(rng, "choice", None)):
     raise ValueError(f"rng={rng!r}: must have a method `choice`, as "
                      "np.random.RandomState has")
 

@@ -22,9 +22,8 @@ from dudo_spiel.games import dudo
 FILE_KIND = "match_policy"
 _LEVELS = 255  # of a quantised weight
 _TABLE_NAME = re.compile(r"([1-9]\d?)v([1-9]\d?)")  # in files
-_FILE_DTYPES = (np.float32, np.uint8, np.float64)
+_DTYPES = (np.float32, np.uint8, np.float64)
 _MAX_RECALL = 2**31 - 1
-_DTYPES = ("float32", "float64", "uint8")
 
 
 class MatchPolicy(policy_lib.Policy):
@@ -62,7 +61,7 @@ class MatchPolicy(policy_lib.Policy):
       if not isinstance(table, np.ndarray) or table.dtype not in _DTYPES:
         raise ValueError(f"tables={key}: is {type(table).__name__} of "
                          f"{getattr(table, 'dtype', None)}; must be an array "
-                         f"of {' or '.join(_DTYPES)}")
+                         "of float32, float64 or uint8")
       if table.shape != self.match.table_shape(key):
         raise ValueError(f"tables={key}: has shape {table.shape}; must be "
                          f"{self.match.table_shape(key)}")
@@ -216,7 +215,7 @@ def from_file(archive, game):
       raise ValueError(f"path={path!r}: its array {name[:99]!r} must have a "
                        "name such as 2v1")
     keys[name] = int(found[1]), int(found[2])
-    archive.check(name, match.table_shape(keys[name]), _FILE_DTYPES)
+    archive.check(name, match.table_shape(keys[name]), _DTYPES)
   return MatchPolicy(game, recall_length,
                      {key: archive.read(name, low=0)
                       for name, key in keys.items()}, values)
