@@ -174,10 +174,10 @@ def test_another_game_that_prints_the_same_is_refused(make, tmp_path):
   with pytest.raises(ValueError, match="^path=.*fingerprint="):
     second.load(tmp_path / "solver.npz")
   path = tmp_path / "policy.npz"
-  first.average_policy().save(path)
+  first.current_policy().save(path)
   for _ in range(2):
     loaded = policies.load_policy(path, _pennies(1))
-    assert loaded.distance(first.average_policy()) == 0.0
+    assert loaded.distance(first.current_policy()) == 0.0
     with pytest.raises(ValueError, match="^path=.*is a policy for another "
                        "game that also prints as efg_game"):
       policies.load_policy(path, _pennies(2))
@@ -186,7 +186,7 @@ def test_another_game_that_prints_the_same_is_refused(make, tmp_path):
 
 def test_policies_without_a_fingerprint_are_taken(tmp_path):
   game = _pennies(1)
-  made = cfr.CFRSolver(game).average_policy()
+  made = cfr.CFRSolver(game).current_policy()
   policy = policies.TablePolicy(game, made.info_states, made.players,
                                 made.actions, made.probabilities)
   policy.save(tmp_path / "policy.npz")
