@@ -64,7 +64,11 @@ class PrunedPassThroughSolver(_PassThroughSolver):
   def _threshold_at(self, iteration):
     value = self._threshold
     if callable(value):
-      value = value(int(iteration))
+      try:
+        value = value(int(iteration))
+      except TypeError as error:
+        raise ValueError(f"threshold={value!r}: must be a number or a function "
+                         f"of the iteration ({error})") from error
     return arguments.number("threshold", value, 0.0, 1.0)
 
   def _write_settings(self, settings, iterations):

@@ -43,7 +43,8 @@ def _plays_trained(game):
 
 def bot_names(game):
   """Returns a list of the bots that play the game, the best first."""
-  return [TRAINED] * _plays_trained(game) + bots.bot_names(game)
+  names = bots.bot_names(game)
+  return [TRAINED] * _plays_trained(game) + names
 
 
 def make_bot(name, game, player_id, rng):
@@ -56,11 +57,13 @@ def make_bot(name, game, player_id, rng):
     rng: a random number generator with `choice`, such as
       `np.random.RandomState`.
   """
-  if name in bots.bot_names(game):
+  others = bots.bot_names(game)
+  is_text = isinstance(name, (str, os.PathLike))
+  if is_text and name in others:
     return bots.make_bot(name, game, player_id, rng)
-  if name == TRAINED:
+  if is_text and name == TRAINED:
     path = _TRAINED_FILE
-  elif os.path.isfile(name):
+  elif is_text and os.path.isfile(name):
     path = name
   else:
     raise ValueError(
@@ -73,6 +76,7 @@ def make_bot(name, game, player_id, rng):
     policy.check_game(game)
   else:
     _check_by_playing(policy, game)
+  bots.check_generator(rng)
   return bots.PolicyBot(player_id, rng, policy)
 
 

@@ -198,9 +198,19 @@ _BOTS = {"uniform": UniformBot, "random": RandomBot,
          "heuristic": HeuristicBot}
 
 
+def check_generator(rng):
+  """Raises a ValueError unless bots can use it: a generator, or None.
+
+  With None a bot can only be asked for its policy.
+  """
+  if rng is not None and not callable(getattr(rng, "choice", None)):
+    raise ValueError(f"rng={rng!r}: must have a method `choice`, as "
+                     "np.random.RandomState has")
+
+
 def bot_names(game):
   """Returns a list of the bots that play the game, the best first."""
-  claims = game.get_type().short_name in _CLAIM_GAMES
+  claims = arguments.game("game", game).get_type().short_name in _CLAIM_GAMES
   return ["heuristic", "random", "uniform"] if claims else ["uniform"]
 
 
@@ -214,9 +224,11 @@ def make_bot(name, game, player_id, rng):
     rng: a random number generator with `choice`, such as
       `np.random.RandomState`.
   """
-  if name not in bot_names(game):
+  names = bot_names(game)
+  if not isinstance(name, str) or name not in names:
     raise ValueError(
         f"name={name!r}: must be a bot that plays "
-        f"{game.get_type().short_name}: {', '.join(bot_names(game))}")
+        f"{game.get_type().short_name}: {', '.join(names)}")
   arguments.integer("player_id", player_id, 0, game.num_players() - 1)
+  check_generator(rng)
   return _BOTS[name](player_id, rng)

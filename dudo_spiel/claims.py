@@ -18,6 +18,10 @@ import functools
 
 import numpy as np
 
+from dudo_spiel import arguments
+
+_MAX_DICE = 255
+_MAX_SIDES = 255
 
 def claim_strength(quantity, rank, num_dice, num_sides=6, wild_ones=True):
   """Returns the strength of `quantity` x `rank`: its number in the order.
@@ -56,9 +60,11 @@ class ClaimOrder:
   """
 
   def __init__(self, num_dice, num_sides=6, wild_ones=True):
-    self.num_dice = num_dice
-    self.num_sides = num_sides
-    self.wild_ones = wild_ones
+    self.num_dice = num_dice = arguments.integer("num_dice", num_dice, 1,
+                                                 _MAX_DICE)
+    self.num_sides = num_sides = arguments.integer("num_sides", num_sides, 2,
+                                                   _MAX_SIDES)
+    self.wild_ones = arguments.boolean("wild_ones", wild_ones)
     self.num_claims = num_sides * num_dice
     claims = [None] * self.num_claims
     for quantity in range(1, num_dice + 1):
@@ -73,20 +79,15 @@ class ClaimOrder:
 
   def index(self, quantity, rank):
     """Returns the number of the claim `quantity` x `rank`."""
-    if not 1 <= quantity <= self.num_dice:
-      raise ValueError(
-          f"quantity={quantity}: must be between 1 and {self.num_dice}, the "
-          "number of dice in play")
-    if not 1 <= rank <= self.num_sides:
-      raise ValueError(
-          f"rank={rank}: must be between 1 and {self.num_sides}, the number "
-          "of a die's sides")
+    quantity = arguments.integer("quantity", quantity, 1, self.num_dice)
+    rank = arguments.integer("rank", rank, 1, self.num_sides)
     return claim_strength(quantity, rank, self.num_dice, self.num_sides,
                           self.wild_ones)
 
   def parse(self, claim):
     """Returns the number of the claim with a name such as "3x5"."""
-    quantity, separator, rank = claim.partition("x")
+    quantity, separator, rank = (
+        claim.partition("x") if isinstance(claim, str) else ("", "", ""))
     if not (separator and quantity.isdecimal() and rank.isdecimal()):
       raise ValueError(
           f"claim={claim!r}: must be a quantity, 'x' and a rank, such as '3x5'")

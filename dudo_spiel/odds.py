@@ -9,10 +9,12 @@ Serves the bots and the narrator.
 import functools
 import math
 
+from dudo_spiel import arguments
 from dudo_spiel import rules
 
+_MAX_TRIALS = 1000  # more would take long
 
-@functools.cache
+
 def binomial_tail(trials, successes, chance):
   """Returns the probability of at least `successes` in `trials`.
 
@@ -21,6 +23,14 @@ def binomial_tail(trials, successes, chance):
     successes: how many of them must succeed.
     chance: the probability that a trial succeeds.
   """
+  return _binomial_tail(arguments.integer("trials", trials, 0, _MAX_TRIALS),
+                        arguments.integer("successes", successes),
+                        arguments.number("chance", chance, 0.0, 1.0))
+
+
+@functools.cache
+def _binomial_tail(trials, successes, chance):
+  """Returns the same, for arguments that are right."""
   if successes <= 0:
     return 1.0
   return math.fsum(
@@ -39,7 +49,14 @@ def claim_odds(quantity, rank, hand, num_dice, num_sides=6, wild_ones=True):
     num_sides: how many sides a die has.
     wild_ones: whether ones count for every rank.
   """
+  if not isinstance(hand, bytes):
+    raise ValueError(f"hand={hand!r}: must be bytes, one for each die")
+  quantity = arguments.integer("quantity", quantity)
+  rank = arguments.integer("rank", rank, 1, 255)
+  num_dice = arguments.integer("num_dice", num_dice, len(hand), _MAX_TRIALS)
+  num_sides = arguments.integer("num_sides", num_sides, 2, 255)
+  wild_ones = arguments.boolean("wild_ones", wild_ones)
   matching_faces = 2 if wild_ones and rank != 1 else 1
   missing = quantity - rules.count_matches(hand, rank, wild_ones)
-  return binomial_tail(num_dice - len(hand), missing,
-                       matching_faces / num_sides)
+  return _binomial_tail(num_dice - len(hand), missing,
+                        matching_faces / num_sides)

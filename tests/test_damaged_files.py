@@ -300,7 +300,7 @@ def test_headers_that_would_expand_are_refused(saved, tmp_path):
 def _policy_file(tmp_path):
   """Returns the path of a `TablePolicy`, with its header and arrays."""
   path = tmp_path / "policy.npz"
-  cfr.CFRSolver(pyspiel.load_game("kuhn_poker")).average_policy().save(path)
+  cfr.CFRSolver(pyspiel.load_game("kuhn_poker")).current_policy().save(path)
   return path, *_read(path)
 
 
@@ -358,7 +358,7 @@ def test_solvers_that_make_no_sense(saved, tmp_path, change, field):
 def test_policies_for_the_wrong_kind_of_game(tmp_path):
   path = tmp_path / "policy.npz"
   solver = pfsi.FSISolver(solver_table.make("pfsi").game, num_threads=2)
-  solver.average_policy().save(path)
+  solver.current_policy().save(path)
   header, arrays = _read(path)
   header["game"] = "kuhn_poker()"
   _write(path, header, arrays)

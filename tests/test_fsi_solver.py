@@ -324,7 +324,7 @@ def test_a_game_of_imperfect_recall_keeps_its_own_recall_length():
       _load("dudo_ir(start_dice=1v1,dice_sides=3,recall_length=1)"),
       recall_length=3)
   assert solver.graph.game is solver.game
-  assert solver.average_policy().game.recall_length == 1
+  assert solver.current_policy().game.recall_length == 1
 
 
 def test_nothing_run_is_uniform():
@@ -332,7 +332,8 @@ def test_nothing_run_is_uniform():
   solver.run(0)
   assert solver.iteration == 0
   assert set(solver.current_policy().probabilities) == {0.5}
-  assert set(solver.average_policy().probabilities) == {0.5}
+  with pytest.warns(UserWarning, match="nothing is trained yet"):
+    assert set(solver.average_policy().probabilities) == {0.5}
 
 
 def test_an_interrupt_leaves_tables_and_count_in_step():
@@ -381,7 +382,7 @@ def test_other_bad_arguments():
   with pytest.raises(ValueError, match="iterations=-1: "):
     solver.run(-1)
   solver = fsicfr.FSICFRSolver(_load("kuhn_poker"))
-  with pytest.raises(ValueError, match="iteration=0: .* at least 1"):
+  with pytest.raises(ValueError, match="iteration=0: must be an integer"):
     solver.chance_outcomes(0)
 
 

@@ -1,3 +1,7 @@
+import subprocess
+import sys
+import time
+
 import helpers
 import numpy as np
 from open_spiel.python import games  # noqa: F401, registers Python games
@@ -6,6 +10,8 @@ import pytest
 
 import dudo_spiel  # noqa: F401
 from dudo_spiel.algorithms.compiled import game_tree
+from dudo_spiel.algorithms.compiled import tree_size
+from dudo_spiel.algorithms.runtime import ram
 
 _GAMES = ("kuhn_poker", "kuhn_poker(players=3)", "leduc_poker",
           "dudo(numdice=1,dice_sides=2)", "liar_die(sides=3)",
@@ -77,6 +83,72 @@ def test_games_that_do_not_fit(game, message):
     game_tree.GameTree(pyspiel.load_game(game))
 
 
-def test_games_that_are_too_large():
-  with pytest.raises(ValueError, match="max_nodes=1000 histories; choose"):
-    game_tree.GameTree(pyspiel.load_game("dudo"), max_nodes=1000)
+@pytest.mark.parametrize("game, advice", [
+    ("dudo(numdice=2)", "numdice.*fsicfr.MatchSolver"),
+    ("dudo", "fsicfr.MatchSolver"),
+    ("dudo(numdice=20)", "fsicfr.MatchSolver"),
+    ("dudo_ir(start_dice=2v1)", "fsicfr.MatchSolver"),
+    ("dudo(players=3,numdice=1)", "players"),
+    ("dudo_single_round", "pfsi.PFSISolver"),
+    ("neumann_poker(num_ranks=1000)", "num_ranks"),
+    ("liar_die(sides=8)", "sides"),
+    ("liars_dice(dice_sides=9)", "dice_sides"),
+    ("dark_hex", "smaller.*external_sampling_mccfr")])
+def test_games_that_are_too_large_are_refused_at_once(game, advice):
+  game = pyspiel.load_game(game)
+  begin = time.perf_counter()
+  with pytest.raises(ValueError, match=f"^game=.*5,000,000 hist.*{advice}"):
+    game_tree.GameTree(game)
+  assert time.perf_counter() - begin < 10.0  # two seconds on an idle machine
+
+
+@pytest.mark.parametrize("game", [*_GAMES, "neumann_poker(num_ranks=20)"])
+def test_a_game_of_just_the_limit_is_walked(game):
+  game = pyspiel.load_game(game)
+  size = game_tree.GameTree(game).num_nodes
+  assert game_tree.GameTree(game, max_nodes=size).num_nodes == size
+  with pytest.raises(ValueError, match=f"has more than {size - 1:,} histories"):
+    game_tree.GameTree(game, max_nodes=size - 1)
+
+
+@pytest.mark.parametrize("game, is_all", [
+    ("neumann_poker(num_ranks=5)", True),
+    ("neumann_poker(num_ranks=3,num_bets=5)", True),
+    ("neumann_poker(num_ranks=3,asymmetric=True)", True),
+    ("liar_die(sides=2)", True), ("liar_die_ir(sides=4)", True),
+    ("dudo(numdice=1,dice_sides=3)", False),
+    ("dudo(start_dice=2v1,dice_sides=2)", False),
+    ("dudo(numdice=1,dice_sides=2)", False)])
+def test_games_know_how_many_histories_they_have_at_least(game, is_all):
+  game = pyspiel.load_game(game)
+  size = game_tree.GameTree(game).num_nodes
+  assert game.min_histories() <= size
+  assert not is_all or game.min_histories() == size
+
+
+@pytest.mark.parametrize("game", ["liars_dice(dice_sides=3)", "leduc_poker"])
+def test_estimates_refuse_no_game_within_the_limit(game):
+  game = pyspiel.load_game(game)
+  size = game_tree.GameTree(game).num_nodes
+  for seed in range(3):
+    assert not tree_size.is_surely_larger(game, size, seed)
+    assert tree_size.is_surely_larger(game, size // 10, seed)
+
+
+def test_a_walk_stops_before_memory_is_full(monkeypatch):
+  game = pyspiel.load_game("liars_dice(dice_sides=5)")
+  monkeypatch.setattr(ram, "available_bytes", lambda: 2**26 + 10**6)
+  with pytest.raises(ValueError, match="^game=liars_dice.*GB of memory"):
+    game_tree.GameTree(game)
+
+
+def test_memory_that_a_process_may_take_is_counted():
+  program = ("import resource; from dudo_spiel.algorithms.runtime import ram; "
+             "before = ram.available_bytes(); "
+             "resource.setrlimit(resource.RLIMIT_AS, (2**36, 2**36)); "
+             "print(min(before, 2**36) >= ram.available_bytes() > 0); "
+             "resource.setrlimit(resource.RLIMIT_AS, (2**20, 2**20)); "
+             "print(ram.available_bytes() == 0)")
+  shown = subprocess.run([sys.executable, "-c", program], check=True,
+                         capture_output=True, text=True).stdout
+  assert shown.split() == ["True", "True"]

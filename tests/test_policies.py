@@ -104,7 +104,7 @@ def test_bots_play_policies():
 
 def test_distance():
   kuhn = pyspiel.load_game("kuhn_poker")
-  start = cfr.CFRSolver(kuhn).average_policy()
+  start = cfr.CFRSolver(kuhn).current_policy()
   assert start.distance(start) == 0.0
   other = policies.TablePolicy(kuhn, start.info_states, start.players,
                                start.actions, start.probabilities.copy())
@@ -122,7 +122,7 @@ def test_distance_to_policies_of_other_kinds():
 
 def test_policies_of_games_made_from_data_need_the_game(tmp_path):
   game = random_games.random_game(4)
-  policy = cfr.CFRSolver(game).average_policy()
+  policy = cfr.CFRSolver(game).current_policy()
   policy.save(tmp_path / "policy.npz")
   with pytest.raises(ValueError, match="cannot be loaded; pass the game"):
     policies.load_policy(tmp_path / "policy.npz")
@@ -174,10 +174,10 @@ def test_another_game_that_prints_the_same_is_refused(make, tmp_path):
   with pytest.raises(ValueError, match="^path=.*fingerprint="):
     second.load(tmp_path / "solver.npz")
   path = tmp_path / "policy.npz"
-  first.average_policy().save(path)
+  first.current_policy().save(path)
   for _ in range(2):
     loaded = policies.load_policy(path, _pennies(1))
-    assert loaded.distance(first.average_policy()) == 0.0
+    assert loaded.distance(first.current_policy()) == 0.0
     with pytest.raises(ValueError, match="^path=.*is a policy for another "
                        "game that also prints as efg_game"):
       policies.load_policy(path, _pennies(2))
@@ -186,7 +186,7 @@ def test_another_game_that_prints_the_same_is_refused(make, tmp_path):
 
 def test_policies_without_a_fingerprint_are_taken(tmp_path):
   game = _pennies(1)
-  made = cfr.CFRSolver(game).average_policy()
+  made = cfr.CFRSolver(game).current_policy()
   policy = policies.TablePolicy(game, made.info_states, made.players,
                                 made.actions, made.probabilities)
   policy.save(tmp_path / "policy.npz")

@@ -94,7 +94,7 @@ def test_rates_and_standard_errors(game, trained):
 
 
 def test_untrained_policies_are_uniform_and_known(game):
-  policy = pfsi.FSISolver(game).average_policy()
+  policy = pfsi.FSISolver(game).current_policy()
   result = simulator.play_games(game, [policy, "random", "random"], 3000)
   assert result.untrained[0] == 1.0
 

@@ -81,6 +81,17 @@ def test_policies_can_be_played(name):
 
 
 @every_solver
+def test_an_untrained_solver_says_so(name):
+  solver = solver_table.make(name)
+  for ask in (solver.average_policy, solver.best_policy):
+    with pytest.warns(UserWarning, match="nothing is trained yet"):
+      ask()
+  solver.current_policy()
+  solver.run(1)
+  solver.average_policy()  # a warning would be an error
+
+
+@every_solver
 def test_measurements_fit_together(name):
   solver = solver_table.make(name)
   result = solver.solve(max_iterations=30)

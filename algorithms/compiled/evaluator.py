@@ -38,8 +38,8 @@ class BestResponse(NamedTuple):
 class Evaluator:
   """Evaluates strategies of a compiled game, whatever its recall.
 
-  Each evaluator has its own scratch memory, so that threads that share a game
-  do not get into each other's way.
+  Each evaluation that is under way has its own scratch memory, so that threads
+  that share a game or an evaluator do not get into each other's way.
 
   Args:
     compiled: the `game.CompiledGame` whose strategies are evaluated.
@@ -49,7 +49,7 @@ class Evaluator:
     self.compiled = compiled
     self._real = None  # the game in which the responder has perfect recall
     self._entries = None  # [entry of the real game]: the abstract one's entry
-    self._workspaces = {}  # by compiled game
+    self._workspaces = {}  # by compiled game, a list of those not in use
 
   def _prepare(self):
     """Finds the game with perfect recall and its sets' abstractions."""
@@ -69,13 +69,17 @@ class Evaluator:
 
   def _evaluate(self, compiled, strategy, mode, epsilon=0.0):
     """Returns each player's value in the mode, and the responses then."""
-    space = self._workspaces.get(compiled)
-    if space is None:
-      space = self._workspaces[compiled] = compiled.workspace()
+    free = self._workspaces.setdefault(compiled, [])
+    try:
+      space = free.pop()
+    except IndexError:  # all are in use
+      space = compiled.workspace()
     strategy = np.array(strategy, dtype=np.float64)
     tables = blocks.SolverTables(strategy, response=np.empty_like(strategy))
     compiled.propagate(strategy, space)
-    return compiled.evaluate(tables, space, mode, epsilon), tables.response
+    values = compiled.evaluate(tables, space, mode, epsilon)
+    free.append(space)
+    return values, tables.response
 
   def expected_values(self, strategy):
     """Returns [player] float64, what each gets if all play the strategy."""
@@ -127,7 +131,12 @@ def _compile(game, policy):
 
 
 def expected_values(game, policy):
-  """Returns [player] float64, what each gets if all play the policy."""
+  """Returns [player] float64, what each gets if all play the policy.
+
+  Args:
+    game: a `pyspiel.Game`.
+    policy: any OpenSpiel policy, or a list of one for each player.
+  """
   evaluator, strategy = _compile(game, policy)
   return evaluator.expected_values(strategy)
 
@@ -137,7 +146,7 @@ def nash_conv(game, policy, epsilon=0.0):
 
   Args:
     game: a `pyspiel.Game`.
-    policy: any OpenSpiel policy.
+    policy: any OpenSpiel policy, or a list of one for each player.
     epsilon: above 0, the NashConv of the perturbed game, in which all play
       every action with at least this probability; so must the policy.
   """
@@ -155,7 +164,7 @@ def exploitability(game, policy, epsilon=0.0):
 
   Args:
     game: a `pyspiel.Game`.
-    policy: any OpenSpiel policy.
+    policy: any OpenSpiel policy, or a list of one for each player.
     epsilon: above 0, the exploitability in the perturbed game; see `nash_conv`.
   """
   return nash_conv(game, policy, epsilon) / game.num_players()
@@ -166,7 +175,8 @@ def best_response(game, policy, player):
 
   Args:
     game: a `pyspiel.Game`.
-    policy: any OpenSpiel policy for the other players.
+    policy: any OpenSpiel policy for the other players, or a list of one for
+      each player; that of the responder is asked, but not played.
     player: the player who responds.
   """
   arguments.game("game", game)

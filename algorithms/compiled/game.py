@@ -8,9 +8,9 @@ Serves `table_solver` and `evaluator`.
 """
 
 import collections
+import contextlib
 import functools
 
-import numba
 import numpy as np
 import pyspiel
 
@@ -20,6 +20,7 @@ from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.compiled import history_form
 from dudo_spiel.algorithms.compiled import sequence_form
 from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import jit
 
 FORMS = ("deal", "sequence", "history")
 _MODULES = {"deal": deal_form, "sequence": sequence_form,
@@ -184,12 +185,14 @@ class CompiledGame:
       iteration: [1] int64, counted up.
       num_threads: how many threads to use.
     """
-    run = self._kernels.run
+    values = np.zeros(self.num_players)
     if num_threads > 1 and self.can_use_threads:
-      numba.set_num_threads(min(num_threads, numba.config.NUMBA_NUM_THREADS))
-      run = self._kernels.run_parallel
-    run(workspace, tables, rules, alternating, mode, iteration,
-        np.zeros(self.num_players))
+      with jit.threads(num_threads):
+        self._kernels.run_parallel(workspace, tables, rules, alternating, mode,
+                                   iteration, values)
+    else:
+      self._kernels.run(workspace, tables, rules, alternating, mode, iteration,
+                        values)
 
   @property
   def can_use_threads(self):
@@ -252,11 +255,13 @@ def compile_game(game, form=None):
   """
   # Games that are made from data, as EFG games are, may share their string: so
   # only the very same object counts as the same game.
-  key = (id(game), form)
-  if key in _CACHE and _CACHE[key].game is game:
+  key = (id(arguments.game("game", game)),
+         arguments.choice("form", form, (None, *FORMS)))
+  compiled = _CACHE.get(key)
+  if compiled is None or compiled.game is not game:
+    compiled = _CACHE[key] = CompiledGame(game, form)
+  with contextlib.suppress(KeyError):  # another thread may have removed it
     _CACHE.move_to_end(key)
-    return _CACHE[key]
-  compiled = _CACHE[key] = CompiledGame(game, form)
   while len(_CACHE) > _CACHE_SIZE:
     _CACHE.popitem(last=False)
   return compiled

@@ -12,8 +12,9 @@ import hashlib
 import numpy as np
 import pyspiel
 
+from dudo_spiel.algorithms.compiled import tree_size
 from dudo_spiel.algorithms.runtime import pacing
-from dudo_spiel.algorithms.runtime import random_streams
+from dudo_spiel.algorithms.runtime import ram
 
 CHANCE = int(pyspiel.PlayerId.CHANCE)
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)
@@ -21,6 +22,9 @@ TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 MAX_NODES = 5_000_000
 # Sums over histories and iterations must stay finite, and so must squares.
 _MAX_PAYOFF = {"float64": 1e100, "float32": 1e15}
+_WATCH = 2**14  # histories, a moment's walk: then it looks at free memory
+_NODE_BYTES = 150  # that a history takes when the walk becomes arrays
+_SPARE_BYTES = 2**26
 
 
 class GameTree:
@@ -52,7 +56,7 @@ class GameTree:
 
   def __init__(self, game, max_nodes=MAX_NODES):
     check_game(game)
-    if _is_surely_too_large(game, max_nodes):
+    if max_nodes > _WATCH and tree_size.is_surely_larger(game, max_nodes):
       raise _too_large(game, max_nodes)
     self.game = game
     self.num_players = game.num_players()
@@ -73,6 +77,10 @@ class GameTree:
         node = len(players)
         if node == max_nodes:
           raise _too_large(self.game, max_nodes)
+        if node % _WATCH == 0:
+          bar.update(node - bar.n)
+          ram.check("game", self.game, node * _NODE_BYTES + _SPARE_BYTES,
+                    f"to go on after {node:,} histories", "a smaller game")
         player = int(state.current_player())
         info_set = -1
         if player >= 0:
@@ -101,7 +109,6 @@ class GameTree:
         for child_action, probability in reversed(outcomes):
           stack.append((state.child(child_action), node, child_action,
                         probability, depth + 1))
-        bar.update()
     # By level; within a level the order of the walk keeps siblings together.
     order = np.argsort(depths, kind="stable")
     rank = np.empty(len(order), dtype=np.int32)
@@ -213,42 +220,22 @@ class GameTree:
 
 
 def _too_large(game, max_nodes):
-  return ValueError(f"game={game}: has more than max_nodes={max_nodes} "
-                    "histories; choose a smaller game")
-
-
-def estimated_sizes(game, count, most=float("inf")):
-  """Returns estimates of how many terminal histories there are, sorted.
-
-  The product of the numbers of actions along a random history is on average
-  the number of terminal histories (Knuth 1975).
-
-  Args:
-    game: a `pyspiel.Game`.
-    count: how many estimates.
-    most: an estimate that is larger than this is not followed any further.
-  """
-  rng = random_streams.chooser(0)
-  sizes = []
-  for _ in range(count):
-    state, size = game.new_initial_state(), 1
-    while not state.is_terminal() and size <= most:
-      actions = state.legal_actions()
-      size *= len(actions)
-      state.apply_action(rng.choice(actions))
-    sizes.append(size)
-  return sorted(sizes)
-
-
-def _is_surely_too_large(game, max_nodes):
-  """Returns whether it is of no use to walk the game.
-
-  An estimate is rarely ten times as large as what it estimates: seven of nine
-  are proof enough.
-  """
-  most = 10 * max_nodes
-  seventh_largest = estimated_sizes(game, 9, most)[-7]
-  return seventh_largest > most
+  """Returns the ValueError of a game with too many histories."""
+  kind = game.get_type()
+  sizes = [name for name, default in sorted(
+      kind.parameter_specification.items()) if type(default) is int]
+  advice = f"choose smaller parameters ({', '.join(sizes)})" if sizes else (
+      "choose a smaller game")
+  if kind.short_name in ("dudo", "dudo_ir") and game.num_players() == 2:
+    advice += ", or solve it round by round with fsicfr.MatchSolver"
+  elif kind.short_name in ("dudo_single_round", "dudo_single_round_ir"):
+    advice += (", or solve an abstraction with pfsi.PFSISolver or the solvers "
+               "of pass_through")
+  else:
+    advice += (", or sample it with OpenSpiel's external_sampling_mccfr, which "
+               "walks no whole game")
+  return ValueError(f"game={game}: has more than {max_nodes:,} histories, too "
+                    f"many to walk; {advice}")
 
 
 def check_payoffs(game, returns, dtype):

@@ -11,6 +11,7 @@ from open_spiel.python import policy as policy_lib
 import pyspiel
 
 from dudo_spiel.algorithms.compiled import game_tree
+from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
 
 FILE_KIND = "policy"
@@ -26,15 +27,18 @@ class SeatPolicy(policy_lib.Policy):
   """
 
   def __init__(self, game, policies):
+    arguments.game("game", game)
     super().__init__(game, list(range(game.num_players())))
-    if len(policies) != game.num_players():
-      raise ValueError(f"policies: there are {len(policies)}; must be "
-                       f"{game.num_players()}, one for each player")
-    self._policies = list(policies)
+    if not isinstance(policies, (list, tuple)) or (
+        len(policies) != game.num_players()):
+      raise ValueError(f"policies={policies!r}: must be a list of "
+                       f"{game.num_players()} policies, one for each player")
+    self._policies = [arguments.policy("policies", one) for one in policies]
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} by the policy of the player."""
-    player = state.current_player() if player_id is None else player_id
+    arguments.state("state", state)
+    player = arguments.player("player_id", player_id, state)
     return self._policies[player].action_probabilities(state, player)
 
 
@@ -94,7 +98,7 @@ class TablePolicy(policy_lib.Policy):
     """Returns {action: probability} at an information state."""
     try:
       i = self._index[player, info_state]
-    except KeyError:
+    except (KeyError, TypeError):  # TypeError: not hashable
       raise ValueError(
           f"info_state={info_state!r}: is not one of player {player} in "
           f"{self._own_name}") from None
@@ -103,8 +107,13 @@ class TablePolicy(policy_lib.Policy):
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} for the legal actions of the state."""
-    player = state.current_player() if player_id is None else player_id
-    return self.at(player, self._info_state(state, player))
+    arguments.state("state", state)
+    player = arguments.player("player_id", player_id, state)
+    info_state = self._info_state(state, player)
+    if (player, info_state) not in self._index:
+      raise ValueError(f"state={state}: player {player} has no information "
+                       f"state {info_state!r} in {self._own_name}")
+    return self.at(player, info_state)
 
   def to_tabular(self, states=None):
     """Returns an OpenSpiel `TabularPolicy` (of the given states)."""
@@ -136,7 +145,7 @@ class TablePolicy(policy_lib.Policy):
                          f"than {self.game}")
       if self.info_states is other.info_states:
         return float(np.max(np.abs(self.probabilities - other.probabilities)))
-    ask = _asker(other)
+    ask = _asker(arguments.policy("other", other))
     difference = 0.0
     for player, key in self._index:
       theirs = ask(player, key)
@@ -279,22 +288,30 @@ def to_strategy(compiled, policy):
 
   Args:
     compiled: the `game.CompiledGame`.
-    policy: a policy in Python or C++ that can play the game.
+    policy: a policy in Python or C++ that can play the game, or a list of one
+      for each player.
 
   Returns:
     [entry] float64.
   """
   tree = compiled.tree
+  policies = [policy] * tree.num_players
+  if isinstance(policy, (list, tuple)):
+    policies = list(policy)
+    if len(policies) != tree.num_players:
+      raise ValueError(f"policy={policy!r}: has {len(policies)} policies; must "
+                       f"have {tree.num_players}, one for each player")
   sets, _, entries = compiled.entries_of_sets()
   strategy = np.zeros(compiled.num_entries)
   if isinstance(policy, TablePolicy) and policy.info_states is tree.info_states:
     strategy[entries] = policy.probabilities
     return strategy
-  ask = _asker(policy)
+  askers = [_asker(one) for one in policies]
   values = []
   for s in range(tree.num_info_sets):
-    chances = ask(int(tree.set_player[s]), tree.info_states[s],
-                  lambda s=s: tree.state(tree.set_node[s]))
+    player = int(tree.set_player[s])
+    chances = askers[player](player, tree.info_states[s],
+                             lambda s=s: tree.state(tree.set_node[s]))
     values += [chances.get(action, 0.0) for action in tree.set_actions[s]]
   values = np.array(values)
   sums = np.bincount(sets, weights=values)
@@ -325,11 +342,9 @@ def _asker(policy):
     def by_key(player, key):
       del player
       return dict(policy.action_probabilities(key))
-  elif isinstance(policy, (policy_lib.Policy, pyspiel.Policy)):
-    by_key = None
   else:
-    raise ValueError(f"policy={policy!r}: must be an OpenSpiel policy, in "
-                     "Python or C++")
+    arguments.policy("policy", policy)
+    by_key = None
 
   def ask(player, key, make_state=None):
     if by_key is not None:

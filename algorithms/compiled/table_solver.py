@@ -6,8 +6,6 @@ Serves `cfr` and `fictitious_play`.
 import os
 
 import numpy as np
-from open_spiel.python import policy as policy_lib
-import pyspiel
 
 from dudo_spiel.algorithms.compiled import blocks
 from dudo_spiel.algorithms.compiled import evaluator
@@ -65,7 +63,7 @@ class TableSolver(solver.Solver):
     self._propagate()
 
   def _initial_strategy(self, initial):
-    if isinstance(initial, (policy_lib.Policy, pyspiel.Policy)):
+    if arguments.is_policy(initial):
       return table_policy.to_strategy(self.compiled, initial)
     if isinstance(initial, str) and initial == "uniform":
       return self.tables.strategy
@@ -127,8 +125,7 @@ class TableSolver(solver.Solver):
     return table_policy.from_strategy(self.compiled,
                                       self.tables.strategy.astype(np.float64))
 
-  def average_policy(self):
-    """Returns the average policy, an OpenSpiel policy (a copy)."""
+  def _average_policy(self):
     return table_policy.from_strategy(self.compiled, self._average())
 
   def expected_values(self):

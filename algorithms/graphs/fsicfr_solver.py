@@ -38,7 +38,6 @@ DEALS = ("sampled", "exact")
 
 _MAX_RECALL = 2**31 - 1  # of a parameter of a pyspiel game
 _MAX_MATCH_HISTORIES = 1_000_000  # of a match of Dudo that is walked
-_NUM_PROBES = 300  # random histories that tell how large a match is
 _MAX_ROUNDING = 1e-9  # of a sum of returns
 
 
@@ -102,7 +101,7 @@ class FSICFRSolver(graph_solver.GraphSolver):
     if self._is_exact:
       raise ValueError("deals='exact': takes all outcomes; must be 'sampled' "
                        "for chance_outcomes")
-    iteration = arguments.integer("iteration", iteration, 1)
+    iteration = arguments.integer("iteration", iteration, 1, 2**62)
     return graph_kernels.sampled_outcomes(
         self.graph.arrays, self.graph.chance_nodes, np.uint64(self._seed),
         iteration)
@@ -134,28 +133,14 @@ def _make_graph(game, recall_length):
   """Returns the `game_graph.WalkedGraph` of a two-player zero-sum game."""
   game = abstraction(game, recall_length)
   is_match = game.get_type().short_name == "dudo_ir"
-  graph = _graph_of_match(game) if is_match else game_graph.walked_graph(game)
+  graph = game_graph.walked_graph(
+      game, _MAX_MATCH_HISTORIES if is_match else game_tree.MAX_NODES)
   sums = graph.returns.sum(axis=1)
   worst = float(sums[np.argmax(np.abs(sums))])
   if abs(worst) > _MAX_ROUNDING:
     raise ValueError(f"game={game}: its returns sum up to {worst}; must be a "
                      "zero-sum game")
   return graph
-
-
-def _graph_of_match(game):
-  """Returns the `game_graph.WalkedGraph` of a match, unless it is large."""
-  too_large = ValueError(
-      f"game={game}: has more than {_MAX_MATCH_HISTORIES} histories, too many "
-      "to walk; choose fewer dice, or solve the match round by round with "
-      "fsicfr.MatchSolver")
-  sizes = game_tree.estimated_sizes(game, _NUM_PROBES)
-  if sum(sizes) / len(sizes) > 10 * _MAX_MATCH_HISTORIES:
-    raise too_large
-  try:
-    return game_graph.walked_graph(game, _MAX_MATCH_HISTORIES)
-  except ValueError as error:
-    raise too_large from error
 
 
 def _check_game(game):

@@ -5,7 +5,6 @@ Serves `fsicfr_solver`, `pfsi` and `pass_through`.
 
 import functools
 
-import numba
 import numpy as np
 
 from dudo_spiel.algorithms.compiled import evaluator
@@ -13,12 +12,14 @@ from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.compiled import table_policy
 from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.algorithms.runtime import solver
 from dudo_spiel.algorithms.runtime import tables as tables_lib
 
 _UNIT = 2.0**-20  # of iterations as weights, which float32 must add up
 _LOOK_AHEAD = 64  # iterations of which those without common rolls run together
+_MAX_ITERATION = 2**62
 _MAX_PLANNED = 4096  # iterations whose rolls and settings are made at once
 
 
@@ -82,8 +83,7 @@ class GraphSolver(solver.Solver):
     """Returns the current policy, an OpenSpiel policy (a copy)."""
     return self.graph.policy(self._regret_tables.regret)
 
-  def average_policy(self):
-    """Returns the average policy, an OpenSpiel policy (a copy)."""
+  def _average_policy(self):
     return self.graph.policy(self._regret_tables.cumulative)
 
   @functools.cached_property
@@ -93,7 +93,7 @@ class GraphSolver(solver.Solver):
   def _average_strategy(self):
     """Returns [entry of the compiled game] float64."""
     return table_policy.to_strategy(self._evaluator.compiled,
-                                    self.average_policy())
+                                    self._average_policy())
 
   def expected_values(self):
     """Returns [player] float64, each player's value of the average policy.
@@ -190,12 +190,13 @@ class PlannedSolver(GraphSolver):
       size = min(iterations, most)
       plan = self._plan(np.arange(self.iteration + 1,
                                   self.iteration + 1 + size))
-      run = serial
+      work = (self.graph.arrays, self.graph.dice, self._regret_tables,
+              self._scratch, plan, self._count)
       if self._num_threads > 1:
-        numba.set_num_threads(self._num_threads)
-        run = parallel
-      run(self.graph.arrays, self.graph.dice, self._regret_tables,
-          self._scratch, plan, self._count)
+        with jit.threads(self._num_threads):
+          parallel(*work)
+      else:
+        serial(*work)
       iterations -= size
       if iterations == 0:
         return
@@ -225,7 +226,7 @@ class PlannedSolver(GraphSolver):
     Returns:
       [iteration], a structured array with a column for each setting.
     """
-    numbers = np.asarray(iterations, np.int64)
+    numbers = arguments.integers("iterations", iterations, 0, _MAX_ITERATION)
     settings = np.zeros(len(numbers), self._SETTINGS)
     settings["tremble"] = self._tremble
     settings["weight"] = (numbers * _UNIT)**self._gamma
@@ -244,7 +245,7 @@ class PlannedSolver(GraphSolver):
       [iteration, player] int64, the numbers of the rolls; zeros for a walked
       game, whose chance nodes are part of its graph.
     """
-    numbers = np.asarray(iterations, np.int64)
+    numbers = arguments.integers("iterations", iterations, 0, _MAX_ITERATION)
     rolls = np.zeros((len(numbers), self.graph.num_players), np.int64)
     graph_kernels.sample_rolls(self.graph.dice.cumulative,
                                np.uint64(self._seed), numbers, rolls)

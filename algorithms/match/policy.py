@@ -22,7 +22,7 @@ from dudo_spiel.games import dudo
 FILE_KIND = "match_policy"
 _LEVELS = 255  # of a quantised weight
 _TABLE_NAME = re.compile(r"([1-9]\d?)v([1-9]\d?)")  # in files
-_FILE_DTYPES = (np.float32, np.uint8, np.float64)
+_DTYPES = (np.float32, np.uint8, np.float64)
 _MAX_RECALL = 2**31 - 1
 
 
@@ -47,12 +47,21 @@ class MatchPolicy(policy_lib.Policy):
   """
 
   def __init__(self, game, recall_length, tables, values):
-    super().__init__(game, [0, 1])
+    super().__init__(arguments.game("game", game), [0, 1])
     self.match = match_rounds.match_rules(
         game, arguments.integer("recall_length", recall_length, 1))
+    for name, value in (("tables", tables), ("values", values)):
+      if not isinstance(value, dict):
+        raise ValueError(f"{name}={value!r}: must be a dict by numbers of dice")
     self.tables = dict(tables)
     self.values = dict(values)
+    for value in self.values.values():
+      arguments.number("values", value)
     for key, table in self.tables.items():
+      if not isinstance(table, np.ndarray) or table.dtype not in _DTYPES:
+        raise ValueError(f"tables={key}: is {type(table).__name__} of "
+                         f"{getattr(table, 'dtype', None)}; must be an array "
+                         "of float32, float64 or uint8")
       if table.shape != self.match.table_shape(key):
         raise ValueError(f"tables={key}: has shape {table.shape}; must be "
                          f"{self.match.table_shape(key)}")
@@ -77,7 +86,8 @@ class MatchPolicy(policy_lib.Policy):
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} for the legal actions of the state."""
-    player = state.current_player() if player_id is None else player_id
+    arguments.state("state", state)
+    player = arguments.player("player_id", player_id, state)
     game = state.get_game()
     if not self._has_rules_of(game):
       raise ValueError(f"state={state}: is not one of {self.game}")
@@ -116,8 +126,11 @@ class MatchPolicy(policy_lib.Policy):
       and then Dudo, which nobody can say before the first claim. Hands are
       those of `rolls`.
     """
-    if key not in self.tables:
-      raise ValueError(f"key={key!r}: must be one of {self._known_dice()}")
+    self._check_key(key)
+    if not isinstance(claims, (list, tuple)):
+      raise ValueError(f"claims={claims!r}: must be a list of claims")
+    for claim in claims:
+      arguments.integer("claims", claim, 0)
     memory = self.match.memory(sum(key))
     steps = [-1, *claims, memory.num_claims]
     if any(after <= before for before, after in zip(steps, steps[1:])):
@@ -132,8 +145,14 @@ class MatchPolicy(policy_lib.Policy):
     return np.where(totals > 0, weights / np.where(totals > 0, totals, 1.0),
                     1.0 / num_actions)
 
+  def _check_key(self, key):
+    if not isinstance(key, tuple) or key not in self.tables:
+      raise ValueError(f"key={key!r}: must be (own, opponent's) dice, one of "
+                       f"{self._known_dice()}")
+
   def probabilities(self, key):
     """Returns [row, hand] float32, the probabilities with these dice."""
+    self._check_key(key)
     weights = self.tables[key].astype(np.float32)
     match_kernels.normalize(self.match.memory(sum(key)).arrays, weights)
     return weights
@@ -196,7 +215,7 @@ def from_file(archive, game):
       raise ValueError(f"path={path!r}: its array {name[:99]!r} must have a "
                        "name such as 2v1")
     keys[name] = int(found[1]), int(found[2])
-    archive.check(name, match.table_shape(keys[name]), _FILE_DTYPES)
+    archive.check(name, match.table_shape(keys[name]), _DTYPES)
   return MatchPolicy(game, recall_length,
                      {key: archive.read(name, low=0)
                       for name, key in keys.items()}, values)

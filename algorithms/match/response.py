@@ -17,9 +17,7 @@ whole match.
 Serves `exploitability` and `solver`.
 """
 
-import concurrent.futures
 import functools
-import threading
 import time
 from typing import NamedTuple
 
@@ -31,6 +29,7 @@ from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.match import search_kernels
 from dudo_spiel.algorithms.match import walk_kernels
 from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 
 METHODS = ("search", "walk")
@@ -39,7 +38,6 @@ MAX_BOUND_BYTES = 4 * 10**9
 _PROBE_SECONDS = 0.3
 _FIRST_MIN_MASS = 0.1
 _LEAST_MIN_MASS = 1e-14
-_PARALLEL = threading.Lock()  # Numba's threads may serve one caller at a time
 
 
 class Leaves(NamedTuple):
@@ -101,6 +99,8 @@ def _check_round(policy, dice, role):
   arguments.integer("role", role, 0, 1)
   if not isinstance(dice, (tuple, list, bytes)):
     raise ValueError(f"dice={dice!r}: must be (starter's, other's) dice")
+  for number in dice:
+    arguments.integer("dice", number, 1)
   key = tuple(dice) if role else tuple(dice)[::-1]  # (policy's, responder's)
   if key not in policy.tables:
     known = ", ".join(f"{a}v{b}" for a, b in sorted(policy.tables))
@@ -126,10 +126,15 @@ class _ResponderRound:
     role: the responder's.
     leaves: the `Leaves`, or a pair of them, lower and upper bounds; None for
       the policy's values of later rounds.
+    num_threads: how many threads to use.
+    flag: [1] bool, which stops searches (see `interrupts`); None for one of
+      its own.
   """
 
-  def __init__(self, policy, dice, role, leaves):
+  def __init__(self, policy, dice, role, leaves, num_threads, flag=None):
     own, other = _check_round(policy, dice, role)
+    self._num_threads = num_threads
+    self.flag = interrupts.new_flag() if flag is None else flag
     match = policy.match
     self.role = role
     self.policy = policy
@@ -139,6 +144,10 @@ class _ResponderRound:
       leaves = policy_leaves(policy, own, other)
     if isinstance(leaves, Leaves):
       leaves = leaves, leaves
+    if not isinstance(leaves, (list, tuple)) or len(leaves) != 2 or not all(
+        isinstance(bound, Leaves) for bound in leaves):
+      raise ValueError(f"leaves={leaves!r}: must be None, a Leaves, or a pair "
+                       "of them")
     width = match.table_shape(self.key)[1]
     rolls, own_rolls = match.rolls(other), match.rolls(own)
     matches = np.zeros((match.num_sides, width), np.int64)
@@ -182,7 +191,7 @@ class _ResponderRound:
         counts=np.zeros(game.by_count.shape[1]),
         worth=np.zeros(game.own_matches.max() + 1),
         place=np.zeros(depths, walk_kernels.WALK_PLACE),
-        visited=np.zeros(1, np.int64))
+        visited=np.zeros(1, np.int64), flag=self.flag)
 
   def frontier(self, depth, size, is_known=False):
     """Returns a new `walk_kernels.Frontier` with this many places."""
@@ -192,7 +201,7 @@ class _ResponderRound:
         reach=np.zeros((size, len(self.game.chances))), value=self._line(size),
         size=np.zeros(1, np.int64))
 
-  def walk(self, num_threads):
+  def walk(self):
     """Returns (exact value, how many histories were visited)."""
     depth = 1 + self.role  # two or three claims
     count = self.frontier(depth, 0)
@@ -210,11 +219,8 @@ class _ResponderRound:
       return int(work.visited[0])
 
     order = np.argsort(frontier.last, kind="stable").tolist()
-    if num_threads == 1:
-      visited = sum(map(work_on, order))
-    else:
-      with concurrent.futures.ThreadPoolExecutor(num_threads) as pool:
-        visited = sum(pool.map(work_on, order))
+    visited = sum(interrupts.run_in_threads(work_on, order, self._num_threads,
+                                            self.flag))
     frontier.size[0] = 0
     work = self.scratch()
     walk_kernels.respond_first(self.game, self.role, work,
@@ -262,12 +268,20 @@ class _ResponderRound:
     weights = np.zeros((units, len(game.chances)))
     search_kernels.mean_reaches(arrays, game, self.role, shares, weights)
     tables = np.empty(shape, np.float32)
-    with _PARALLEL:
+    if self._num_threads == 1:
       search_kernels.bound_units(arrays, game, weights, tables)
+    else:
+      with jit.threads(self._num_threads):
+        search_kernels.bound_units_parallel(arrays, game, weights, tables)
     return tables
 
   def search(self, min_mass):
-    """Returns the `Bounds`."""
+    """Returns the `Bounds`; Ctrl-C stops it."""
+    return interrupts.run_in_threads(self.search_here, [min_mass], 1,
+                                     self.flag)[0]
+
+  def search_here(self, min_mass):
+    """Returns the `Bounds`; only the flag stops it."""
     game, depths = self.game, self._depths
     claims, hands = game.num_claims, len(game.chances)
     work = search_kernels.SearchScratch(
@@ -280,7 +294,7 @@ class _ResponderRound:
         total=self._line(depths, 2), asked=np.zeros((1, hands)),
         counts=np.zeros(game.by_count.shape[1]),
         worth=np.zeros(game.own_matches.max() + 1),
-        record=np.zeros(1, search_kernels.SEARCH_RECORD))
+        record=np.zeros(1, search_kernels.SEARCH_RECORD), flag=self.flag)
     leaves = np.stack([game.challenges, game.challenged])
     search_kernels.search(
         game, self._tables, self.role, work, search_kernels.SearchLimits(
@@ -307,9 +321,8 @@ def best_response_value(policy, dice, role, leaves=None, *, method="search",
       depend on it. The search takes one.
   """
   num_threads = jit.thread_count(num_threads)
-  if method not in METHODS:
-    raise ValueError(f"method={method!r}: must be one of {METHODS}")
-  this_round = _ResponderRound(policy, dice, role, leaves)
+  arguments.choice("method", method, METHODS)
+  this_round = _ResponderRound(policy, dice, role, leaves, num_threads)
   if method == "search":
     bounds = this_round.search(0.0)
     return _middle((bounds.lower, bounds.upper))
@@ -317,7 +330,7 @@ def best_response_value(policy, dice, role, leaves=None, *, method="search",
   if claims > MAX_WALK_CLAIMS:
     raise ValueError(f"dice={dice!r}: has {claims} claims, must have at most "
                      f"{MAX_WALK_CLAIMS} to be walked")
-  return this_round.walk(num_threads)[0]
+  return this_round.walk()[0]
 
 
 def estimate_seconds(policy, dice, role):
@@ -327,7 +340,7 @@ def estimate_seconds(policy, dice, role):
   measured on those that begin with the strongest claims. The walk skips
   histories to which the policy never plays, so it may take less.
   """
-  this_round = _ResponderRound(policy, dice, role, None)
+  this_round = _ResponderRound(policy, dice, role, None, 1)
   return 2.0**this_round.memory.num_claims * this_round.probe(_PROBE_SECONDS)
 
 
@@ -368,7 +381,8 @@ def best_response_bounds(policy, dice, role, min_mass, leaves=None):
       the policy's values of later rounds.
   """
   min_mass = arguments.number("min_mass", min_mass, 0.0)
-  return _ResponderRound(policy, dice, role, leaves).search(min_mass)
+  return _ResponderRound(policy, dice, role, leaves,
+                         jit.thread_count(None)).search(min_mass)
 
 
 def refine_bounds(policy, dice, role, seconds, leaves=None):
@@ -386,16 +400,18 @@ def refine_bounds(policy, dice, role, seconds, leaves=None):
     leaves: see `best_response_bounds`.
   """
   seconds = arguments.number("seconds", seconds, 0.0)
-  return _refine(_ResponderRound(policy, dice, role, leaves), seconds)
+  this_round = _ResponderRound(policy, dice, role, leaves,
+                               jit.thread_count(None))
+  return _refine(this_round.search, seconds)
 
 
-def _refine(this_round, seconds):
-  """Yields what `refine_bounds` does."""
+def _refine(search, seconds):
+  """Yields what `refine_bounds` does; `search` returns `Bounds` by a mass."""
   begin = last = time.perf_counter()
   best, steps = None, [0.0]
   min_mass = _FIRST_MIN_MASS
   while True:
-    bounds = this_round.search(min_mass)
+    bounds = search(min_mass)
     if best is not None:
       bounds = bounds._replace(lower=max(bounds.lower, best.lower),
                                upper=min(bounds.upper, best.upper))
@@ -471,11 +487,17 @@ def match_bounds(policy, start_dice=None, starting_player=None, *, seconds=None,
              arguments.integer("starting_player", starting_player, 0, 1))
   if len(start) != 2:
     raise ValueError(f"start_dice={start!r}: must be the dice of two players")
+  for dice in start:
+    arguments.integer("start_dice", dice, 1)
   first = start[starter], start[1 - starter]
+  if not {first, first[::-1]} <= policy.tables.keys():
+    raise ValueError(f"start_dice={start!r}: must be dice for which the policy "
+                     "has tables")
   for role in range(2):
     _check_round(policy, first, role)
   starts = {}, {}  # by role, from (starter's, other's dice) to the value
   rounds = {}
+  flag = interrupts.new_flag()
 
   def solve(task):
     key, role = task
@@ -484,21 +506,21 @@ def match_bounds(policy, start_dice=None, starting_player=None, *, seconds=None,
         round_leaves(policy.match, *dice,
                      *({k: value[bound] for k, value in values.items()}
                        for values in starts)) for bound in range(2))
+    this_round = _ResponderRound(policy, key, role, leaves, num_threads, flag)
     if seconds is None:
-      return best_response_bounds(policy, key, role, 0.0, leaves)
-    for bounds in refine_bounds(policy, key, role, seconds, leaves):
+      return this_round.search_here(0.0)
+    for bounds in _refine(this_round.search_here, seconds):
       best = bounds
     return best
 
   keys = match_rounds.round_keys(start)
-  with concurrent.futures.ThreadPoolExecutor(num_threads) as pool:
-    for num_dice in range(2, sum(start) + 1):
-      tasks = [(key, role) for key in keys if sum(key) == num_dice
-               and (num_dice < sum(start) or key == first)
-               for role in range(2)]
-      for (key, role), bounds in zip(tasks, pool.map(solve, tasks)):
-        rounds[*key, role] = bounds
-        starts[role][key] = bounds.lower, bounds.upper
+  for num_dice in range(2, sum(start) + 1):
+    tasks = [(key, role) for key in keys if sum(key) == num_dice
+             and (num_dice < sum(start) or key == first) for role in range(2)]
+    solved = interrupts.run_in_threads(solve, tasks, num_threads, flag)
+    for (key, role), bounds in zip(tasks, solved):
+      rounds[*key, role] = bounds
+      starts[role][key] = bounds.lower, bounds.upper
   values = tuple(starts[int(seat != starter)][first] for seat in range(2))
   exploitability = tuple(0.5 * (a + b) for a, b in zip(*values))
   return MatchBounds(exploitability, values, *starts, rounds)

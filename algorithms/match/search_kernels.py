@@ -157,7 +157,7 @@ def _bound_unit_of(memory, game, weights, unit, tables):
               walk_kernels.RoundArrays(*game), weights, unit, tables)
 
 
-@jit.parallel_sums
+@jit.sums
 def bound_units(memory, game, weights, tables):
   """Writes all bounds.
 
@@ -167,6 +167,13 @@ def bound_units(memory, game, weights, tables):
     weights: [unit, hand] float64, from `mean_reaches`.
     tables: [2, unit, hand, own hand] float32, modified in place.
   """
+  for unit in range(len(memory.unit_begin) - 2, -1, -1):
+    _bound_unit(memory, game, weights, unit, tables)
+
+
+@jit.parallel_sums
+def bound_units_parallel(memory, game, weights, tables):
+  """Does the same as `bound_units`, on all threads."""
   level_begin = memory.level_begin
   graph, arrays = memory[:], game[:]
   for level in range(len(level_begin) - 2, -1, -1):
@@ -196,6 +203,7 @@ class SearchScratch(NamedTuple):
     counts: [count], reaches by how many of the policy's dice match.
     worth: [own count], what a challenge gives.
     record: [1] `SEARCH_RECORD`.
+    flag: [1] bool, whether to stop at once.
   """
   reach: np.ndarray
   bar: np.ndarray
@@ -210,6 +218,7 @@ class SearchScratch(NamedTuple):
   counts: np.ndarray
   worth: np.ndarray
   record: np.ndarray
+  flag: np.ndarray
 
 
 class SearchLimits(NamedTuple):
@@ -505,7 +514,7 @@ def search(game, tables, role, work, limits):
     work.total[0] = 0.0
     work.value[0] = -np.inf
     _open_claim(game, tables, node, node, depth, work, limits)
-  while True:
+  while not work.flag[0]:
     if work.place[depth].after >= 0:
       if _next_child(game, depth, work, limits):
         if _begin_turn(game, tables, depth + 1, work, limits):

@@ -27,6 +27,7 @@ from dudo_spiel import rules
 from dudo_spiel.algorithms.match import policy as match_policy
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import random_streams
 from dudo_spiel.games import base
 
@@ -288,14 +289,13 @@ def play_matches(policies, start_dice, num_games, seed=0, starter=0,
   states[:] = *dice, starter
   rounds = [(a, b) for a in range(1, dice[0] + 1)
             for b in range(1, dice[1] + 1)]
-  numba.set_num_threads(threads)
   for key in sorted(rounds, key=sum, reverse=True):
     games = np.flatnonzero((states["dice_0"] == key[0]) &
                            (states["dice_1"] == key[1]))
     if len(games):
-      _play_games(threads, _seated(first, key), _seated(second, key),
-                  _simulated_round(first.match, key), Luck(seed, half), games,
-                  states)
+      _play_all(threads, _seated(first, key), _seated(second, key),
+                _simulated_round(first.match, key), Luck(seed, half), games,
+                states)
   seat_0_wins = states["dice_0"] > 0
   pairs = np.stack([seat_0_wins[:half], ~seat_0_wins[half:]])
   rates = pairs.mean(axis=1)
@@ -303,6 +303,25 @@ def play_matches(policies, start_dice, num_games, seed=0, starter=0,
   return MatchResult(num_games, float(rates.mean()),
                      float(error / math.sqrt(half)), float(rates[starter]),
                      float(rates[1 - starter]))
+
+
+def _play_all(threads, first, second, this_round, luck, games, states):
+  """Does what `_play_games` does, a fraction of a second at a time."""
+  done = 0
+
+  def play(count):
+    nonlocal done
+    some = games[done:done + count]
+    if threads == 1:
+      _play_share((0, 1), first[:], second[:], this_round[:], luck[:], some,
+                  states)
+    else:
+      with jit.threads(threads):
+        _play_games(threads, first, second, this_round, luck, some, states)
+    done += count
+
+  for _ in pacing.chunks(play, len(games)):
+    pass
 
 
 def _seated(policy, dice):

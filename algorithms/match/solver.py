@@ -113,10 +113,12 @@ class MatchSolver(solver.Solver):
     return sum(trainer.seconds for trainer in self._trainers)
 
   def _index(self, own_dice, opponent_dice):
-    """Returns the number of the trainer of a round, or raises."""
+    """Returns (number of the trainer, key) of a round, or raises."""
+    key = (arguments.integer("own_dice", own_dice, 1),
+           arguments.integer("opponent_dice", opponent_dice, 1))
     for number, trainer in enumerate(self._trainers):
-      if (own_dice, opponent_dice) in trainer.rounds:
-        return number
+      if key in trainer.rounds:
+        return number, key
     raise ValueError(
         f"own_dice={own_dice!r}, opponent_dice={opponent_dice!r}: must be a "
         "round of the match: "
@@ -124,17 +126,17 @@ class MatchSolver(solver.Solver):
 
   def iterations(self, own_dice, opponent_dice):
     """Returns how many iterations the round was trained."""
-    trainer = self._trainers[self._index(own_dice, opponent_dice)]
-    number = trainer.rounds.index((own_dice, opponent_dice))
-    return int(trainer.records[number]["sweeps"])
+    number, key = self._index(own_dice, opponent_dice)
+    trainer = self._trainers[number]
+    return int(trainer.records[trainer.rounds.index(key)]["sweeps"])
 
   def tables(self, own_dice, opponent_dice):
     """Returns the [row, hand] `RegretTables` of these dice, read-only.
 
     Rows are those of `claim_memory`. Hands are those of `rolls`, padded.
     """
-    trainer = self._trainers[self._index(own_dice, opponent_dice)]
-    views = [table.view() for table in trainer.tables[own_dice, opponent_dice]]
+    number, key = self._index(own_dice, opponent_dice)
+    views = [table.view() for table in self._trainers[number].tables[key]]
     for view in views:
       view.flags.writeable = False
     return tables_lib.RegretTables(*views)
@@ -147,12 +149,12 @@ class MatchSolver(solver.Solver):
     It is the exact value if both play the average policy. After a run that was
     interrupted it takes a while, as values must be computed first.
     """
-    number = self._index(own_dice, opponent_dice)
+    number, key = self._index(own_dice, opponent_dice)
     if not all(trainer.iteration for trainer in self._trainers[:number + 1]):
       raise ValueError(f"own_dice={own_dice}, opponent_dice={opponent_dice}: "
                        "this round, or a smaller one, is not trained yet; call "
                        "run")
-    return self._values_of(number + 1)[own_dice, opponent_dice]
+    return self._values_of(number + 1)[key]
 
   def _values_of(self, count):
     """Returns the values of the first pairs of rounds; computes missing ones.
@@ -210,7 +212,7 @@ class MatchSolver(solver.Solver):
                        f"iterations; must be at least {_FIRST_ITERATIONS} to "
                        "compute the exploitability. Call run")
     response = match_response.match_best_response(
-        self.average_policy(), num_threads=self._num_threads)
+        self._average_policy(), num_threads=self._num_threads)
     return sum(response.values)
 
   def solve(self, target_exploitability=None, max_iterations=None,
@@ -400,8 +402,7 @@ class MatchSolver(solver.Solver):
                          for trainer in self._trainers
                          for key in trainer.rounds})
 
-  def average_policy(self):
-    """Returns the average policy, a `policy.MatchPolicy` (a copy)."""
+  def _average_policy(self):
     return self._policy({key: trainer.average_weights(key)
                          for trainer in self._trainers
                          for key in trainer.rounds})

@@ -12,12 +12,12 @@ Serves `solver`.
 import contextlib
 import time
 
-import numba
 import numpy as np
 
 from dudo_spiel.algorithms.match import claim_memory
 from dudo_spiel.algorithms.match import kernels as match_kernels
 from dudo_spiel.algorithms.match import rounds as match_rounds
+from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import random_streams
 
 MIN_PARALLEL_CELLS = 3_000_000  # rows times hands; threads cost time, too
@@ -293,12 +293,13 @@ class _Sweeper:
         for role, arrays in enumerate(self._roles[key]))
     return starter, other, deals
 
-  def _kernel(self, serial, parallel):
-    """Returns the kernel to use."""
+  def _run(self, serial, parallel, *args):
+    """Runs one of two kernels that do the same."""
     if self._num_threads == 1:
-      return serial
-    numba.set_num_threads(self._num_threads)
-    return parallel
+      serial(*args)
+    else:
+      with jit.threads(self._num_threads):
+        parallel(*args)
 
   def _settings(self, key, weight, learns):
     return match_kernels.SweepSettings(key[0] == key[1], learns,
@@ -315,10 +316,10 @@ class _Sweeper:
       memory: the `claim_memory.MemoryArrays`; None for those of the round.
     """
     starter, other, deals = self._dealt(key, shifts)
-    kernel = self._kernel(match_kernels.sweep, match_kernels.sweep_parallel)
-    kernel(self._memory if memory is None else memory, starter, other,
-           self._settings(key, weight, True), self._scratch, deals.chances,
-           record)
+    self._run(match_kernels.sweep, match_kernels.sweep_parallel,
+              self._memory if memory is None else memory, starter, other,
+              self._settings(key, weight, True), self._scratch, deals.chances,
+              record)
 
   def compile(self):
     """Compiles what `sweep` runs, by a sweep over a graph without units."""
@@ -343,11 +344,10 @@ class _Sweeper:
       skipped: how many of the first shifts do not count.
     """
     starter, other, deals = self._dealt(key, shifts)
-    kernel = self._kernel(match_kernels.backward,
-                          match_kernels.backward_parallel)
-    kernel(self._memory, starter._replace(table=starter.cumulative),
-           other._replace(table=other.cumulative),
-           self._settings(key, 1.0, False), self._scratch)
+    self._run(match_kernels.backward, match_kernels.backward_parallel,
+              self._memory, starter._replace(table=starter.cumulative),
+              other._replace(table=other.cumulative),
+              self._settings(key, 1.0, False), self._scratch)
     new = slice(skipped * self._many, None)
     return float(deals.chances[new] @ starter.value[0, new])
 

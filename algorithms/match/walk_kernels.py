@@ -101,6 +101,7 @@ class WalkScratch(NamedTuple):
     worth: [own count] float64, what a challenge gives.
     place: [depth] `WALK_PLACE`.
     visited: [1] int64, how many histories were visited.
+    flag: [1] bool, whether to stop at once.
   """
   reach: np.ndarray
   value: np.ndarray
@@ -110,6 +111,7 @@ class WalkScratch(NamedTuple):
   worth: np.ndarray
   place: np.ndarray
   visited: np.ndarray
+  flag: np.ndarray
 
 
 class Frontier(NamedTuple):
@@ -238,7 +240,7 @@ def respond(game, node, last, begin, work, frontier):
   depth = begin
   if not _begin_turn(game, node, last, depth, work):
     return
-  while True:
+  while not work.flag[0]:
     claim, child = place[depth].claim, place[depth].after
     row = place[depth].answer
     if row < game.num_claims - 1 - claim:  # the policy's next claim

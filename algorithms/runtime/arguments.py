@@ -3,36 +3,60 @@
 Serves every public class and function.
 """
 
-import numbers
-
 import numpy as np
+from open_spiel.python import policy as policy_lib
 import pyspiel
 
 from dudo_spiel import arguments
 
 integer = arguments.integer
 choice = arguments.choice
+number = arguments.number
+boolean = arguments.boolean
+game = arguments.game
+state = arguments.state
 
 
-def number(name, value, low=float("-inf"), high=float("inf")):
-  """Returns the value as a float in low..high, or raises a ValueError."""
-  is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-  if not is_number or not low <= value <= high:
-    raise ValueError(f"{name}={value!r}: must be a number between {low} and "
-                     f"{high}")
-  return float(value)
+def is_policy(value):
+  """Returns whether a value is an OpenSpiel policy, in Python or C++."""
+  return isinstance(value, (policy_lib.Policy, pyspiel.Policy))
 
 
-def boolean(name, value):
-  """Returns the value if it is a bool, or raises a ValueError."""
-  if not isinstance(value, (bool, np.bool_)):
-    raise ValueError(f"{name}={value!r}: must be True or False")
-  return bool(value)
-
-
-def game(name, value):
-  """Returns the value if it is a game, or raises a ValueError."""
-  if not isinstance(value, pyspiel.Game):
-    raise ValueError(f"{name}={value!r}: must be a pyspiel.Game, such as "
-                     "pyspiel.load_game returns")
+def policy(name, value):
+  """Returns the value if it is an OpenSpiel policy, or raises a ValueError."""
+  if not is_policy(value):
+    raise ValueError(f"{name}={value!r}: must be an OpenSpiel policy, in "
+                     "Python or C++")
   return value
+
+
+def integers(name, value, low, high):
+  """Returns [any] int64, integers in low..high, or raises a ValueError.
+
+  Args:
+    name: the name of the argument.
+    value: a list, tuple, range or array of integers.
+    low: the smallest integer that is allowed.
+    high: the largest.
+  """
+  if not isinstance(value, (list, tuple, range, np.ndarray)) or (
+      np.ndim(value) != 1):
+    raise ValueError(f"{name}={value!r}: must be a list of integers between "
+                     f"{low} and {high}")
+  if not (isinstance(value, np.ndarray) and value.dtype == np.int64 and
+          np.all((value >= low) & (value <= high))):
+    value = [integer(name, item, low, high) for item in value]
+  return np.array(value, np.int64)
+
+
+def player(name, value, playing_state):
+  """Returns the player to ask about in a state, or raises a ValueError.
+
+  Args:
+    name: the name of the argument.
+    value: a player, or None for the one who acts.
+    playing_state: the state.
+  """
+  if value is None:
+    return int(playing_state.current_player())
+  return integer(name, value, 0, playing_state.num_players() - 1)

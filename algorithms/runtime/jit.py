@@ -20,7 +20,9 @@ the loop calls makes `Named(*columns)` of it.
 Serves every module with kernels.
 """
 
+import contextlib
 import os
+import threading
 
 import numba
 from numba import extending
@@ -128,9 +130,62 @@ def cast_like(typing_context, number, other):
   return other(number, other), generate
 
 
+class _Threads:
+  """What became of the threads on which parallel kernels run.
+
+  Attributes:
+    lock: held while they run; not all of Numba's threading layers can serve two
+      callers at a time.
+    have_begun: whether a parallel kernel has ever run in this process.
+    are_lost: whether that was before a fork: the child has no such threads, and
+      Numba would end it, or wait for them forever.
+  """
+
+  def __init__(self):
+    self.lock = threading.RLock()
+    self.have_begun = False
+    self.are_lost = False
+
+  def after_fork(self):
+    """Takes note in the child of a fork."""
+    self.lock = threading.RLock()  # another thread may have held it
+    self.are_lost = self.are_lost or self.have_begun
+
+
+_THREADS = _Threads()
+if hasattr(os, "register_at_fork"):
+  os.register_at_fork(after_in_child=_THREADS.after_fork)
+
+
+@contextlib.contextmanager
+def threads(count):
+  """Is the context in which parallel kernels may run.
+
+  Args:
+    count: how many threads they use.
+
+  Raises:
+    RuntimeError: in a forked process whose parent has used threads before.
+  """
+  if _THREADS.are_lost:
+    raise RuntimeError(
+        f"num_threads={count}: this process was forked from one that had used "
+        "several threads, which a fork does not copy; start processes with "
+        "multiprocessing.get_context('spawn'), or use num_threads=1 here")
+  with _THREADS.lock:
+    _THREADS.have_begun = True
+    numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
+    yield
+
+
 def thread_count(num_threads):
-  """Returns how many threads to use; None stands for all that Numba has."""
+  """Returns how many threads to use.
+
+  Args:
+    num_threads: None for all that Numba has (one in a forked process that has
+      lost them).
+  """
   most = numba.config.NUMBA_NUM_THREADS
   if num_threads is None:
-    return most
+    return 1 if _THREADS.are_lost else most
   return min(most, arguments.integer("num_threads", num_threads, 1))

@@ -11,6 +11,7 @@ and `match.solver`.
 import dataclasses
 import math
 import time
+import warnings
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from dudo_spiel.algorithms.runtime import pacing
 
 _FILE_KIND = "solver"
 _MAX_SEED = 2**64 - 1
+_LATEST = 1.0  # seconds that an interrupted `solve` may take to measure
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,10 +83,9 @@ class Solver:
   """What every solver can do.
 
   A subclass implements `_advance`, `_tables`, `_parameters`, `_fingerprint`,
-  `current_policy`, `average_policy`, `expected_values`, `nash_conv` and
-  `memory_bytes`. Kernels
-  count the iterations in `_count`, so that tables and count fit together
-  whenever Python gets to see them.
+  `current_policy`, `_average_policy`, `expected_values`, `nash_conv` and
+  `memory_bytes`. Kernels count the iterations in `_count`, so that tables and
+  count fit together whenever Python gets to see them.
 
   Args:
     game: a `pyspiel.Game`.
@@ -106,6 +107,7 @@ class Solver:
     self._dtype = np.dtype(arguments.choice("dtype", dtype,
                                             ("float64", "float32")))
     self._count = np.zeros(1, dtype=np.int64)
+    self._measure_seconds = 0.0  # how long the last measurement of `solve` took
 
   # What a subclass implements.
 
@@ -134,7 +136,7 @@ class Solver:
     """Returns the current policy, an OpenSpiel policy (a copy)."""
     raise NotImplementedError
 
-  def average_policy(self):
+  def _average_policy(self):
     """Returns the average policy, an OpenSpiel policy (a copy)."""
     raise NotImplementedError
 
@@ -175,6 +177,19 @@ class Solver:
   def num_threads(self):
     """How many threads the solver may use; small games use one."""
     return self._num_threads
+
+  def average_policy(self):
+    """Returns the average policy, an OpenSpiel policy (a copy).
+
+    It warns if the solver has run no iterations: the policy is then the initial
+    one, in most cases uniform play.
+    """
+    if self.iteration == 0:
+      warnings.warn(
+          f"{type(self).__name__}: nothing is trained yet, so average_policy "
+          "is the policy before the first iteration; call run or solve first",
+          UserWarning, stacklevel=2)
+    return self._average_policy()
 
   def best_policy(self):
     """Returns the best policy that is known, an OpenSpiel policy (a copy).
@@ -217,7 +232,8 @@ class Solver:
     """Runs until the average policy is good enough, or a limit is reached.
 
     Exploitability is measured after numbers of iterations that grow
-    geometrically, and at the end.
+    geometrically, and at the end. After Ctrl-C the result has the last
+    measurement if another one would take longer than a second.
 
     Args:
       target_exploitability: stop when the exploitability is at most this.
@@ -245,7 +261,9 @@ class Solver:
         reason = self._solve(target_exploitability, end, clock, history, bar)
       except KeyboardInterrupt:
         reason = "interrupted"
-    if not self._is_measured_by(history[-1]):
+    is_slow = self._measure_seconds > _LATEST
+    if not (self._is_measured_by(history[-1]) or
+            is_slow and reason == "interrupted"):
       history.append(self._check(clock.seconds()))
     last = history[-1]
     return SolveResult(reason, self.iteration, clock.seconds(),
@@ -277,7 +295,9 @@ class Solver:
     return self.expected_values(), self.nash_conv()
 
   def _check(self, seconds):
+    begin = time.perf_counter()
     values, nash_conv = self._measure()
+    self._measure_seconds = time.perf_counter() - begin
     check = Check(self.iteration, seconds,
                   float(nash_conv) / self.game.num_players(),
                   tuple(np.asarray(values).tolist()))

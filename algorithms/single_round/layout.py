@@ -49,7 +49,7 @@ def abstract_game(game, abstraction=None, recall_length=None):
                      "dudo_single_round_ir")
   parameters = dict(game.get_parameters())
   if abstraction is not None:
-    if abstraction not in ABSTRACTIONS:
+    if not isinstance(abstraction, str) or abstraction not in ABSTRACTIONS:
       raise ValueError(f"abstraction={abstraction!r}: must be None or one of "
                        f"{', '.join(map(repr, ABSTRACTIONS))}")
     parameters["abstraction"] = str(abstraction)

@@ -13,6 +13,7 @@ from open_spiel.python import policy as policy_lib
 
 from dudo_spiel import bots
 from dudo_spiel import odds
+from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.single_round import layout as single_round_layout
 
@@ -40,7 +41,12 @@ class SingleRoundPolicy(policy_lib.Policy):
   def __init__(self, game, table, layout=None):
     _check_abstract(game)
     super().__init__(game, list(range(game.num_players())))
-    self.layout = layout or single_round_layout.SetLayout(game)
+    if layout is None:
+      layout = single_round_layout.SetLayout(game)
+    elif not isinstance(layout, single_round_layout.SetLayout) or (
+        str(layout.game) != str(game)):
+      raise ValueError(f"layout={layout!r}: must be the SetLayout of {game}")
+    self.layout = layout
     self.table = np.ascontiguousarray(table)
     shape = self.layout.num_rolls, self.layout.num_entries
     if (self.table.shape != shape or self.table.dtype not in _DTYPES or
@@ -51,15 +57,21 @@ class SingleRoundPolicy(policy_lib.Policy):
 
   def check_game(self, game):
     """Raises a ValueError if the policy cannot play the game."""
-    if not (single_round_layout.is_single_round(game) and
-            _rules_of(game) == _rules_of(self.game)):
+    if not self._plays(game):
       raise ValueError(f"game={game}: must have the rules of {self.game}, for "
                        "which the policy is made")
 
+  def _plays(self, game):
+    return (single_round_layout.is_single_round(game) and
+            _rules_of(game) == _rules_of(self.game))
+
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} for the legal actions of the state."""
-    player = state.current_player() if player_id is None else player_id
-    self.check_game(state.get_game())
+    arguments.state("state", state)
+    player = arguments.player("player_id", player_id, state)
+    if not self._plays(state.get_game()):
+      raise ValueError(f"state={state}: must be one of a game with the rules "
+                       f"of {self.game}")
     actions = state.legal_actions(player)
     entry = self.layout.locate(state, player)
     if entry < 0:
@@ -113,9 +125,7 @@ def bot_policy(game, name):
     game: the `pyspiel.Game`, `dudo_single_round` or an abstraction of it.
     name: one of BOTS, `bots.RandomBot` or `bots.HeuristicBot`.
   """
-  if name not in BOTS:
-    raise ValueError(f"name={name!r}: must be one of "
-                     f"{', '.join(map(repr, BOTS))}")
+  arguments.choice("name", name, BOTS)
   game = single_round_layout.abstract_game(game, "wait_type_recall", 0)
   layout = single_round_layout.SetLayout(game)
   table = np.zeros((layout.num_rolls, layout.num_entries))

@@ -25,7 +25,6 @@ import functools
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from open_spiel.python import policy as policy_lib
 import pyspiel
@@ -246,15 +245,19 @@ class _DecisionFinder:
     if not is_all:
       kernels.forward(graph.arrays, test, self._seat, scratch.test_reach)
     choices, values = scratch.choices, scratch.values
-    numba.set_num_threads(threads)
     with pacing.progress_bar(layout.num_rolls, desc="responding",
                              unit="rolls") as bar:
       for first in range(0, layout.num_rolls, threads):
         now = slice(first, min(first + threads, layout.num_rolls))
         rolls = np.arange(now.start, now.stop)
-        kernels.respond(graph.arrays, self._truth, sample, test, self._seat,
-                        rolls, scratch._replace(choices=choices[now],
-                                                values=values[now]))
+        work = scratch._replace(choices=choices[now], values=values[now])
+        if threads == 1:
+          kernels.respond_with(graph.arrays[:], self._truth[:], sample[:],
+                               test[:], (self._seat, first), work[:], 0)
+        else:
+          with jit.threads(threads):
+            kernels.respond(graph.arrays, self._truth, sample, test,
+                            self._seat, rolls, work)
         bar.update(len(rolls))
     means = layout.game.roll_table.probabilities @ values  # [deal]
     error = 0.0 if is_all else means.std(ddof=1) / math.sqrt(len(means))

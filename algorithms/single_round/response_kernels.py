@@ -293,7 +293,7 @@ def _backward(graph, truth, others, responder, decisions):
 
 
 @jit.kernel
-def _respond_with(graph, truth, sample, test, responder, scratch, thread):
+def respond_with(graph, truth, sample, test, responder, scratch, thread):
   """Finds the decisions of one roll; takes plain tuples, see `respond`."""
   nodes = graph_arrays.GraphArrays(*graph)
   claims = Truth(*truth)
@@ -326,5 +326,5 @@ def respond(graph, truth, sample, test, seat, rolls, scratch):
   plain_graph, plain_truth, plain_scratch = graph[:], truth[:], scratch[:]
   plain_sample, plain_test = sample[:], test[:]
   for thread in numba.prange(len(rolls)):
-    _respond_with(plain_graph, plain_truth, plain_sample, plain_test,
-                  (seat, rolls[thread]), plain_scratch, np.int64(thread))
+    respond_with(plain_graph, plain_truth, plain_sample, plain_test,
+                 (seat, rolls[thread]), plain_scratch, np.int64(thread))

@@ -22,6 +22,7 @@ import numpy as np
 from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import random_streams
 from dudo_spiel.algorithms.single_round import layout as single_round_layout
 from dudo_spiel.algorithms.single_round import policy as single_round_policy
@@ -240,18 +241,19 @@ def _play(lineup, rules, scratch, game, tally, thread):
 
 
 @jit.kernel
-def _play_share(lineup, rules, scratch, seed, tally, thread):
+def _play_share(lineup, rules, scratch, seed, tally, groups, thread):
   """Plays a thread's share of the groups.
 
   It takes the named tuples of `_play_groups` as plain ones, whose arrays the
   caller of that keeps.
   """
+  begin, end = groups
   players = jit.borrowed(Lineup(*lineup))
   dice_rules = jit.borrowed(DiceRules(*rules))
   work = jit.borrowed(SimulationScratch(*scratch))
   sums = jit.borrowed(Tally(*tally))
   seats = len(players.places)
-  for group in range(thread, len(sums.returns), len(sums.met)):
+  for group in range(begin + thread, end, len(sums.met)):
     stream = random_streams.stream(seed, group)
     for seat in range(seats):
       work.rolls[thread, seat] = random_streams.choose(
@@ -262,7 +264,7 @@ def _play_share(lineup, rules, scratch, seed, tally, thread):
 
 
 @jit.parallel
-def _play_groups(lineup, rules, scratch, seed, tally):
+def _play_groups(lineup, rules, scratch, seed, tally, groups):
   """Plays groups of games, in each of them all turns of the line-up.
 
   Args:
@@ -270,14 +272,14 @@ def _play_groups(lineup, rules, scratch, seed, tally):
     rules: the `DiceRules`.
     scratch: the `SimulationScratch`.
     seed: uint64, of the random numbers.
-    tally: the `Tally`, added to. Its groups are played, and its threads share
-      them.
+    tally: the `Tally`, added to. Its threads share the groups.
+    groups: (begin, end), which of its groups to play.
   """
   plain_lineup, plain_rules, plain_tally = lineup[:], rules[:], tally[:]
   plain_scratch = scratch[:]
   for thread in numba.prange(len(tally.met)):
     _play_share(plain_lineup, plain_rules, plain_scratch, seed, plain_tally,
-                np.int64(thread))
+                groups, np.int64(thread))
 
 
 def _find_players(game, lineup):
@@ -370,14 +372,13 @@ def play_games(game, lineup, num_games, seed=0, num_threads=None):
   groups = num_games // seats
   tally = Tally(np.zeros((groups, seats)),
                 *np.zeros((2, threads, seats), np.int64))
-  numba.set_num_threads(threads)
   num_actions = max(min(rules.claim_window, rules.num_claims), 2)
   scratch = SimulationScratch(
       graph_kernels.thread_rows(threads, seats, np.int64),
       graph_kernels.thread_rows(threads, seats, np.int64),
       graph_kernels.thread_rows(threads, num_actions))
-  _play_groups(players, rules, scratch,
-               random_streams.seed_for(seed, _STREAM), tally)
+  _play_all(players, rules, scratch, random_streams.seed_for(seed, _STREAM),
+            tally)
   returns = tally.returns / seats
   rates = {}
   for player in range(players.places.max() + 1):
@@ -388,3 +389,21 @@ def play_games(game, lineup, num_games, seed=0, num_threads=None):
   met, new = tally.met.sum(axis=0), tally.new.sum(axis=0)
   return SimulationResult(num_games, returns.mean(axis=0), rates,
                           new / np.maximum(met, 1))
+
+
+def _play_all(lineup, rules, scratch, seed, tally):
+  """Plays all groups of a tally, a fraction of a second at a time."""
+  threads, done = len(tally.met), 0
+
+  def play(count):
+    nonlocal done
+    groups = done, done + count
+    if threads == 1:
+      _play_share(lineup[:], rules[:], scratch[:], seed, tally[:], groups, 0)
+    else:
+      with jit.threads(threads):
+        _play_groups(lineup, rules, scratch, seed, tally, groups)
+    done += count
+
+  for _ in pacing.chunks(play, len(tally.returns)):
+    pass

@@ -13,6 +13,7 @@ action is Dudo.
 """
 
 import functools
+import math
 import re
 
 import pyspiel
@@ -121,6 +122,14 @@ class DudoGame(base.Game):
     return sum(
         min(self.num_players(), dice)
         for dice in range(2, sum(self.start_dice) + 1))
+
+  def min_histories(self):
+    """Returns how many histories there are at least: those of the first round.
+
+    They are all lines of claims, and a Dudo after each but the empty one.
+    """
+    deals = math.prod(self.rolls(dice).num_rolls for dice in self.start_dice)
+    return deals * (2**(self.dudo_action + 1) - 1)
 
   def new_initial_state(self):
     """Returns the state in which a game starts."""

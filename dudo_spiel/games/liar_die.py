@@ -62,6 +62,15 @@ class LiarDieGame(base.Game):
     """Returns how many rolls a game has at most: one before each claim."""
     return self.sides
 
+  def min_histories(self):
+    """Returns how many histories there are, which is also the least number."""
+    answers = 0  # histories from the answers to all claims above the last one
+    for claim in range(self.sides, 0, -1):
+      # An answer, a doubt, and if the claim can be beaten, what follows a roll.
+      is_last = claim == self.sides
+      answers += 2 if is_last else 3 + self.sides * (1 + answers)
+    return 1 + self.sides * (1 + answers)
+
   def new_initial_state(self):
     """Returns the state in which a game starts."""
     return LiarDieState(self)

@@ -107,6 +107,14 @@ class NeumannPokerGame(base.Game):
     """Returns how many deals there are: one per player."""
     return _NUM_PLAYERS
 
+  def min_histories(self):
+    """Returns how many histories there are, which is also the least number."""
+    # A player who faces a bet, a fold and a call: for each bet three histories.
+    after_bet = 3 * self.num_bets
+    after_check = 1 if self.asymmetric else 2 + after_bet
+    return (1 + self.num_ranks +
+            self.num_ranks**2 * (1 + after_check + after_bet))
+
   def new_initial_state(self):
     """Returns the state in which a game starts."""
     return NeumannPokerState(self)

@@ -1,0 +1,83 @@
+"""Ctrl-C is noticed in the middle of all that takes long."""
+
+import functools
+import os
+import pathlib
+import random
+import signal
+import threading
+import time
+
+import pyspiel
+import pytest
+import solver_table
+
+import dudo_spiel
+from dudo_spiel.algorithms import exploitability
+from dudo_spiel.algorithms import fsicfr
+from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms import simulation
+from dudo_spiel.algorithms.compiled import game_tree
+
+_LATE = 20.0  # seconds; on an idle machine it is less than one
+
+
+def _interrupt_after(seconds):
+  """Presses Ctrl-C once; returns the timer that does it."""
+  timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+  timer.start()
+  return timer
+
+
+@functools.cache
+def _policy():
+  """Returns a policy to which best responses take many minutes."""
+  solver = fsicfr.MatchSolver(pyspiel.load_game("dudo(start_dice=3v2)"), 1)
+  solver.run(1)
+  return solver.average_policy()
+
+
+@functools.cache
+def _trained():
+  folder = pathlib.Path(dudo_spiel.__file__).parent / "data"
+  return policies.load_policy(folder / "dudo_3_dice.npz")
+
+
+@pytest.mark.parametrize("work", [
+    lambda: exploitability.best_response_value(_policy(), (3, 2), 0),
+    lambda: exploitability.best_response_value(_policy(), (3, 2), 0,
+                                               method="walk"),
+    lambda: exploitability.best_response_value(_policy(), (3, 2), 1,
+                                               method="walk", num_threads=1),
+    lambda: exploitability.match_bounds(_policy()),
+    lambda: list(exploitability.refine_bounds(_policy(), (3, 2), 0, 1e4)),
+    lambda: simulation.play_matches([_trained()] * 2, (3, 3), 40_000_000),
+    lambda: game_tree.GameTree(pyspiel.load_game("leduc_poker(players=3)")),
+], ids=["search", "walk", "walk on one thread", "bounds", "refined bounds",
+        "matches", "a game's histories"])
+def test_an_interrupt_stops_long_work(work):
+  _policy(), _trained()
+  timer = _interrupt_after(0.2)
+  begin = time.perf_counter()
+  with pytest.raises(KeyboardInterrupt):
+    work()
+  timer.join()
+  assert time.perf_counter() - begin < _LATE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["cfr", "fsicfr", "fsi", "pfsi", "ppt", "mcpt",
+                                  "match"])
+def test_many_interrupts_leave_tables_and_count_in_step(name, tmp_path):
+  solver, plain = solver_table.make(name), solver_table.make(name)
+  rng = random.Random(name)
+  solver.run(1)
+  plain.run(1)
+  for _ in range(12):
+    timer = _interrupt_after(rng.uniform(0.005, 0.1))
+    with pytest.raises(KeyboardInterrupt):
+      solver.run(10**9)
+    timer.join()
+    plain.run(solver.iteration - plain.iteration)
+    solver_table.assert_same(solver_table.saved(solver, tmp_path / "solver"),
+                             solver_table.saved(plain, tmp_path / "plain"))
