@@ -3,10 +3,11 @@
 Type a move such as 3x5 or Dudo. Type ? for the legal moves, quit to leave.
 """
 
+import binary
+
 import itertools
 
 from absl import flags
-import binary
 import numpy as np
 
 from dudo_spiel import narrator
