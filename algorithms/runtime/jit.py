@@ -60,6 +60,7 @@ def _decorator(fastmath=frozenset({"contract"}), parallel=False, **options):
       part = dispatcher(py_func, ".part", no_cpython_wrapper=True,
                         pipeline_class=kernel_parts.PartCompiler)
       kernel_parts.call_from_kernels(whole, part)
+    kernel_parts.collect_later(whole)
     return whole
 
   return decorate

@@ -1,12 +1,13 @@
-"""How a kernel is compiled that another kernel calls.
+"""What makes kernels compile sooner, so that a first call does not wait long.
 
-Numba compiles such a kernel twice: to machine code of its own, which nobody
-runs, and then once more as part of the kernel that calls it. Here it is only
-translated, and optimised as part of its caller. So the first call of a solver
-waits for its kernels about a third less.
+Numba compiles a kernel that another kernel calls twice: to machine code of its
+own, which nobody runs, and then once more as part of the kernel that calls it.
+Here it is only translated, and optimised as part of its caller.
 
 Serves `jit`, whose decorators make all kernels.
 """
+
+import gc
 
 from llvmlite import binding
 from numba.core import codegen
@@ -77,3 +78,25 @@ def call_from_kernels(dispatcher, part):
   """
   dispatcher.get_call_template = part.get_call_template
   dispatcher.get_overload = part.get_overload
+
+
+def collect_later(dispatcher):
+  """Lets Python look for garbage after a compilation, but not meanwhile.
+
+  The compiler makes many objects and needs most of them to the end.
+
+  Args:
+    dispatcher: Numba's dispatcher.
+  """
+  compile_kernel = dispatcher.compile
+
+  def compile_without_pause(signature):
+    if not gc.isenabled():
+      return compile_kernel(signature)
+    gc.disable()
+    try:
+      return compile_kernel(signature)
+    finally:
+      gc.enable()
+
+  dispatcher.compile = compile_without_pause
