@@ -9,7 +9,8 @@ All kernels of the package are made by these decorators:
     become vectors; other Python threads run on meanwhile.
   parallel_sums: both.
 
-Compiled code is kept on disk (see `kernel_cache`). With the environment
+Compiled code is kept on disk (see `kernel_cache`). A kernel that another one
+calls becomes part of it (see `kernel_parts`). With the environment
 variable DUDO_SPIEL_CHECKED=1 kernels check bounds and run on one thread. Even
 then indices of arrays may be negative, as in NumPy; those of pointers may not.
 

@@ -125,8 +125,8 @@ class NoCache(caching.NullCache):
 
   def load_overload(self, sig, target_context):
     """Returns None: the kernel must be compiled."""
-    announce("compiling kernels (about 10 s; in every process, as no folder for "
-             "a cache can be written: set NUMBA_CACHE_DIR to one that can)")
+    announce("compiling kernels (about 10 s; in every process, as no folder "
+             "for them can be written: set NUMBA_CACHE_DIR to one that can)")
 
 
 _ANNOUNCED = set()
