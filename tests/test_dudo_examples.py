@@ -157,7 +157,9 @@ def test_compare_fsicfr(tmp_path):
       "--measure_seconds=0.05", "--seconds=1", "--games=10000",
       "--pretrain=20", f"--plot={tmp_path / 'plot.png'}").stdout
   assert "Figure 4" in output and "0.3, 13 (43)" in output
-  row = output.splitlines()[-1].split()
+  *_, last, wrote = output.splitlines()
+  assert wrote == f"wrote {tmp_path / 'plot.png'}"
+  row = last.split()
   assert row[0] == "1"
   assert float(row[7].rstrip("%")) > 50
   assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
