@@ -5,11 +5,12 @@ disturbs them alike. Ratios are medians over the rounds. Times are processor
 time, and compilation is not timed.
 """
 
+import binary
+
 import statistics
 import time
 
 from absl import flags
-import binary
 from open_spiel.python.algorithms import fictitious_play as open_spiel
 
 from dudo_spiel.algorithms import cfr

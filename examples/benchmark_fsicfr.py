@@ -7,11 +7,12 @@ turns. The last column says whether two threads gave the same result, to the
 bit, as one.
 """
 
+import binary
+
 import statistics
 import time
 
 from absl import flags
-import binary
 import numpy as np
 import pyspiel
 

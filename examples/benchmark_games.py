@@ -5,12 +5,13 @@ measurements times all games, so a noisy machine disturbs them alike. The ratios
 to the peer are medians over the rounds.
 """
 
+import binary
+
 import random
 import statistics
 import time
 
 from absl import flags
-import binary
 from open_spiel.python import games  # noqa: F401, registers the peers
 
 _GAMES = flags.DEFINE_multi_string(

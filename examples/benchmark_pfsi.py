@@ -5,10 +5,11 @@ The speed of PFSI depends on how sharp the strategies are, so PFSI trains for
 the solver takes, and the paper's numbers (in Python, on one core).
 """
 
+import binary
+
 import time
 
 from absl import flags
-import binary
 
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import pass_through

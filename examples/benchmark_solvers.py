@@ -7,11 +7,12 @@ is not: it happens once on a machine.
 With --plot it only draws exploitability by seconds.
 """
 
+import binary
+
 import statistics
 import time
 
 from absl import flags
-import binary
 import figures
 import pyspiel
 
@@ -179,7 +180,7 @@ def plot(name, path):
 
 def main(_):
   games = {name: binary.load_game(name) for name in _GAMES.value}
-  figures.check_plot(_PLOT.value)
+  figures.check_plot(_PLOT)
   if _PLOT.value:
     plot(_GAMES.value[-1], _PLOT.value)
     return

@@ -1,19 +1,23 @@
 """How the binaries in this folder start, and how they fail.
 
-A wrong flag, game or file ends a binary with one line and exit code 1. Ctrl-C
-ends it with one word. `python -X dev examples/x.py` shows the traceback too.
+A wrong flag, game or file ends a binary with one line and exit code 1, before
+any work. Ctrl-C ends it with one line and exit code 130. `python -X dev
+examples/x.py` shows the traceback of an error too.
 """
+
+import interrupts  # first, as it handles Ctrl-C while the others are imported
 
 import contextlib
 import difflib
+import os
 import sys
+import tempfile
 
 from absl import app
+from absl import flags
 import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
-
-_INTERRUPTED = 130  # the exit code that shells use for Ctrl-C
 
 
 def run(main):
@@ -22,22 +26,48 @@ def run(main):
   Args:
     main: the function; flags are already parsed and taken out of argv.
   """
-  app.run(lambda argv: _run(main, argv))
+  app.run(lambda argv: _run(main, argv), flags_parser=_parse)
 
 
 def _run(main, argv):
+  """Returns the exit code."""
   try:
+    interrupts.begin_main()
     if len(argv) > 1:
       raise ValueError(f"unexpected argument {argv[1]!r}: flags begin with --")
-    return main(argv)
-  except (app.UsageError, ValueError, OSError, pyspiel.SpielError) as error:
+    exit_code = main(argv)
+    interrupts.end_main()
+    return exit_code
+  except (app.UsageError, ValueError, OSError, MemoryError,
+          pyspiel.SpielError) as error:
     if sys.flags.dev_mode:
       raise
-    print(f"error: {error}", file=sys.stderr)
-    return 1
+    return _fail(error)
   except KeyboardInterrupt:
-    print("\nstopped", file=sys.stderr)
-    return _INTERRUPTED
+    return interrupts.say_stopped()
+
+
+def _fail(error):
+  """Says in one line what is wrong; returns the exit code."""
+  message = " ".join(str(error).split()) or type(error).__name__
+  print(f"error: {message}", file=sys.stderr)
+  return 1
+
+
+def _parse(argv):
+  """Returns the arguments that are no flags; exits if a flag is wrong."""
+  try:
+    return flags.FLAGS(argv)
+  except flags.UnrecognizedFlagError as error:
+    known = [flag.name for flag in
+             flags.FLAGS.get_key_flags_for_module(sys.argv[0])]
+    similar = difflib.get_close_matches(error.flagname, known)
+    message = f"--{error.flagname}: no such flag" + (
+        f"; did you mean --{' or --'.join(similar)}?" if similar else
+        "; --help lists them")
+  except flags.Error as error:
+    message = str(error).removeprefix("flag ")
+  sys.exit(_fail(message))
 
 
 def load_game(name):
@@ -67,3 +97,62 @@ def errors_of(flag):
     yield
   except ValueError as error:
     raise ValueError(f"--{flag}: {error}") from error
+
+
+def check_files(*path_flags):
+  """Raises a ValueError for a file that could not be written after the work.
+
+  Args:
+    *path_flags: flags whose values are paths of files; those without a value
+      are left out.
+  """
+  used = {}
+  for flag in path_flags:
+    if flag.value is None:
+      continue
+    check_file(flag.name, flag.value)
+    other = used.setdefault(os.path.realpath(flag.value), flag.name)
+    if other != flag.name:
+      raise ValueError(f"--{flag.name}={flag.value}: must be another file than "
+                       f"--{other}")
+
+
+def check_file(flag, path):
+  """Raises a ValueError if a file cannot be written.
+
+  Args:
+    flag: the name of the flag that the error names.
+    path: the file.
+  """
+  if not path or os.path.isdir(path):
+    raise ValueError(f"--{flag}={path}: must be a file, not a folder")
+  folder = os.path.dirname(os.path.abspath(path))
+  if not os.path.isdir(folder):
+    raise ValueError(f"--{flag}={path}: its folder must exist")
+  if not _is_writable(folder) or (os.path.exists(path) and
+                                  not os.access(path, os.W_OK)):
+    raise ValueError(f"--{flag}={path}: must be a file that can be written")
+
+
+def make_folder(flag):
+  """Makes the folder of a flag; a ValueError if it cannot be written.
+
+  Args:
+    flag: the flag; nothing is done if it has no value.
+  """
+  if flag.value is None:
+    return
+  with contextlib.suppress(OSError):
+    os.makedirs(flag.value, exist_ok=True)
+  if not os.path.isdir(flag.value) or not _is_writable(flag.value):
+    raise ValueError(f"--{flag.name}={flag.value}: must be a folder that can "
+                     "be written")
+
+
+def _is_writable(folder):
+  """Returns whether a file can be made in the folder."""
+  try:
+    with tempfile.TemporaryFile(dir=folder):
+      return True
+  except OSError:
+    return False

@@ -4,10 +4,11 @@ A pairing seats one bot of the first kind among bots of the second kind. That
 bot takes every seat equally often.
 """
 
+import binary
+
 import math
 
 from absl import flags
-import binary
 import numpy as np
 from open_spiel.python.algorithms import evaluate_bots
 import tqdm

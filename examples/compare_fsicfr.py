@@ -11,14 +11,14 @@ the policies play. FSICFR trains the smaller rounds first, for both.
 Both run on one thread. Kernels are compiled before anything is timed.
 """
 
+import binary
+
 import collections
-import logging
-import os
 import statistics
 import time
 
 from absl import flags
-import binary
+import figures
 import numpy as np
 import pyspiel
 
@@ -189,11 +189,7 @@ def figure_3(game):
 
 def plot(path, results):
   """Draws figure 3."""
-  import matplotlib  # the extra `plot`
-  logging.getLogger("matplotlib").setLevel(logging.WARNING)
-  matplotlib.use("Agg")
-  from matplotlib import pyplot
-  figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+  figure, axes = figures.subplots(figsize=(7, 4.5))
   axes.errorbar(list(results), [100 * r.win_rate for r in results.values()],
                 [200 * r.standard_error for r in results.values()], marker="o",
                 markersize=4, capsize=3, label="here, ± 2 standard errors")
@@ -210,7 +206,7 @@ def plot(path, results):
            "time")
   axes.grid(alpha=0.3)
   axes.legend()
-  figure.savefig(path, dpi=150, format="png")
+  figures.save(figure, path)
 
 
 def main(_):
@@ -221,9 +217,7 @@ def main(_):
                      "most 5 dice in play, as CFR would take hours")
   if _GAMES.value % 2:
     raise ValueError(f"--games={_GAMES.value}: must be even")
-  if _PLOT.value and not os.path.isdir(
-      os.path.dirname(os.path.abspath(_PLOT.value))):
-    raise ValueError(f"--plot={_PLOT.value}: its folder must exist")
+  figures.check_plot(_PLOT)
   game = pyspiel.load_game("dudo(numdice=2)")
   if rounds or fsicfr_rounds:
     figure_4(match_rounds.match_rules(game, _RECALL.value), rounds,

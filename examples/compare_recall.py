@@ -8,8 +8,9 @@ column, which the paper does not have, is the policy's exploitability: what a
 responder wins who knows the policy and forgets nothing.
 """
 
-from absl import flags
 import binary
+
+from absl import flags
 import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games

@@ -8,11 +8,12 @@ the target. "BDFP" is measured on its iterates, "BDFP averaged" on their running
 average.
 """
 
+import binary
+
 import functools
 import time
 
 from absl import flags
-import binary
 import figures
 import tqdm
 

@@ -7,11 +7,12 @@ size, the exact exploitability in rounds with few dice, and the win rate against
 the uncompressed policy.
 """
 
+import binary
+
 import os
 import tempfile
 
 from absl import flags
-import binary
 import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games

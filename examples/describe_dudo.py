@@ -4,11 +4,12 @@ The page has the value of every round, what to open with and when to say Dudo.
 Its two pictures are written next to it.
 """
 
-import logging
+import binary
+
 import os
 
 from absl import flags
-import binary
+import figures
 import numpy as np
 
 from dudo_spiel import rolls
@@ -84,13 +85,9 @@ class Round:
 
 def draw(path, table, labels, title, is_shown):
   """Draws a table of probabilities as a picture."""
-  import matplotlib  # the extra `plot`
-  logging.getLogger("matplotlib").setLevel(logging.WARNING)
-  matplotlib.use("Agg")
-  from matplotlib import pyplot
   rows, columns = (np.flatnonzero(is_shown.any(axis=axis)) for axis in (1, 0))
   shown = table[np.ix_(rows, columns)]
-  figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
+  figure, axes = figures.subplots(figsize=(7, 4))
   image = axes.imshow(100 * shown, cmap="Blues", vmin=0, vmax=100,
                       aspect="auto")
   for (i, j), share in np.ndenumerate(shown):
@@ -101,8 +98,7 @@ def draw(path, table, labels, title, is_shown):
            yticks=range(len(rows)), yticklabels=rows, title=title,
            xlabel=labels[1], ylabel=labels[0])
   figure.colorbar(image, label="%")
-  figure.savefig(path + ".part", dpi=120, format="png")
-  os.replace(path + ".part", path)
+  figures.save(figure, path)
 
 
 def value_lines(policy, dice):
@@ -182,14 +178,15 @@ def page(policy, this_round, names):
 
 def main(_):
   stem, _ = os.path.splitext(_OUTPUT.value)
+  paths = [f"{stem}_openings.png", f"{stem}_doubts.png"]
+  for path in (_OUTPUT.value, *paths):
+    binary.check_file(_OUTPUT.name, path)
+  figures.check_matplotlib(_OUTPUT)
   policy = policies.load_policy(_POLICY.value)
   if not isinstance(policy, policies.MatchPolicy):
     raise ValueError(f"--policy={_POLICY.value}: must be of a match of Dudo, "
                      "such as train_dudo.py writes")
-  if not os.path.isdir(os.path.dirname(os.path.abspath(stem))):
-    raise ValueError(f"--output={_OUTPUT.value}: its folder must exist")
   this_round = Round(policy, min(policy.game.start_dice))
-  paths = [f"{stem}_openings.png", f"{stem}_doubts.png"]
   openings, doubts = this_round.openings_by_strength(), this_round.doubts()
   draw(paths[0], openings,
        ("own dice for the best rank", "dice claimed"),
@@ -204,7 +201,7 @@ def main(_):
   with open(_OUTPUT.value + ".part", "w", encoding="utf-8") as file:
     file.write(text)
   os.replace(_OUTPUT.value + ".part", _OUTPUT.value)
-  print(f"{_OUTPUT.value}, {', '.join(paths)}")
+  print(f"wrote {_OUTPUT.value}")
 
 
 if __name__ == "__main__":

@@ -15,13 +15,14 @@ then continues where it stopped, or trains further with more --seconds.
 `play_dudo.py` plays the policies, and `plot_tournament.py` draws the log.
 """
 
+import binary
+
 import csv
 import itertools
 import os
 import time
 
 from absl import flags
-import binary
 
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import exploitability
@@ -229,12 +230,7 @@ def main(_):
     raise ValueError("--response_deals=1: must be 0 or at least 2")
   for name in _SOLVERS.value:
     check_solver(name)
-  if _FOLDER.value:
-    try:
-      os.makedirs(_FOLDER.value, exist_ok=True)
-    except OSError as error:
-      raise ValueError(f"--folder={_FOLDER.value}: must be a folder that can "
-                       f"be written to ({error.strerror})") from error
+  binary.make_folder(_FOLDER)
   log = Log()
   players = {name: train(name, game, log) for name in _SOLVERS.value}
   names = list(players)
@@ -255,6 +251,8 @@ def main(_):
           f"{', '.join(map(str, range(seats)))}:")
     for name in names:
       print_response(game, name, players[name])
+  if _FOLDER.value:
+    print(f"wrote the solvers, their policies and log.csv to {_FOLDER.value}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
 """Shared by the examples that draw: runs of solvers, axes, colours, files."""
 
+import binary
+
 import io
 import logging
 import os
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -158,20 +161,25 @@ def by_rank(policy, betting, action):
   return np.array(result)
 
 
-def check_plot(path):
-  """Raises a ValueError if no picture can be written to the path."""
-  if path is None:
-    return
-  folder = os.path.dirname(os.path.abspath(path))
-  if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
-    raise ValueError(f"--plot={path}: its folder must exist and be writable")
-  if os.path.isdir(path):
-    raise ValueError(f"--plot={path}: must be a file, not a folder")
+def check_plot(flag):
+  """Raises a ValueError if the picture of a flag could not be drawn.
+
+  Args:
+    flag: the flag; nothing is checked if it has no value.
+  """
+  if flag.value is not None:
+    binary.check_file(flag.name, flag.value)
+    check_matplotlib(flag)
+
+
+def check_matplotlib(flag):
+  """Raises a ValueError if there is no matplotlib, which the flag needs."""
   try:
     import matplotlib  # noqa: F401, the extra `plot`
   except ModuleNotFoundError as error:
-    raise ValueError(f"--plot={path}: plots need the extra `plot` ({error})"
-                     ) from None
+    raise ValueError(
+        f"--{flag.name}={flag.value}: pictures need matplotlib; install it "
+        f"with {sys.executable} -m pip install matplotlib ({error})") from None
 
 
 def subplots(*shape, **options):

@@ -4,13 +4,14 @@ Type a move such as 3x5, "3 fives" or dudo. Type help for the rules, ? for the
 legal moves, hint for advice, quit to leave.
 """
 
+import binary
+
 import contextlib
 import itertools
 import os
 import sys
 
 from absl import flags
-import binary
 import numpy as np
 import pyspiel
 

@@ -12,8 +12,9 @@ Thresholds are measured as shares of hands: x1 by how often weak hands bet, x2
 by how often strong hands check, y1 by how often hands fold, without epsilon.
 """
 
-from absl import flags
 import binary
+
+from absl import flags
 import figures
 import numpy as np
 import pyspiel
@@ -113,7 +114,7 @@ def plot(path, results):
 
 
 def main(_):
-  figures.check_plot(_PLOT.value)
+  figures.check_plot(_PLOT)
   game = pyspiel.load_game("neumann_poker", {
       "num_ranks": _RANKS.value, "asymmetric": True, "ante": _ANTE,
       "bet": _BET})

@@ -11,8 +11,9 @@ rate of p means that exploitability fell like n^-p between a tenth of the
 iterations and the end. The paper's total exploitability is twice ours.
 """
 
-from absl import flags
 import binary
+
+from absl import flags
 import figures
 
 _RANKS = flags.DEFINE_integer("ranks", 10, "How many ranks.", lower_bound=2,
@@ -95,7 +96,7 @@ def plot(path, curves):
 
 
 def main(_):
-  figures.check_plot(_PLOT.value)
+  figures.check_plot(_PLOT)
   curves = solve(figures.leduc(_RANKS.value))
   print(f"Leduc({_RANKS.value}, 2), {_ITERATIONS.value:,} iterations")
   report(curves)

@@ -13,8 +13,9 @@ They are fitted to BDFP's strategy and drawn in the perturbed game. Player 2
 answers a bet by fold < raise < call < raise (the paper's text has a slip).
 """
 
-from absl import flags
 import binary
+
+from absl import flags
 import figures
 import numpy as np
 import pyspiel
@@ -153,7 +154,7 @@ def plot(path, results):
 
 
 def main(_):
-  figures.check_plot(_PLOT.value)
+  figures.check_plot(_PLOT)
   game = pyspiel.load_game("neumann_poker", {"num_ranks": _RANKS.value})
   print(f"{game}: {_ITERATIONS.value:,} iterations, random initial strategies")
   results = {epsilon: solve(game, epsilon)

@@ -5,10 +5,11 @@ between two lines of the log. Win rates are those of one player against three of
 another kind; the dotted line is even play.
 """
 
+import binary
+
 import csv
 
 from absl import flags
-import binary
 import figures
 
 _LOG = flags.DEFINE_string("log", None, "The log, FOLDER/log.csv.",
@@ -90,9 +91,8 @@ def draw(solvers, path):
 
 
 def main(_):
-  solvers = read(_LOG.value)
-  figures.check_plot(_PLOT.value)
-  draw(solvers, _PLOT.value)
+  figures.check_plot(_PLOT)
+  draw(read(_LOG.value), _PLOT.value)
 
 
 if __name__ == "__main__":

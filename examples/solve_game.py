@@ -5,11 +5,13 @@ comes first. Ctrl-C stops it early, and it still reports. With --checkpoint it
 continues from that file, if there is one, and saves its state there.
 """
 
+import binary
+import interrupts
+
 import fractions
 import os
 
 from absl import flags
-import binary
 import figures
 import pyspiel
 
@@ -64,15 +66,6 @@ def make_solver(game):
   return _SOLVERS[_SOLVER.value](game, epsilon=_EPSILON.value, **options)
 
 
-def check_paths(*path_flags):
-  """Raises a ValueError for a file that cannot be written."""
-  for flag in (flag for flag in path_flags if flag.value):
-    folder = os.path.dirname(os.path.abspath(flag.value))
-    if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
-      raise ValueError(f"--{flag.name}={flag.value}: its folder must exist and "
-                       "be writable")
-
-
 def plot(path, history, title):
   """Draws exploitability by iteration."""
   figure, axes = figures.subplots(figsize=(7, 4.5))
@@ -84,8 +77,8 @@ def plot(path, history, title):
 
 
 def main(_):
-  check_paths(_CHECKPOINT, _POLICY, _PLOT)
-  figures.check_plot(_PLOT.value)
+  binary.check_files(_CHECKPOINT, _POLICY, _PLOT)
+  figures.check_plot(_PLOT)
   solver = make_solver(load(_GAME.value))
   if _CHECKPOINT.value and os.path.exists(_CHECKPOINT.value):
     solver.load(_CHECKPOINT.value)
@@ -119,6 +112,7 @@ def main(_):
     print(f"wrote {_POLICY.value}")
   if _PLOT.value:
     plot(_PLOT.value, result.history, f"{_GAME.value}: {_SOLVER.value}")
+  return interrupts.EXIT_CODE if result.reason == "interrupted" else 0
 
 
 if __name__ == "__main__":

@@ -7,11 +7,13 @@ at the end. As long as the program runs, no other process can train into the
 same folder.
 """
 
+import binary
+import interrupts
+
 import contextlib
 import os
 
 from absl import flags
-import binary
 import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
@@ -51,23 +53,10 @@ def print_values(solver, numdice):
                               for b in columns))
 
 
-def check_paths(folder, policy):
-  """Raises an error for what could not be written after the training."""
-  if folder:
-    os.makedirs(folder, exist_ok=True)
-  path = os.path.abspath(policy or "policy.npz")
-  for flag, place in (("checkpoint", folder),
-                      ("policy", policy and os.path.dirname(path))):
-    if place and not (os.path.isdir(place) and os.access(place, os.W_OK)):
-      raise ValueError(f"--{flag}: {place} must be a folder that can be "
-                       "written")
-  if os.path.isdir(path):
-    raise ValueError(f"--policy={policy}: must be a file, not a folder")
-
-
 def main(_):
-  folder = _CHECKPOINT.value or None
-  check_paths(folder, _POLICY.value)
+  folder = _CHECKPOINT.value
+  binary.check_files(_POLICY)
+  binary.make_folder(_CHECKPOINT)
   game = pyspiel.load_game("dudo", {"numdice": _NUMDICE.value})
   needed = fsicfr.memory_needed(game, _RECALL.value, _THREADS.value)
   print(f"training needs {needed / 1e9:.2f} GB of memory", flush=True)
@@ -91,14 +80,17 @@ def train(solver, folder):
       print(f"\nstopped; the same command continues from {folder}")
     else:
       print("\nstopped; nothing is kept without --checkpoint")
-    return
+    return interrupts.EXIT_CODE
   print_values(solver, _NUMDICE.value)
+  if folder:
+    print(f"wrote the training to {folder}")
   if _POLICY.value:
     policy = solver.average_policy().quantized(_MIN_PROBABILITY.value,
                                                _MIN_REACH.value)
     policy.save(_POLICY.value)
-    print(f"policy: {_POLICY.value}, "
+    print(f"wrote {_POLICY.value}, "
           f"{os.path.getsize(_POLICY.value) / 1e6:.2f} MB")
+  return 0
 
 
 if __name__ == "__main__":

@@ -30,11 +30,12 @@ def run_example(name, *flags, stdin="", check=True, cwd=None):
 
 
 def assert_refused(name, flags, message, cwd=None):
-  """Asserts that an example refuses flags with a message, not a traceback."""
+  """Asserts that an example refuses flags with one line that has a message."""
   result = run_example(name, *flags, check=False, cwd=cwd)
   assert result.returncode == 1
-  assert message in result.stdout + result.stderr
-  assert "Traceback" not in result.stderr
+  assert len(result.stderr.splitlines()) == 1, result.stderr
+  assert result.stderr.startswith("error: ")
+  assert message in result.stderr
 
 
 def do(state, *names):

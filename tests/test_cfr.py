@@ -277,7 +277,7 @@ def test_starting_from_a_policy():
   average = first.average_policy()
   for start in (average, average.to_tabular(), average.to_pyspiel()):
     second = cfr.CFRSolver(game, initial=start)
-    assert second.average_policy().distance(average) < 1e-12
+    assert second.current_policy().distance(average) < 1e-12
     second.run(1)
     # The first iteration's strategy is what the average then consists of,
     # where the player's own strategy reaches.

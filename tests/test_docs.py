@@ -1,7 +1,10 @@
-"""The pages: links lead somewhere, code compiles, every binary is listed."""
+"""The pages: links lead somewhere, code runs, every binary is listed."""
 
 import ast
 import re
+import shlex
+import subprocess
+import sys
 
 import helpers
 import pytest
@@ -10,7 +13,8 @@ _ROOT = helpers.EXAMPLES.parent
 _PAGES = [_ROOT / "README.md", _ROOT / "CONTRIBUTING.md",
           helpers.EXAMPLES / "README.md", *sorted(_ROOT.glob("docs/*.md"))]
 _BINARIES = sorted(path for path in helpers.EXAMPLES.glob("*.py")
-                   if path.name not in ("binary.py", "figures.py"))
+                   if path.name not in ("binary.py", "figures.py",
+                                         "interrupts.py"))
 
 
 def _anchors(page):
@@ -18,6 +22,13 @@ def _anchors(page):
   titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
   return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
           for title in titles}
+
+
+def _blocks(page, language):
+  """Returns the blocks of code of a page in a language ("" for a shell)."""
+  blocks = re.findall(r"^```(\w*)\n(.*?)^```", page.read_text("utf-8"),
+                      re.DOTALL | re.MULTILINE)
+  return [block for found, block in blocks if found == language]
 
 
 @pytest.mark.parametrize("page", _PAGES, ids=lambda page: page.name)
@@ -33,9 +44,43 @@ def test_links(page):
 
 @pytest.mark.parametrize("page", _PAGES, ids=lambda page: page.name)
 def test_code_compiles(page):
-  for code in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"),
-                         re.DOTALL):
+  for code in _blocks(page, "python"):
     compile(code, page.name, "exec")
+
+
+@pytest.mark.parametrize("page, block", [
+    pytest.param(page, block, id=f"{page.name}-{i}",
+                 marks=() if page == _PAGES[0] else pytest.mark.slow)
+    for page in _PAGES[:2] for i, block in enumerate(_blocks(page, "python"))])
+def test_python_runs_as_printed(page, block, tmp_path):
+  del page
+  subprocess.run([sys.executable, "-W", "error", "-c", block], cwd=tmp_path,
+                 check=True, capture_output=True)
+
+
+# What makes commands of README quick, by the beginning of the command.
+_SMALLER = {
+    "examples/train_dudo.py": ["--numdice=1", "--minutes=0.01"],
+    "examples/play_dudo.py --opponents=policy5.npz": ["--game=dudo(numdice=1)"],
+}
+
+
+@pytest.mark.slow
+def test_commands_of_readme_run(tmp_path):
+  """In their order and in one folder: some need what others write."""
+  lines = "".join(_blocks(_PAGES[0], "")).splitlines()
+  commands = [line.rpartition(".venv/bin/python ")[2] for line in lines]
+  examples = [command for command in commands
+              if command.startswith("examples/")]
+  assert set(commands) - set(examples) == {"-m pytest -n 2 --dist loadfile"}
+  assert len(examples) >= 4
+  for command in examples:
+    path, *flags = shlex.split(command)
+    smaller = [flag for begin, more in _SMALLER.items()
+               if command.startswith(begin) for flag in more]
+    result = helpers.run_example(_ROOT / path, *flags, *smaller, cwd=tmp_path)
+    assert result.stderr == ""
+  assert (tmp_path / "policy5.npz").exists()
 
 
 def test_readme_is_short():

@@ -60,7 +60,7 @@ def test_train_dudo_can_be_stopped_and_goes_on(tmp_path, how):
   process.send_signal(how)
   output, errors = process.communicate(timeout=120)
   if how == signal.SIGINT:
-    assert process.returncode == 0
+    assert process.returncode == 130
     assert "the same command continues" in output
     assert errors == ""
   end = helpers.run_example("train_dudo.py", *flags, "--minutes=0.01").stdout
@@ -71,7 +71,7 @@ def test_train_dudo_can_be_stopped_and_goes_on(tmp_path, how):
     (["--numdice=0"], "--numdice=0"), (["extra"], "'extra'"),
     (["--numdice=5", "--recall=5"], "GB are available"),
     (["--numdice=30"], "numdice=30"),
-    (["--policy=nowhere/policy.npz"], "must be a folder"),
+    (["--policy=nowhere/policy.npz"], "its folder must exist"),
     (["--policy=."], "must be a file"), (["--checkpoint=/dev/null"], "null"),
     (["--minutes=-1"], "--minutes=-1")])
 def test_train_dudo_with_wrong_flags(flags, message):
@@ -157,7 +157,9 @@ def test_compare_fsicfr(tmp_path):
       "--measure_seconds=0.05", "--seconds=1", "--games=10000",
       "--pretrain=20", f"--plot={tmp_path / 'plot.png'}").stdout
   assert "Figure 4" in output and "0.3, 13 (43)" in output
-  row = output.splitlines()[-1].split()
+  *_, last, wrote = output.splitlines()
+  assert wrote == f"wrote {tmp_path / 'plot.png'}"
+  row = last.split()
   assert row[0] == "1"
   assert float(row[7].rstrip("%")) > 50
   assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")

@@ -127,7 +127,8 @@ def test_xfp_is_open_spiels(game, iterations):
   tree, form = ours.compiled.tree, ours.compiled.form
   num_equal = 0
   for n in range(1, iterations + 1):
-    before = table_policy.to_strategy(ours.compiled, ours.average_policy())
+    # XFP's current policy is its average.
+    before = table_policy.to_strategy(ours.compiled, ours.current_policy())
     theirs.iteration()
     ours.run(1)
     tables = theirs.average_policy_tables()

@@ -1,8 +1,5 @@
 """Runs the examples about fictitious play, with small flags."""
 
-import os
-import subprocess
-import sys
 
 import helpers
 from open_spiel.python.algorithms import cfr
@@ -168,15 +165,3 @@ def test_plots_with_wrong_flags(name, flags, message):
       "--solvers=XFP"], "imperfect recall")])
 def test_compare_solvers_with_wrong_flags(flags, message):
   helpers.assert_refused("compare_solvers.py", flags, message)
-
-
-def test_plots_without_matplotlib(tmp_path):
-  (tmp_path / "matplotlib.py").write_text(
-      "raise ModuleNotFoundError(\"No module named 'matplotlib'\")\n")
-  result = subprocess.run(
-      [sys.executable, helpers.EXAMPLES / "plot_leduc.py", "--plot=x.png"],
-      capture_output=True, text=True, check=False,
-      env={**os.environ, "PYTHONPATH": str(tmp_path)})
-  assert result.returncode == 1
-  assert "plots need the extra `plot`" in result.stdout + result.stderr
-  assert "Traceback" not in result.stderr

@@ -37,9 +37,9 @@ def _copy(tmp_path):
 
 def _environment(copy, **variables):
   """Returns the environment in which Python finds the copy first."""
-  environment = {**os.environ, "PYTHONPATH": str(copy.parent), **variables}
+  environment = {**os.environ, "PYTHONPATH": str(copy.parent)}
   environment.pop("NUMBA_CACHE_DIR", None)
-  return environment
+  return {**environment, **variables}
 
 
 def _run(copy, program=_PROGRAM, **variables):
@@ -77,15 +77,51 @@ def test_only_changes_that_matter_compile_anew(copy):
   assert _run(copy)[0] == first[0]
 
 
-def _terminal_output(copy):
+def _terminal_output(copy, **variables):
   """Returns what the program shows on a terminal besides its results."""
   return helpers.terminal_output(_PROGRAM, cwd=copy.parent,
-                                 env=_environment(copy))
+                                 env=_environment(copy, **variables))
 
 
 def test_a_terminal_is_told_once_that_kernels_are_compiled(copy):
   assert _terminal_output(copy).count("compiling kernels") == 1
   assert _terminal_output(copy) == ""
+
+
+def test_works_without_a_cache_where_nothing_can_be_written(copy):
+  """Files stand where folders should be made: that stops root, too."""
+  for folder in (copy / "algorithms").rglob("*/"):
+    if folder.name != "__pycache__":
+      (folder / "__pycache__").write_text("")
+  shown = _terminal_output(copy, HOME=os.devnull, XDG_CACHE_HOME=os.devnull)
+  assert shown.count("compiling kernels") == 1
+  assert "set NUMBA_CACHE_DIR" in shown
+
+
+def test_a_kernel_does_the_same_for_python_and_for_other_kernels(copy):
+  """Also what it raises, and whether it comes from the disk or not."""
+  (copy / "algorithms" / "nested.py").write_text(
+      "from dudo_spiel.algorithms.runtime import jit\n"
+      "@jit.kernel\n"
+      "def checked_sum(numbers, most):\n"
+      "  if len(numbers) > most:\n"
+      "    raise ValueError('too many', len(numbers))\n"
+      "  return numbers.sum()\n"
+      "@jit.kernel\n"
+      "def caller(numbers, most):\n"
+      "  return checked_sum(numbers, most)\n", encoding="utf-8")
+  program = ("import numpy as np\n"
+             "from dudo_spiel.algorithms import nested\n"
+             "for kernel in (nested.caller, nested.checked_sum):\n"
+             "  print(kernel(np.arange(4.0), 4))\n"
+             "  try:\n"
+             "    kernel(np.arange(4.0), 3)\n"
+             "  except ValueError as error:\n"
+             "    print(*error.args)\n"
+             "print(sum(nested.caller.stats.cache_hits.values()))")
+  runs = [_run(copy, program) for _ in range(2)]
+  assert runs[0][0] == runs[1][0] == ["6.0\ntoo many 4\n6.0\ntoo many 4"]
+  assert [hits for _, hits in runs] == [0, 1]
 
 
 def test_the_order_of_fields_is_noticed(copy):

@@ -9,7 +9,8 @@ All kernels of the package are made by these decorators:
     become vectors; other Python threads run on meanwhile.
   parallel_sums: both.
 
-Compiled code is kept on disk (see `kernel_cache`). With the environment
+Compiled code is kept on disk (see `kernel_cache`). A kernel that another one
+calls becomes part of it (see `kernel_parts`). With the environment
 variable DUDO_SPIEL_CHECKED=1 kernels check bounds and run on one thread. Even
 then indices of arrays may be negative, as in NumPy; those of pointers may not.
 
@@ -33,6 +34,7 @@ from numba.core import errors
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checked
 from dudo_spiel.algorithms.runtime import kernel_cache
+from dudo_spiel.algorithms.runtime import kernel_parts
 
 # Threads that wait for others must not keep a core busy: where other processes
 # want the cores too, that makes a parallel loop a thousand times slower. The
@@ -42,19 +44,27 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 def _decorator(fastmath=frozenset({"contract"}), parallel=False, **options):
   """Returns a decorator that compiles a function when it is first called."""
-  compiled = numba.njit(
-      fastmath=set(fastmath), error_model="numpy", no_cfunc_wrapper=True,
-      parallel=parallel and not checked.IS_CHECKED,
-      boundscheck=checked.IS_CHECKED, **options)
+  options |= {"fastmath": set(fastmath), "error_model": "numpy",
+              "no_cfunc_wrapper": True, "boundscheck": checked.IS_CHECKED,
+              "parallel": parallel and not checked.IS_CHECKED}
   variant = ".checked" if checked.IS_CHECKED else ""
 
-  def decorate(py_func):
-    dispatcher = compiled(py_func)
+  def dispatcher(py_func, variant, **more):
+    made = numba.njit(**options, **more)(py_func)
     try:
-      dispatcher._cache = kernel_cache.KernelCache(py_func, variant)
+      made._cache = kernel_cache.KernelCache(py_func, variant)
     except RuntimeError:  # there is no folder that can be written
-      dispatcher._cache = kernel_cache.NoCache()
-    return dispatcher
+      made._cache = kernel_cache.NoCache()
+    return made
+
+  def decorate(py_func):
+    whole = dispatcher(py_func, variant)
+    if not parallel and not checked.IS_CHECKED:
+      part = dispatcher(py_func, ".part", no_cpython_wrapper=True,
+                        pipeline_class=kernel_parts.PartCompiler)
+      kernel_parts.call_from_kernels(whole, part)
+    kernel_parts.collect_later(whole)
+    return whole
 
   return decorate
 

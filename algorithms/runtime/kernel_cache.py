@@ -116,7 +116,7 @@ class KernelCache(caching.FunctionCache):
     """Returns the compiled kernel, or None if it must be compiled now."""
     found = super().load_overload(sig, target_context)
     if found is None:
-      announce("compiling kernels (about 10 s, only the first time)")
+      announce("compiling kernels, once (about 10 s)")
     return found
 
 
@@ -125,8 +125,8 @@ class NoCache(caching.NullCache):
 
   def load_overload(self, sig, target_context):
     """Returns None: the kernel must be compiled."""
-    announce("compiling kernels (about 10 s; every time, as no folder for a "
-             "cache can be written: set NUMBA_CACHE_DIR to one that can)")
+    announce("compiling kernels (about 10 s; in every process, as no folder "
+             "for them can be written: set NUMBA_CACHE_DIR to one that can)")
 
 
 _ANNOUNCED = set()

@@ -1,0 +1,153 @@
+"""What all examples share: wrong flags, files to write, plots, Ctrl-C."""
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import helpers
+import pytest
+
+_BINARIES = [path.name for path in sorted(helpers.EXAMPLES.glob("*.py"))
+             if "__main__" in path.read_text(encoding="utf-8")]
+# Every flag that names a file to write, with others that the binary needs.
+_FILE_FLAGS = [
+    ("benchmark_solvers.py", "plot", []), ("compare_fsicfr.py", "plot", []),
+    ("describe_dudo.py", "output", ["--policy=nowhere.npz"]),
+    ("plot_asymmetric_neumann.py", "plot", []), ("plot_leduc.py", "plot", []),
+    ("plot_neumann.py", "plot", []),
+    ("plot_tournament.py", "plot", ["--log=nowhere.csv"]),
+    ("solve_game.py", "checkpoint", []), ("solve_game.py", "plot", []),
+    ("solve_game.py", "policy", []), ("train_dudo.py", "policy", [])]
+_FOLDER_FLAGS = [("dudo_tournament.py", "folder"),
+                 ("train_dudo.py", "checkpoint")]
+# Flags of solve_game.py are tested always, those of the others are slow tests.
+_QUICK = "solve_game.py"
+_OUTPUT_WORDS = re.compile(r"\b(write|save|draw)\b", re.IGNORECASE)
+
+
+def _cases(cases):
+  """Returns parameters; those of most binaries are marked as slow."""
+  return [pytest.param(*case, marks=() if case[0] == _QUICK else
+                       pytest.mark.slow) for case in cases]
+
+
+@pytest.mark.parametrize("name", _cases([(name,) for name in _BINARIES]))
+def test_an_unknown_flag_is_named_in_one_line(name):
+  helpers.assert_refused(name, ["--colour=red"], "--colour: no such flag")
+
+
+def test_flags_that_look_alike_are_suggested():
+  helpers.assert_refused("solve_game.py", ["--checkpiont=x"],
+                         "did you mean --checkpoint?")
+
+
+def test_every_flag_that_names_an_output_is_tested_here():
+  found = set()
+  for name in _BINARIES:
+    text = (helpers.EXAMPLES / name).read_text(encoding="utf-8")
+    for flag, about in re.findall(
+        r'DEFINE_string\(\s*"(\w+)",\s*(?:None|"[^"]*"),\s*((?:"[^"]*"\s*)+)',
+        text):
+      if _OUTPUT_WORDS.search(about) and "as written by" not in about.lower():
+        found.add((name, flag))
+  assert found == ({(name, flag) for name, flag, _ in _FILE_FLAGS} |
+                   set(_FOLDER_FLAGS))
+
+
+@pytest.mark.parametrize("name, flag, others", _cases(_FILE_FLAGS))
+def test_files_that_cannot_be_written_are_refused_first(name, flag, others,
+                                                        tmp_path):
+  for path, message in ((tmp_path, "must be a file, not a folder"),
+                        ("", "must be a file, not a folder"),
+                        (tmp_path / "no" / "x", "its folder must exist"),
+                        ("/proc/x", "must be a file that can be written")):
+    helpers.assert_refused(name, [f"--{flag}={path}", *others],
+                           f"--{flag}={path}: {message}", cwd=tmp_path)
+  assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name, flag", _FOLDER_FLAGS)
+def test_folders_that_cannot_be_written_are_refused_first(name, flag, tmp_path):
+  (tmp_path / "file").write_text("")
+  for path in (tmp_path / "file", tmp_path / "file" / "x", "/proc", ""):
+    helpers.assert_refused(
+        name, [f"--{flag}={path}"],
+        f"--{flag}={path}: must be a folder that can be written", cwd=tmp_path)
+
+
+def test_two_outputs_need_two_files(tmp_path):
+  helpers.assert_refused(
+      "solve_game.py", ["--policy=x.npz", "--checkpoint=./x.npz"],
+      "must be another file than --checkpoint", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("name, flag, others", _cases(
+    [case for case in _FILE_FLAGS if case[1] in ("plot", "output")]))
+def test_plots_without_matplotlib_say_what_to_install(name, flag, others,
+                                                      tmp_path):
+  program = tmp_path / "program.py"
+  program.write_text(
+      "import runpy, sys\n"
+      "sys.modules['matplotlib'] = None\n"
+      f"sys.path[0] = {str(helpers.EXAMPLES)!r}\n"
+      f"runpy.run_path({str(helpers.EXAMPLES / name)!r}, "
+      "run_name='__main__')\n")
+  path = tmp_path / "x.png"
+  helpers.assert_refused(program, [f"--{flag}={path}", *others],
+                         "-m pip install matplotlib")
+
+
+def _interrupted(name, flags, seconds, **environment):
+  """Returns the exit code, the output and the errors of an example.
+
+  Args:
+    name: the file.
+    flags: its flags.
+    seconds: when Ctrl-C comes.
+    **environment: variables.
+  """
+  process = subprocess.Popen(
+      [sys.executable, helpers.EXAMPLES / name, *flags], text=True,
+      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+      env={**os.environ, **environment})
+  time.sleep(seconds)
+  process.send_signal(signal.SIGINT)
+  output, errors = process.communicate(timeout=60)
+  return process.returncode, output, errors
+
+
+def test_ctrl_c_during_imports():
+  code, output, errors = _interrupted("plot_leduc.py", [], 0.4)
+  assert (code, output, errors) == (130, "", "\nstopped by Ctrl-C\n")
+
+
+# Binaries that would run for at least half a minute.
+_LONG_RUNS = {
+    "benchmark_fictitious_play.py": [], "benchmark_fsicfr.py": ["--numdice=3"],
+    "benchmark_games.py": [], "benchmark_pfsi.py": [],
+    "benchmark_solvers.py": ["--rounds=99"], "bot_match.py": ["--games=99999"],
+    "compare_fsicfr.py": [], "compare_recall.py": [], "compare_solvers.py": [],
+    "compress_policy.py": [], "dudo_exploitability.py": [],
+    "dudo_tournament.py": [], "plot_asymmetric_neumann.py": [],
+    "plot_leduc.py": ["--iterations=9999999"],
+    "plot_neumann.py": ["--iterations=9999999"],
+    "solve_game.py": ["--target=0"], "train_dudo.py": ["--numdice=2"]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _LONG_RUNS)
+def test_ctrl_c_at_any_moment(name, tmp_path):
+  """Imports take the first two seconds, then most examples compile."""
+  rng = random.Random(name)
+  for last in (1.0, 2.5, 6.0):
+    code, output, errors = _interrupted(
+        name, _LONG_RUNS[name], rng.uniform(0.4, last),
+        NUMBA_CACHE_DIR=str(tmp_path))
+    assert code == 130
+    assert "stopped" in output + errors
+    assert "Traceback" not in errors and "Exception" not in errors
