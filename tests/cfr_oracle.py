@@ -13,9 +13,11 @@ class OracleCFR:
 
   Args:
     game: the game.
-    alpha: the power that discounts positive regrets.
-    beta: the power that discounts negative regrets.
-    gamma: the power of the iteration that weighs its strategy in the average.
+    alpha: the power that discounts positive regrets, or a function that returns
+      it for an iteration.
+    beta: the same for negative regrets.
+    gamma: the power of the iteration that weighs its strategy in the average,
+      or a function likewise.
     prediction: the weight of the latest regrets as a prediction of the next.
     alternating: whether the players are updated one after the other.
     epsilon: the least probability of every action.
@@ -65,10 +67,11 @@ class OracleCFR:
     reach = collections.defaultdict(float)
     self._walk(self._game.new_initial_state(), player, 1.0, 1.0, new, reach)
     following = {}
+    decay = ((self._t - 1) / self._t)**self._at(self._gamma, self._t)
     for key, regrets in new.items():
       for action, probability in self._strategy[key].items():
-        self._sum[key][action] += (
-            self._t**self._gamma * reach[key] * probability)
+        self._sum[key][action] = (
+            decay * self._sum[key][action] + reach[key] * probability)
         total = self._regret[key][action] + regrets[action]
         power = self._powers[0] if total > 0 else self._powers[1]
         self._regret[key][action] = total * self._discount(power)
@@ -82,7 +85,13 @@ class OracleCFR:
                         for a, p in self._matched[key].items()}
     return following
 
+  @staticmethod
+  def _at(power, iteration):
+    return power(iteration) if callable(power) else power
+
   def _discount(self, power):
+    # What is discounted now is the old sum of the next iteration.
+    power = self._at(power, self._t + 1)
     if power in (float("inf"), float("-inf")):
       return 1.0 if power > 0 else 0.0
     return self._t**power / (self._t**power + 1)

@@ -130,7 +130,20 @@ _INF = float("inf")
 _NUMBERS = {  # alpha, beta, gamma, prediction
     "cfr": (_INF, _INF, 0, 0), "cfr+": (_INF, -_INF, 1, 0),
     "lcfr": (1, 1, 1, 0), "dcfr": (1.5, 0, 2, 0),
-    "pcfr+": (_INF, -_INF, 2, 1), "pdcfr+": (2.3, -_INF, 5, 1)}
+    "pcfr+": (_INF, -_INF, 2, 1), "pdcfr+": (2.3, -_INF, 5, 1),
+    "dcfr+": (1.5, -_INF, 4, 0), "sapcfr+": (_INF, -_INF, 2, 1 / 3),
+    "hs-dcfr": (lambda t: 1 + 3 * min(t / 5, 1),
+                lambda t: -1 - 2 * min(t / 5, 1),
+                lambda t: 30 - 5 * min(t / 5, 1), 0),
+    "hs-pcfr+": (_INF, -_INF, lambda t: 30 - 5 * min(t / 5, 1), 1),
+    "hs-pdcfr+": (2.3, -_INF, lambda t: 30 - 5 * min(t / 5, 1), 1)}
+# Fewer than the tests run, to see what comes after them.
+_PLANNED = {name: {"planned_iterations": 5} for name in _NUMBERS
+            if name.startswith("hs-")}
+
+
+def _solver(name, game, **kwargs):
+  return cfr.SOLVERS[name](game, **_PLANNED.get(name, {}), **kwargs)
 
 
 @pytest.mark.parametrize("alternating", [True, False])
@@ -138,7 +151,7 @@ _NUMBERS = {  # alpha, beta, gamma, prediction
 @pytest.mark.parametrize("game", _SMALL)
 def test_iterates_are_the_oracles(game, name, alternating):
   slow = cfr_oracle.OracleCFR(_load(game), *_NUMBERS[name], alternating)
-  ours = cfr.SOLVERS[name](_load(game), alternating=alternating)
+  ours = _solver(name, _load(game), alternating=alternating)
   for _ in range(7):
     slow.iterate()
     ours.run(1)
@@ -155,7 +168,7 @@ def test_iterates_are_the_oracles(game, name, alternating):
                                   "liar_die_ir(sides=3)"])
 def test_iterates_in_perturbed_games_are_the_oracles(game, name, alternating):
   slow = cfr_oracle.OracleCFR(_load(game), *_NUMBERS[name], alternating, 0.05)
-  ours = cfr.SOLVERS[name](_load(game), alternating=alternating, epsilon=0.05)
+  ours = _solver(name, _load(game), alternating=alternating, epsilon=0.05)
   for _ in range(7):
     slow.iterate()
     ours.run(1)
