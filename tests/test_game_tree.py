@@ -1,6 +1,5 @@
 import subprocess
 import sys
-import time
 
 import helpers
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 import dudo_spiel  # noqa: F401
 from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.compiled import tree_size
+from dudo_spiel.algorithms.compiled import tree_walk
 from dudo_spiel.algorithms.runtime import ram
 
 _GAMES = ("kuhn_poker", "kuhn_poker(players=3)", "leduc_poker",
@@ -94,12 +94,11 @@ def test_games_that_do_not_fit(game, message):
     ("liar_die(sides=8)", "sides"),
     ("liars_dice(dice_sides=9)", "dice_sides"),
     ("dark_hex", "smaller.*external_sampling_mccfr")])
-def test_games_that_are_too_large_are_refused_at_once(game, advice):
+def test_games_that_are_too_large_are_not_walked(game, advice, monkeypatch):
   game = pyspiel.load_game(game)
-  begin = time.perf_counter()
+  monkeypatch.delattr(tree_walk, "Walk")
   with pytest.raises(ValueError, match=f"^game=.*5,000,000 hist.*{advice}"):
     game_tree.GameTree(game)
-  assert time.perf_counter() - begin < 10.0  # two seconds on an idle machine
 
 
 @pytest.mark.parametrize("game", [*_GAMES, "neumann_poker(num_ranks=20)"])

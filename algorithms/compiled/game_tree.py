@@ -13,11 +13,12 @@ import numpy as np
 import pyspiel
 
 from dudo_spiel.algorithms.compiled import tree_size
+from dudo_spiel.algorithms.compiled import tree_walk
 from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import ram
 
 CHANCE = int(pyspiel.PlayerId.CHANCE)
-TERMINAL = int(pyspiel.PlayerId.TERMINAL)
+TERMINAL = tree_walk.TERMINAL
 
 MAX_NODES = 5_000_000
 # Sums over histories and iterations must stay finite, and so must squares.
@@ -63,85 +64,60 @@ class GameTree:
     self._walk(max_nodes)
 
   def _walk(self, max_nodes):
-    """Visits all histories depth first, then numbers them level by level."""
-    players, parents, actions, chances, depths = [], [], [], [], []
-    info_sets, num_children, returns = [], [], []
-    sets = {}  # (player, info_state) -> number in order of discovery
-    set_actions = []
-    # (state, parent, action that led to it, its probability, depth)
-    stack = [(self.game.new_initial_state(), -1, -1, 1.0, 0)]
+    """Visits all histories, then numbers them level by level."""
+    walk = tree_walk.Walk(self.game)
     with pacing.progress_bar(desc="walking the game", unit=" histories",
                              delay=2) as bar:
-      while stack:
-        state, parent, action, chance, depth = stack.pop()
-        node = len(players)
-        if node == max_nodes:
+      for count in walk.visit(_WATCH):
+        bar.update(count - bar.n)
+        if count > max_nodes:
           raise _too_large(self.game, max_nodes)
-        if node % _WATCH == 0:
-          bar.update(node - bar.n)
-          ram.check("game", self.game, node * _NODE_BYTES + _SPARE_BYTES,
-                    f"to go on after {node:,} histories", "a smaller game")
-        player = int(state.current_player())
-        info_set = -1
-        if player >= 0:
-          outcomes = [(legal, 1.0) for legal in state.legal_actions()]
-          legal_actions = tuple(legal for legal, _ in outcomes)
-          key = (player, state.information_state_string())
-          info_set = sets.setdefault(key, len(sets))
-          if info_set == len(set_actions):
-            set_actions.append(legal_actions)
-          elif set_actions[info_set] != legal_actions:
-            raise ValueError(
-                f"game={self.game}: information state {key[1]!r} has histories "
-                "with different legal actions; no policy can be defined on it")
-        elif player == TERMINAL:
-          outcomes = []
-          returns.append((node, state.returns()))
-        else:
-          outcomes = state.chance_outcomes()
-        players.append(player)
-        parents.append(parent)
-        actions.append(action)
-        chances.append(chance)
-        depths.append(depth)
-        info_sets.append(info_set)
-        num_children.append(len(outcomes))
-        for child_action, probability in reversed(outcomes):
-          stack.append((state.child(child_action), node, child_action,
-                        probability, depth + 1))
+        ram.check("game", self.game, count * _NODE_BYTES + _SPARE_BYTES,
+                  f"to go on after {count:,} histories", "a smaller game")
     # By level; within a level the order of the walk keeps siblings together.
+    depths = np.asarray(walk.depths)
     order = np.argsort(depths, kind="stable")
-    rank = np.empty(len(order), dtype=np.int32)
+    rank = np.empty(len(order) + 1, dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    self.num_nodes = len(players)
-    self.player = np.array(players, dtype=np.int8)[order]
-    self.parent = np.append(rank, -1)[np.array(parents)[order]].astype(np.int32)
-    self.action = np.array(actions, dtype=np.int32)[order]
-    self.chance = np.array(chances)[order]
+    rank[-1] = -1  # the parent of the root
+    self.num_nodes = len(order)
+    self.player = np.asarray(walk.players)[order]
+    self.parent = rank[np.asarray(walk.parents)[order]]
+    self.action = np.asarray(walk.actions)[order]
+    self.chance = np.asarray(walk.chances)[order]
     self.child_begin = np.ones(self.num_nodes + 1, dtype=np.int32)
-    self.child_begin[1:] += np.cumsum(np.array(num_children)[order])
+    self.child_begin[1:] += np.cumsum(
+        np.bincount(self.parent[1:], minlength=self.num_nodes), dtype=np.int32)
     self.level_begin = np.append(0, np.cumsum(np.bincount(depths)))
     self.returns = np.zeros((self.num_nodes, self.num_players))
-    for node, values in returns:
-      self.returns[rank[node]] = values
+    ends = np.flatnonzero(np.asarray(walk.players) == TERMINAL)
+    self.returns[rank[ends]] = np.asarray(walk.returns).reshape(
+        -1, self.num_players)
     check_payoffs(self.game, self.returns, "float64")
-    self._number_sets(list(sets), set_actions, np.array(info_sets)[order])
+    self._number_sets(walk, np.asarray(walk.info_sets)[order])
 
-  def _number_sets(self, keys, set_actions, found):
-    """Numbers the sets player by player, in order of discovery."""
-    found_player = np.array([player for player, _ in keys], dtype=np.int8)
-    order = np.argsort(found_player, kind="stable")
-    rank = np.empty(len(keys) + 1, dtype=np.int32)
-    rank[order] = np.arange(len(keys), dtype=np.int32)
-    rank[-1] = -1
-    self.num_info_sets = len(keys)
+  def _number_sets(self, walk, found):
+    """Numbers the sets player by player, in order of discovery.
+
+    Args:
+      walk: the `tree_walk.Walk`.
+      found: [node] int32, its set in order of discovery, or -1.
+    """
+    rank = np.full(len(walk.set_actions) + 1, -1, dtype=np.int32)
+    self.num_info_sets = len(walk.set_actions)
+    self.info_states, self.set_actions = [], []
+    for states in walk.sets:
+      for info_state, number in states.items():
+        rank[number] = len(self.info_states)
+        self.info_states.append(info_state)
+        self.set_actions.append(walk.set_actions[number])
     self.info_set = rank[found]
-    self.set_player = found_player[order]
-    self.info_states = [keys[i][1] for i in order]
-    self.set_actions = [set_actions[i] for i in order]
+    self.set_player = np.repeat(
+        np.arange(self.num_players, dtype=np.int8),
+        [len(states) for states in walk.sets])
     # The first node: a set's parent then has a smaller one.
     acts = np.flatnonzero(self.info_set >= 0)
-    self.set_node = np.full(len(keys), self.num_nodes, dtype=np.int32)
+    self.set_node = np.full(self.num_info_sets, self.num_nodes, dtype=np.int32)
     np.minimum.at(self.set_node, self.info_set[acts], acts)
 
   def fingerprint(self):
