@@ -59,7 +59,7 @@ def _decorator(fastmath=frozenset({"contract"}), parallel=False, **options):
 
   def decorate(py_func):
     whole = dispatcher(py_func, variant)
-    if not parallel and not checked.IS_CHECKED:
+    if kernel_parts.IS_TRIED and not parallel and not checked.IS_CHECKED:
       part = dispatcher(py_func, ".part", no_cpython_wrapper=True,
                         pipeline_class=kernel_parts.PartCompiler)
       kernel_parts.call_from_kernels(whole, part)

@@ -2,7 +2,9 @@
 
 Numba compiles a kernel that another kernel calls twice: to machine code of its
 own, which nobody runs, and then once more as part of the kernel that calls it.
-Here it is only translated, and optimised as part of its caller.
+Here it is only translated, and optimised as part of its caller. That changes
+what Numba does inside, so it is done only in versions in which it was tried. In
+others kernels are the same, and take longer to compile.
 
 Serves `jit`, whose decorators make all kernels.
 """
@@ -10,8 +12,11 @@ Serves `jit`, whose decorators make all kernels.
 import gc
 
 from llvmlite import binding
+import numba
 from numba.core import codegen
 from numba.core import compiler
+
+IS_TRIED = numba.version_info.short == (0, 68)
 
 
 class _PartLibrary(codegen.JITCodeLibrary):
