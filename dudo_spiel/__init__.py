@@ -2,8 +2,9 @@
 
 `import dudo_spiel` registers these games, so that `pyspiel.load_game` finds
 them: `dudo`, `dudo_ir`, `dudo_single_round`, `dudo_single_round_ir`,
-`neumann_poker`, `liar_die` and `liar_die_ir`. A name that ends in `_ir` is a
-game of imperfect recall, in which players forget some of what they have seen.
+`neumann_poker`, `liar_die`, `liar_die_ir` and `dark_chess_small`. A name that
+ends in `_ir` is a game of imperfect recall, in which players forget some of
+what they have seen.
 
 The solvers are in `dudo_spiel.algorithms`, which has to be imported separately.
 """

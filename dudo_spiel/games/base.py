@@ -16,8 +16,8 @@ TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 
 
 def game_type(short_name, long_name, parameters, *, max_num_players=2,
-              utility=pyspiel.GameType.Utility.ZERO_SUM):
-  """Returns the `GameType` of a game of chance with hidden hands.
+              utility=pyspiel.GameType.Utility.ZERO_SUM, has_chance=True):
+  """Returns the `GameType` of a sequential game with hidden information.
 
   Args:
     short_name: the name for `pyspiel.load_game`.
@@ -25,12 +25,15 @@ def game_type(short_name, long_name, parameters, *, max_num_players=2,
     parameters: dict of all parameters with their default values.
     max_num_players: how many players there may be; at least two play.
     utility: a `pyspiel.GameType.Utility`.
+    has_chance: whether there are chance nodes.
   """
+  chance = pyspiel.GameType.ChanceMode
   return pyspiel.GameType(
       short_name=short_name,
       long_name=long_name,
       dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
-      chance_mode=pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC,
+      chance_mode=(chance.EXPLICIT_STOCHASTIC if has_chance else
+                   chance.DETERMINISTIC),
       information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
       utility=utility,
       reward_model=pyspiel.GameType.RewardModel.TERMINAL,

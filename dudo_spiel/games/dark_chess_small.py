@@ -1,0 +1,331 @@
+"""Dark chess on a small board, with few moves for each player.
+
+This is the game of Rudolf's thesis on variants of CFR (Czech Technical
+University in Prague, 2021), section 5.1.4, with 2 to 5 moves for each player on
+a board of 4x3 squares. The thesis says only that players see the pieces that
+they can capture. All other rules are those of OpenSpiel's `dark_chess`, which
+has neither information states nor boards that are not square; `minichess` has
+them. Where the game ends:
+
+- Whoever captures the king wins.
+- It is a draw if the player to move has no legal move, if the same board comes
+  up for the third time with the same player to move, or when both players have
+  made `moves_per_player` moves.
+
+Both players know the start position. After each move, whoever made it, both see
+their new view of the board. Player 0 has the white pieces.
+
+Action n is the move number n of `minichess.Chessboard.moves`.
+"""
+
+import collections
+import itertools
+
+import numpy as np
+import pyspiel
+
+from dudo_spiel import arguments
+from dudo_spiel import minichess
+from dudo_spiel.games import base
+from dudo_spiel.games import observer
+
+_NUM_PLAYERS = 2
+_MAX_MOVES = 50
+_MAX_REPETITIONS = 3
+_RESAMPLING_TRIES = 100
+
+# The thesis does not show its start position. In GTLib2, a library of the same
+# group, the Kriegspiel board "minimal 4x3" has these pieces.
+_START = "k3/3R/2K1 w"
+
+_GAME_TYPE = base.game_type(
+    "dark_chess_small", "Dark chess on a small board",
+    {"fen": _START, "moves_per_player": 3}, has_chance=False)
+
+_RESULTS = ("1-0", "1/2-1/2", "0-1")
+# What can be on a square of a view, in the order of the tensors.
+_SYMBOLS = minichess.PIECES + minichess.EMPTY + minichess.UNSEEN
+_SYMBOL_NUMBERS = {symbol: i for i, symbol in enumerate(_SYMBOLS)}
+
+
+class DarkChessSmallGame(base.Game):
+  """Dark chess on a small board.
+
+  Attributes:
+    chessboard: the `minichess.Chessboard`.
+    start: the board at the start, a str as in `minichess`.
+    first_player: who moves first.
+    moves_per_player: how many moves each player makes at most.
+  """
+
+  _TYPE = _GAME_TYPE
+
+  def __init__(self, params=None):
+    params = self._parameters(params)
+    self.moves_per_player = arguments.integer(
+        "moves_per_player", params["moves_per_player"], 1, _MAX_MOVES)
+    self.chessboard, self.start, self.first_player = minichess.parse(
+        params["fen"])
+    super().__init__(
+        pyspiel.GameInfo(
+            num_distinct_actions=len(self.chessboard.moves),
+            max_chance_outcomes=0,
+            num_players=_NUM_PLAYERS,
+            min_utility=-1.0,
+            max_utility=1.0,
+            utility_sum=0.0,
+            max_game_length=_NUM_PLAYERS * self.moves_per_player), params)
+
+  def new_initial_state(self):
+    """Returns the state in which a game starts."""
+    return DarkChessSmallState(self)
+
+  def _pieces(self):
+    return [_view_piece(self)], [_moves_piece(self), _result_piece()]
+
+  def _recall_pieces(self):
+    return [_views_piece(self)], [_moves_piece(self), _result_piece()]
+
+
+class DarkChessSmallState(base.State):
+  """A state of dark chess on a small board."""
+
+  def __init__(self, game):
+    """Constructor; should only be called by Game.new_initial_state."""
+    super().__init__(game)
+    self._current = game.first_player
+    self._boards = game.start  # all boards so far, one after another
+
+  @property
+  def board(self):
+    """The board now, a str as in `minichess`."""
+    return self._boards[-self.get_game().chessboard.num_squares:]
+
+  def boards(self):
+    """Returns a list of all boards so far, the start position first."""
+    size = self.get_game().chessboard.num_squares
+    return [self._boards[i:i + size]
+            for i in range(0, len(self._boards), size)]
+
+  def num_moves(self):
+    """Returns how many moves both players have made together."""
+    size = self.get_game().chessboard.num_squares
+    return len(self._boards) // size - 1
+
+  def result(self):
+    """Returns "1-0", "1/2-1/2" or "0-1", or "" before the end."""
+    if self._current != base.TERMINAL:
+      return ""
+    board = self.board
+    captured = [king not in board for king in minichess.KINGS]
+    return _RESULTS[1 + captured[0] - captured[1]]
+
+  def _is_over(self, board, opponent):
+    """Returns whether a move ends the game.
+
+    Args:
+      board: the board after it, already in `_boards`.
+      opponent: who would move next.
+    """
+    game = self.get_game()
+    if (minichess.KINGS[opponent] not in board or
+        not game.chessboard.position(board).legal[opponent]):
+      return True
+    moves = self.num_moves()
+    if moves == game.max_game_length():
+      return True
+    # A board can come back after two moves of each player, not before.
+    return (moves >= 4 * (_MAX_REPETITIONS - 1) and
+            self.boards()[moves % 2::2].count(board) >= _MAX_REPETITIONS)
+
+  def resample_from_infostate(self, player_id, rng):
+    """Returns a random state that looks the same to the player as this one.
+
+    The opponent's moves are drawn anew, given all that the player has seen. All
+    legal moves of the opponent are equally likely beforehand. In the rare case
+    that no draw agrees about repetitions, the result is a copy of this state.
+
+    Args:
+      player_id: the player.
+      rng: a function that returns random numbers in [0, 1).
+    """
+    looks = self.information_state_string(player_id)
+    weights = self._possible_boards(player_id)
+    for _ in range(_RESAMPLING_TRIES):
+      state = self.get_game().new_initial_state()
+      for action in self._draw_moves(weights, rng):
+        if state.is_terminal():
+          break
+        state.apply_action(action)
+      if state.information_state_string(player_id) == looks:
+        return state
+    return self.clone()
+
+  def _possible_boards(self, player):
+    """Returns which boards the player could think of, after each move.
+
+    It is a list of dicts {board: weight}. A weight is the probability of all
+    the opponent's moves that lead to the board and look the same to the
+    player, if all legal moves are equally likely.
+    """
+    game = self.get_game()
+    position = game.chessboard.position
+    weights = [{game.start: 1.0}]
+    for item, board in zip(self.full_history(), self.boards()[1:]):
+      view = position(board).views[player]
+      following = collections.defaultdict(float)
+      for before, weight in weights[-1].items():
+        legal = position(before).legal[item.player]
+        if item.player == player:
+          actions = [item.action]
+        else:
+          actions, weight = legal, weight / max(len(legal), 1)
+        for action in actions:
+          after = game.chessboard.after(before, action)
+          if position(after).views[player] == view:
+            following[after] += weight
+      weights.append(following)
+    return weights
+
+  def _draw_moves(self, weights, rng):
+    """Returns the moves of a random game, last to first drawn backward.
+
+    Args:
+      weights: what `_possible_boards` returns.
+      rng: a function that returns random numbers in [0, 1).
+    """
+    chessboard = self.get_game().chessboard
+    board = _draw(weights[-1].items(), rng())
+    actions = []
+    for item, earlier in zip(reversed(self.full_history()),
+                             reversed(weights[:-1])):
+      ways = []  # ((board before, action), weight)
+      for before, weight in earlier.items():
+        legal = chessboard.position(before).legal[item.player]
+        ways += [((before, action), weight / len(legal)) for action in legal
+                 if chessboard.after(before, action) == board]
+      board, action = _draw(ways, rng())
+      actions.append(action)
+    return actions[::-1]
+
+  # OpenSpiel (PySpiel) API functions are below.
+
+  def _legal_actions(self, player):
+    """Returns a list of legal actions, sorted in ascending order."""
+    return list(self.get_game().chessboard.position(self.board).legal[player])
+
+  def _apply_action(self, action):
+    """Changes the state to the one after the action."""
+    chessboard = self.get_game().chessboard
+    board = self.board
+    if (self._current == base.TERMINAL or
+        action not in chessboard.position(board).legal[self._current]):
+      raise self._illegal(action)
+    board = chessboard.after(board, action)
+    self._boards += board
+    opponent = 1 - self._current
+    over = self._is_over(board, opponent)
+    self._current = base.TERMINAL if over else opponent
+
+  def _action_to_string(self, player, action):
+    """Returns the move's name, such as "d2a2", or "a3b4q" for a promotion."""
+    return self.get_game().chessboard.move_name(action)
+
+  def returns(self):
+    """Returns each player's total reward so far, as a list."""
+    gain = {"1-0": 1.0, "0-1": -1.0}.get(self.result(), 0.0)
+    return [gain, 0.0 - gain]  # -gain would be -0.0 after a draw
+
+  def __str__(self):
+    """Returns the board and the moves so far, unique to the history."""
+    chessboard = self.get_game().chessboard
+    turn = self.result() or "wb"[self._current]
+    names = map(chessboard.move_name, self.history())
+    return " ".join([chessboard.text(self.board), turn, *names])
+
+
+def _draw(ways, number):
+  """Returns one of the things of a list of (thing, weight).
+
+  Args:
+    ways: the list.
+    number: a random number in [0, 1), which determines the thing.
+  """
+  things, weights = zip(*ways)
+  sums = list(itertools.accumulate(weights))
+  return next((thing for thing, bound in zip(things, sums)
+               if number * sums[-1] < bound), things[-1])
+
+
+# The pieces of observations.
+
+
+def _write_view(view, array):
+  """Writes a view to `array`, [square, symbol] float32."""
+  array[np.arange(len(view)), [_SYMBOL_NUMBERS[s] for s in view]] = 1
+
+
+def _view_piece(game):
+  """What the player sees of the board now."""
+  position = game.chessboard.position
+
+  def write(state, player, array):
+    _write_view(position(state.board).views[player], array)
+
+  def text(state, player):
+    return f"board:{position(state.board).texts[player]}"
+
+  return observer.Piece("board", (game.chessboard.num_squares, len(_SYMBOLS)),
+                        write, text)
+
+
+def _views_piece(game):
+  """What the player has seen of each board, the start position first.
+
+  These views also tell the player's own moves.
+  """
+  position = game.chessboard.position
+
+  def write(state, player, array):
+    for board, rows in zip(state.boards(), array):
+      _write_view(position(board).views[player], rows)
+
+  def text(state, player):
+    return "boards:" + ",".join(
+        [position(board).texts[player] for board in state.boards()])
+
+  return observer.Piece(
+      "boards", (game.max_game_length() + 1, game.chessboard.num_squares,
+                 len(_SYMBOLS)), write, text)
+
+
+def _moves_piece(game):
+  """How many moves both players have made together."""
+
+  def write(state, player, array):
+    del player
+    array[state.num_moves()] = 1
+
+  def text(state, player):
+    del player
+    return f"moves:{state.num_moves()}"
+
+  return observer.Piece("moves", (game.max_game_length() + 1,), write, text)
+
+
+def _result_piece():
+  """The result, once the game is over."""
+
+  def write(state, player, array):
+    del player
+    if state.result():
+      array[_RESULTS.index(state.result())] = 1
+
+  def text(state, player):
+    del player
+    return f"result:{state.result()}" if state.result() else ""
+
+  return observer.Piece("result", (len(_RESULTS),), write, text)
+
+
+pyspiel.register_game(_GAME_TYPE, DarkChessSmallGame)
