@@ -244,7 +244,7 @@ def parse(fen):
   fields = fen.split()
   if len(fields) not in (1, 2) or fields[1:] not in ([], ["w"], ["b"]):
     raise refuse("must be the ranks from the top and then w or b")
-  ranks = [re.sub(r"\d", lambda digit: EMPTY * int(digit[0]), rank)
+  ranks = [re.sub(r"[1-9]", lambda digit: EMPTY * int(digit[0]), rank)
            for rank in fields[0].split("/")]
   columns, rows = len(ranks[0]), len(ranks)
   if any(len(rank) != columns for rank in ranks) or not (

@@ -17,6 +17,11 @@ import dudo_spiel  # noqa: F401
     # One die each (Neller & Lanctot 2013), and OpenSpiel's own version.
     ("dudo(numdice=1)", -7 / 258),
     ("liars_dice", -7 / 258),
+    # A forced win, hidden kings (see test_dark_chess_small.py), and pawns.
+    ("dark_chess_small(moves_per_player=2)", 1.0),
+    ("dark_chess_small(fen=k2/3/2K,moves_per_player=2)", 1 / 2),
+    ("dark_chess_small(fen=kr2/4/2RK,moves_per_player=2)", 1 / 2),
+    ("dark_chess_small(fen=k2/p2/2P/2K,moves_per_player=3)", 2 / 7),
 ])
 def test_value(game, value):
   assert lp_oracle.game_value(pyspiel.load_game(game)) == pytest.approx(

@@ -25,6 +25,9 @@ _SMALL = {
     "neumann_poker": ["num_ranks=3", "num_ranks=2,num_bets=4",
                       "num_ranks=3,asymmetric=True"],
     "liar_die": ["sides=3", "sides=4"],
+    "dark_chess_small": [
+        "moves_per_player=2", "fen=k2/3/2K b,moves_per_player=3",
+        "fen=k2/p1P/1KN,moves_per_player=2", "fen=kp/nn/K1,moves_per_player=3"],
 }
 
 
@@ -85,8 +88,25 @@ def _see_liar_die(before, action, after, seen):
   return [(*events, shown) for events in seen]
 
 
+def _see_dark_chess(before, action, after, seen):
+  chessboard = before.get_game().chessboard
+  board = after.board
+  legal = chessboard.position(board).legal
+  told = (action, None) if before.current_player() == 0 else (None, action)
+  result = after.returns() if after.is_terminal() else None
+  views = []
+  for player in range(2):
+    targets = {chessboard.moves[move].target for move in legal[player]}
+    views.append(tuple(
+        piece if square in targets or piece.isupper() == (player == 0) and
+        piece.isalpha() else None for square, piece in enumerate(board)))
+  return [(*events, (told[player], views[player], str(result)))
+          for player, events in enumerate(seen)]
+
+
 _SEE = {"dudo": _see_dudo, "dudo_single_round": _see_single_round,
-        "neumann_poker": _see_poker, "liar_die": _see_liar_die}
+        "neumann_poker": _see_poker, "liar_die": _see_liar_die,
+        "dark_chess_small": _see_dark_chess}
 
 
 def _walk(state, seen, see):

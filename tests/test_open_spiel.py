@@ -23,7 +23,7 @@ import pytest
 import dudo_spiel  # noqa: F401
 
 _NAMES = ("dudo", "dudo_ir", "dudo_single_round", "dudo_single_round_ir",
-          "neumann_poker", "liar_die", "liar_die_ir")
+          "neumann_poker", "liar_die", "liar_die_ir", "dark_chess_small")
 
 # Game string: (chance nodes, decision nodes, terminals), information states.
 _FULL_TREES = {
@@ -42,13 +42,15 @@ _FULL_TREES = {
     "neumann_poker(num_ranks=3)": ((4, 9 * 6, 9 * 9), 3 * 6),
     "liar_die(sides=3)": ((16, 111, 63), 33),
     "liar_die_ir(sides=4)": ((125, 1124, 624), 37),
+    "dark_chess_small(moves_per_player=2)": ((0, 226, 1116), 128),
 }
 
 _SMALL = ("dudo(numdice=1,dice_sides=2)", "dudo_ir(numdice=1,dice_sides=2)",
           "dudo_single_round(players=2,numdice=1,dice_sides=2)",
           "dudo_single_round_ir(players=2,numdice=1,dice_sides=2)",
           "neumann_poker(num_ranks=3)", "liar_die(sides=3)",
-          "liar_die_ir(sides=3)")
+          "liar_die_ir(sides=3)",
+          "dark_chess_small(fen=k2/3/2K,moves_per_player=2)")
 
 _MANY = _SMALL + _NAMES + (
     "dudo(players=3,start_dice=5v5v1,starting_player=2)",
@@ -61,6 +63,8 @@ _MANY = _SMALL + _NAMES + (
     "neumann_poker(num_bets=5,ante=0.1)",
     "neumann_poker(asymmetric=True)",
     "liar_die(sides=20)",
+    "dark_chess_small(fen=r1kr/pppp/PPPP/R1KR b,moves_per_player=50)",
+    "dark_chess_small(fen=rnbqk2/ppppppp/7/PPPPPPP/2KQBNR)",
 )
 
 
@@ -139,7 +143,8 @@ def test_bounds_hold_and_parameters_come_back(game):
     "dudo_single_round(players=3,numdice=1,dice_sides=2)",
     "dudo_single_round(players=3,numdice=1,dice_sides=2,max_amount=1)",
     "neumann_poker(num_ranks=2,num_bets=3)", "liar_die(sides=3)",
-    "neumann_poker(num_ranks=2,asymmetric=True)"])
+    "neumann_poker(num_ranks=2,asymmetric=True)",
+    "dark_chess_small(fen=k2/3/2K,moves_per_player=2)"])
 def test_bounds_are_reached(game):
   game = pyspiel.load_game(game)
   longest = most_chance = 0
@@ -243,7 +248,8 @@ def test_mccfr_runs(game):
 
 
 @pytest.mark.parametrize("game", ["dudo(numdice=1)", "dudo_single_round",
-                                  "neumann_poker", "liar_die"])
+                                  "neumann_poker", "liar_die",
+                                  "dark_chess_small"])
 def test_ismcts_plays(game):
   game = pyspiel.load_game(game)
   rng = np.random.RandomState(3)

@@ -7,7 +7,7 @@ import dudo_spiel
 from dudo_spiel import algorithms
 
 _GAMES = ("dudo", "dudo_ir", "dudo_single_round", "dudo_single_round_ir",
-          "neumann_poker", "liar_die", "liar_die_ir")
+          "neumann_poker", "liar_die", "liar_die_ir", "dark_chess_small")
 
 
 def _python(program, cwd):
@@ -34,6 +34,7 @@ def test_import_does_not_load_what_it_does_not_need(tmp_path):
 def test_each_game_module_works_alone(tmp_path):
   for module, game in [("dudo", "dudo_ir"), ("liar_die", "liar_die_ir"),
                        ("neumann_poker", "neumann_poker"),
+                       ("dark_chess_small", "dark_chess_small"),
                        ("dudo_single_round", "dudo_single_round_ir")]:
     _python(f"import pyspiel, dudo_spiel.games.{module}; "
             f"pyspiel.load_game('{game}')", tmp_path)
