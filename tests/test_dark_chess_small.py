@@ -7,7 +7,9 @@ import numpy as np
 import pyspiel
 import pytest
 
+from dudo_spiel import minichess
 from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms.compiled import game_tree
 
 # Two kings in opposite corners of a board of 3x3.
 _KINGS = "dark_chess_small(fen=k2/3/2K,moves_per_player=2)"
@@ -165,6 +167,67 @@ def test_equals_open_spiels_dark_chess(fen):
   assert results >= {"1-0", "0-1"}
   if "p" not in fen:  # boards come back, because no pawn moves on
     assert "1/2-1/2" in results
+
+
+def _count(fen, limit):
+  """Returns how many (histories, decision nodes) there are, by the rules."""
+  chessboard, start, first = minichess.parse(fen)
+  after = {}  # (board, player) -> the boards after each legal move
+
+  def children(board, player):
+    if (board, player) not in after:
+      after[board, player] = [
+          chessboard.after(board, move)
+          for move in chessboard.position(board).legal[player]]
+    return after[board, player]
+
+  def visit(path, player):
+    board = path[-1]
+    if (len(path) > 2 * limit or minichess.KINGS[player] not in board or
+        not children(board, player) or path[::-2].count(board) == 3):
+      return 1, 0
+    if len(path) == 2 * limit:  # before the last move
+      return 1 + len(children(board, player)), 1
+    histories, decisions = 1, 1
+    for child in children(board, player):
+      path.append(child)
+      more = visit(path, 1 - player)
+      path.pop()
+      histories += more[0]
+      decisions += more[1]
+    return histories, decisions
+
+  return visit([start], first)
+
+
+_START = "k3/3R/2K1 w"
+_ROOKS = "kr2/4/2RK w"
+
+
+@pytest.mark.parametrize("fen, limit, histories, decisions, info_states", [
+    (_START, 1, 37, 10, 5),
+    (_START, 2, 1_342, 226, 128),
+    (_START, 3, 47_298, 8_899, 4_403),
+    (_ROOKS, 1, 42, 7, 4),
+    (_ROOKS, 2, 2_164, 292, 206),
+    pytest.param(_START, 4, 1_643_820, 294_093, 142_742,
+                 marks=pytest.mark.slow),
+    pytest.param(_ROOKS, 3, 113_790, 14_880, 10_469, marks=pytest.mark.slow),
+])
+def test_tree_sizes(fen, limit, histories, decisions, info_states):
+  assert _count(fen, limit) == (histories, decisions)
+  tree = game_tree.GameTree(pyspiel.load_game(
+      f"dark_chess_small(fen={fen},moves_per_player={limit})"))
+  assert tree.num_nodes == histories
+  assert np.sum(tree.player >= 0) == decisions
+  assert tree.num_info_sets == info_states
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fen, limit, histories, decisions", [
+    (_START, 5, 56_567_531, 10_282_970), (_ROOKS, 4, 5_951_870, 761_321)])
+def test_sizes_of_large_trees(fen, limit, histories, decisions):
+  assert _count(fen, limit) == (histories, decisions)
 
 
 def test_white_wins_from_the_start_position():
