@@ -1,11 +1,11 @@
 """Dark chess on a small board, with few moves for each player.
 
-This is the game of Rudolf's thesis on variants of CFR (Czech Technical
-University in Prague, 2021), section 5.1.4, with 2 to 5 moves for each player on
-a board of 4x3 squares. The thesis says only that players see the pieces that
+The game is from Rudolf, "Efficiency of Counterfactual Regret Minimizations
+Variants in Diverse Domains" (2021), section 5.1.4, which plays it on a board of
+4x3 squares with 2 to 5 moves for each player. The thesis says only that players see the pieces that
 they can capture. All other rules are those of OpenSpiel's `dark_chess`, which
-has neither information states nor boards that are not square; `minichess` has
-them. Where the game ends:
+has neither information states nor boards that are not square. `minichess` says
+how pieces move and what players see. The game ends as follows:
 
 - Whoever captures the king wins.
 - It is a draw if the player to move has no legal move, if the same board comes
@@ -188,7 +188,7 @@ class DarkChessSmallState(base.State):
     return weights
 
   def _draw_moves(self, weights, rng):
-    """Returns the moves of a random game, last to first drawn backward.
+    """Returns the moves of a random game, which are drawn from last to first.
 
     Args:
       weights: what `_possible_boards` returns.
