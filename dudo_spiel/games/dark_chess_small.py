@@ -2,10 +2,11 @@
 
 The game is from Rudolf, "Efficiency of Counterfactual Regret Minimizations
 Variants in Diverse Domains" (2021), section 5.1.4, which plays it on a board of
-4x3 squares with 2 to 5 moves for each player. The thesis says only that players see the pieces that
-they can capture. All other rules are those of OpenSpiel's `dark_chess`, which
-has neither information states nor boards that are not square. `minichess` says
-how pieces move and what players see. The game ends as follows:
+4x3 squares with 2 to 5 moves for each player. It says only that players see the
+pieces that they can capture. All other rules are those of OpenSpiel's
+`dark_chess`, which has neither information states nor boards that are not
+square. `minichess` says how pieces move and what players see. The game ends as
+follows:
 
 - Whoever captures the king wins.
 - It is a draw if the player to move has no legal move, if the same board comes
