@@ -37,8 +37,8 @@ def assert_refused(name, flags, message, cwd=None):
   lines = [line for line in result.stderr.splitlines()
            if not line.startswith("OpenSpiel exception:")]
   assert len(lines) == 1, result.stderr
-  assert result.stderr.startswith("error: ")
-  assert message in result.stderr
+  assert lines[0].startswith("error: ")
+  assert message in lines[0]
 
 
 def do(state, *names):
