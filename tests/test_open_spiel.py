@@ -107,6 +107,18 @@ def test_games_are_registered():
   assert set(_NAMES) <= set(pyspiel.registered_names())
 
 
+@pytest.mark.parametrize("game, text", [
+    ("liar_die", "liar_die(sides=6)"), ("liar_die_ir", "liar_die_ir(sides=6)"),
+    ("neumann_poker", "neumann_poker(ante=0.5,asymmetric=False,bet=1.0,"
+     "num_bets=2,num_ranks=10,raise_size=1.0)")])
+def test_games_for_two_take_players_and_print_as_before(game, text):
+  assert str(pyspiel.load_game(game)) == text
+  assert str(pyspiel.load_game(game, {"players": 2})) == text
+  assert str(rl_environment.Environment(game, players=2).game) == text
+  with pytest.raises(ValueError, match="players=3: must be 2"):
+    pyspiel.load_game(f"{game}(players=3)")
+
+
 @pytest.mark.parametrize("game", _MANY)
 def test_random_simulation(game):
   pyspiel.random_sim_test(pyspiel.load_game(game), num_sims=5, serialize=True,

@@ -22,12 +22,15 @@ def game_type(short_name, long_name, parameters, *, max_num_players=2,
   Args:
     short_name: the name for `pyspiel.load_game`.
     long_name: the name for people.
-    parameters: dict of all parameters with their default values.
+    parameters: dict of all parameters with their default values. A game for two
+      has the parameter `players` without naming it here.
     max_num_players: how many players there may be; at least two play.
     utility: a `pyspiel.GameType.Utility`.
     has_chance: whether there are chance nodes.
   """
   chance = pyspiel.GameType.ChanceMode
+  if max_num_players == 2:
+    parameters = {**parameters, "players": 2}
   return pyspiel.GameType(
       short_name=short_name,
       long_name=long_name,
@@ -94,9 +97,14 @@ class Game(pyspiel.Game):
 
   @classmethod
   def _parameters(cls, params):
-    """Returns the parameters, with the defaults of those that are missing."""
+    """Returns the parameters, with the defaults of those that are missing.
+
+    A game for two accepts `players=2`, which stock OpenSpiel programs pass. It
+    does not keep it: the game prints the same with and without.
+    """
     specification = cls._TYPE.parameter_specification
-    for name, value in (params or {}).items():
+    given = params or {}
+    for name, value in given.items():
       if name not in specification:
         raise ValueError(
             f"{name}={value!r}: {cls._TYPE.short_name} has no such parameter, "
@@ -105,7 +113,11 @@ class Game(pyspiel.Game):
       if type(value) is not expected:
         raise ValueError(f"{name}={value!r}: must be of type "
                          f"{expected.__name__}")
-    return {**specification, **(params or {})}
+    params = {**specification, **given}
+    if cls._TYPE.max_num_players == 2 and params.pop("players") != 2:
+      raise ValueError(f"players={given['players']}: must be 2, as "
+                       f"{cls._TYPE.short_name} is a game for two")
+    return params
 
   def _pieces(self):
     """Returns lists (private, public) of the pieces of an observation."""
