@@ -37,23 +37,44 @@ def load_policy(path, game=None):
     path: the file.
     game: the game, needed only where `pyspiel.load_game` cannot make it from
       its string (EFG games). It must be the game for which the policy was
-      made, even if another one prints the same.
+      made, even if another one prints the same, or else the abstraction on
+      which it was learned.
   """
   if game is not None:
     arguments.game("game", game)
   with checkpoint.opened(path, tuple(_READERS)) as archive:
-    name = checkpoint.field(path, archive.header, "game", checkpoint.text)
-    if game is None:
-      game = _load_game(archive.path, name)
-    elif str(game) != name:
-      raise ValueError(f"game={game}: must be {name}, the game of the saved "
-                       "policy")
+    games = _games(archive, game)
     try:
-      return _READERS[archive.header["kind"]](archive, game)
+      return _READERS[archive.header["kind"]](archive, *games)
     except ValueError as error:
       if str(error).startswith("path="):
         raise
       raise ValueError(f"path={archive.path!r}: {error}") from error
+
+
+def _games(archive, game):
+  """Returns the games of a policy file.
+
+  Args:
+    archive: the `checkpoint.Archive`.
+    game: the `pyspiel.Game` that the user gave, or None.
+
+  Returns:
+    A tuple of the game that has the policy's information states and, if it is
+    another one, the game that the policy is for.
+  """
+  path, header = archive.path, archive.header
+  names = [checkpoint.field(path, header, "game", checkpoint.text)]
+  if "plays" in header and header["kind"] != match_policy.FILE_KIND:
+    names.append(checkpoint.field(path, header, "plays", checkpoint.text))
+  if game is None:
+    return tuple(_load_game(path, name) for name in names)
+  if str(game) not in names:
+    raise ValueError(f"game={game}: must be {names[-1]}, the game of the saved "
+                     "policy")
+  if str(game) == names[0]:
+    return (game,)
+  return _load_game(path, names[0]), game
 
 
 def _load_game(path, name):

@@ -129,7 +129,7 @@ def test_many_actions_and_tables_in_any_order():
   found = response.best_response_rate(policy, np.uint8(0), "decisions",
                                       num_deals=30)
   other = single_round_policy.SingleRoundPolicy(
-      policy.game, np.asfortranarray(policy.table * 1e-60))
+      policy.game, np.asfortranarray(policy.table * 1e-60), policy.layout)
   again = response.best_response_rate(other, 0, "decisions", num_deals=30)
   assert again.rate == pytest.approx(found.rate, abs=1e-5)
   assert 0.5 < found.rate <= 1.0

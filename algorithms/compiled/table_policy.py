@@ -10,6 +10,7 @@ import numpy as np
 from open_spiel.python import policy as policy_lib
 import pyspiel
 
+from dudo_spiel.algorithms.compiled import convertible
 from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
@@ -42,7 +43,7 @@ class SeatPolicy(policy_lib.Policy):
     return self._policies[player].action_probabilities(state, player)
 
 
-class TablePolicy(policy_lib.Policy):
+class TablePolicy(convertible.ConvertiblePolicy):
   """An OpenSpiel policy for all information states of a game.
 
   It also plays other games with the same actions and chance outcomes whose
@@ -50,18 +51,20 @@ class TablePolicy(policy_lib.Policy):
   `liars_dice`, and one of `dudo_ir` plays `dudo`.
 
   Args:
-    game: the `pyspiel.Game`.
-    info_states: list of str, the information states.
+    game: the `pyspiel.Game` that the policy is for.
+    info_states: list of str, the information states of the abstraction.
     players: [state] int, who acts in each.
     actions: list of tuple of int, the legal actions in each.
     probabilities: [sum of the numbers of actions] float64, the probabilities of
       these actions, state by state.
     fingerprint: function that returns the `game_tree.GameTree.fingerprint` of
-      the game, for files; None if that is not known.
+      the abstraction, for files; None if that is not known.
+    abstraction: the `pyspiel.Game` that has these information states; None for
+      the game itself.
   """
 
   def __init__(self, game, info_states, players, actions, probabilities,
-               fingerprint=None):
+               fingerprint=None, abstraction=None):
     super().__init__(game, list(range(game.num_players())))
     self.info_states = info_states
     self.players = np.asarray(players, dtype=np.int64)
@@ -69,8 +72,10 @@ class TablePolicy(policy_lib.Policy):
     self.probabilities = np.asarray(probabilities, dtype=np.float64)
     counts = [len(legal) for legal in self.actions]
     self._begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    self._own_name = str(game)
+    self._own_game = game if abstraction is None else abstraction
+    self._own_name = str(self._own_game)
     self._fingerprint = fingerprint
+    self.check_game(game)
 
   @functools.cached_property
   def _index(self):
@@ -82,10 +87,10 @@ class TablePolicy(policy_lib.Policy):
     }
 
   def _info_state(self, state, player):
-    """Returns the player's information state in this policy's own game."""
+    """Returns the player's information state in the abstraction."""
     if str(state.get_game()) == self._own_name:
       return state.information_state_string(player)
-    own_state = self.game.new_initial_state()
+    own_state = self._own_game.new_initial_state()
     for action in state.history():
       if action not in own_state.legal_actions():
         raise ValueError(f"state={state}: is not one of {self._own_name}")
@@ -115,19 +120,21 @@ class TablePolicy(policy_lib.Policy):
                        f"state {info_state!r} in {self._own_name}")
     return self.at(player, info_state)
 
-  def to_tabular(self, states=None):
-    """Returns an OpenSpiel `TabularPolicy` (of the given states)."""
-    tabular = policy_lib.TabularPolicy(self.game, states=states)
-    for player, key in self._index:
-      if key not in tabular.state_lookup:
-        continue
-      row = tabular.policy_for_key(key)
-      for action, probability in self.at(player, key).items():
-        row[action] = probability
-    return tabular
+  def check_game(self, game):
+    """Raises a ValueError if the policy surely cannot play the game."""
+    for what in ("num_players", "num_distinct_actions"):
+      found, known = (getattr(one, what)() for one in (game, self._own_game))
+      if found != known:
+        raise ValueError(f"game={game}: its {what} is {found}; must be {known},"
+                         f" as in {self._own_name}")
 
-  def to_pyspiel(self):
-    """Returns a C++ `pyspiel.TabularPolicy`."""
+  def _is_table_of(self, game):
+    return str(game) == self._own_name
+
+  def to_pyspiel(self, game=None):
+    """Returns a C++ `pyspiel.TabularPolicy`; see `ConvertiblePolicy`."""
+    if not self._is_table_of(self._game_to_convert(game)):
+      return super().to_pyspiel(game)
     return pyspiel.TabularPolicy({
         key: list(self.at(player, key).items()) for player, key in self._index
     })
@@ -159,17 +166,20 @@ class TablePolicy(policy_lib.Policy):
               "actions": self.actions}
     if self._fingerprint is not None:
       header["fingerprint"] = self._fingerprint()
+    if self._own_game is not self.game:
+      header["plays"] = str(self.game)
     checkpoint.save(path, FILE_KIND, header,
                     {"players": self.players,
                      "probabilities": self.probabilities})
 
 
-def from_file(archive, game):
+def from_file(archive, game, plays=None):
   """Returns the policy in a file.
 
   Args:
     archive: the `checkpoint.Archive`.
-    game: the `pyspiel.Game` of the policy.
+    game: the `pyspiel.Game` that has the policy's information states.
+    plays: the `pyspiel.Game` that the policy is for, if it is another one.
   """
   path, header = archive.path, archive.header
   info_states = checkpoint.field(path, header, "info_states", _texts)
@@ -192,8 +202,10 @@ def from_file(archive, game):
   if "fingerprint" in header:  # not in files of version 0.1.0
     known = checkpoint.field(path, header, "fingerprint", checkpoint.text)
     fingerprint = _check_fingerprint(path, game, known)
-  return TablePolicy(game, info_states, players, actions, probabilities,
-                     fingerprint)
+  if plays is None:
+    plays, game = game, None
+  return TablePolicy(plays, info_states, players, actions, probabilities,
+                     fingerprint, game)
 
 
 def _check_fingerprint(path, game, known):

@@ -120,12 +120,14 @@ class Graph:
     """
     return dtype or "float64"
 
-  def policy(self, weights):
+  def policy(self, weights, game):
     """Returns an OpenSpiel policy.
 
     Args:
       weights: [column * entries + entry], by whose positive parts the actions
         of an information set share; a policy is uniform where there are none.
+      game: the `pyspiel.Game` that the policy is for: the graph's own, or one
+        of which that is an abstraction.
     """
     raise NotImplementedError
 
@@ -174,13 +176,14 @@ class WalkedGraph(Graph):
   def _identifying_text(self):
     return "\n".join(self.info_states)
 
-  def policy(self, weights):
+  def policy(self, weights, game):
     """Returns a `table_policy.TablePolicy`; see `Graph.policy`."""
     probabilities = weights.astype(np.float64)
     set_kernels.normalize(self.set_entry, self.num_columns, probabilities)
-    return table_policy.TablePolicy(self.game, self.info_states,
-                                    self.set_player, self.set_actions,
-                                    probabilities, self._tree_fingerprint)
+    abstraction = None if str(game) == str(self.game) else self.game
+    return table_policy.TablePolicy(game, self.info_states, self.set_player,
+                                    self.set_actions, probabilities,
+                                    self._tree_fingerprint, abstraction)
 
 
 def walked_graph(game, max_nodes=game_tree.MAX_NODES):

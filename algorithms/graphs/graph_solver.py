@@ -81,10 +81,10 @@ class GraphSolver(solver.Solver):
 
   def current_policy(self):
     """Returns the current policy, an OpenSpiel policy (a copy)."""
-    return self.graph.policy(self._regret_tables.regret)
+    return self.graph.policy(self._regret_tables.regret, self.game)
 
   def _average_policy(self):
-    return self.graph.policy(self._regret_tables.cumulative)
+    return self.graph.policy(self._regret_tables.cumulative, self.game)
 
   @functools.cached_property
   def _evaluator(self):

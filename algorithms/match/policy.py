@@ -11,8 +11,8 @@ Serves `policies`, `policy_bots`, `solver`, `simulator` and `response`.
 import re
 
 import numpy as np
-from open_spiel.python import policy as policy_lib
 
+from dudo_spiel.algorithms.compiled import convertible
 from dudo_spiel.algorithms.match import kernels as match_kernels
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.runtime import arguments
@@ -26,7 +26,7 @@ _DTYPES = (np.float32, np.uint8, np.float64)
 _MAX_RECALL = 2**31 - 1
 
 
-class MatchPolicy(policy_lib.Policy):
+class MatchPolicy(convertible.ConvertiblePolicy):
   """An OpenSpiel policy that plays every state of a match of Dudo.
 
   It plays `dudo` and `dudo_ir` with two players, the same rules and at most as
@@ -80,6 +80,9 @@ class MatchPolicy(policy_lib.Policy):
     return (isinstance(game, dudo.DudoGame) and game.num_players() == 2 and
             game.num_sides == self.match.num_sides and
             game.house == self.match.house)
+
+  def _num_info_states(self, game):
+    return match_rounds.num_info_states(game)
 
   def _known_dice(self):
     return ", ".join(f"{a}v{b}" for a, b in sorted(self.tables))

@@ -12,7 +12,9 @@ tables are indexed by (own dice, opponent's dice), and the rounds (a, b) and
 Serves `trainer`, `solver`, `chance_sampled_cfr`, `policy` and `response`.
 """
 
+import collections
 import functools
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -120,6 +122,83 @@ def round_keys(start_dice):
            for a in range(1, min(b, low) + 1)]
   pairs.sort(key=lambda pair: (sum(pair), pair))
   return [key for pair in pairs for key in round_pair(pair)]
+
+
+def num_info_states(game):
+  """Returns how many information states both players have together.
+
+  Args:
+    game: the `pyspiel.Game`, `dudo` or `dudo_ir` with two players.
+  """
+  total = 0
+  seen = {}  # dice of both -> set of those who may start with them
+  ways = {(tuple(game.start_dice), game.starting_player): 1}
+  while ways:
+    # Dice only get fewer: no other way leads to the most that there are.
+    dice, starter = max(ways, key=lambda key: sum(key[0]))
+    count = ways.pop((dice, starter))
+    seen.setdefault(dice, set()).add(starter)
+    # All rounds before are public. Half of the sets of claims are even.
+    total += count * 2**(game.num_sides * sum(dice) - 1) * sum(
+        rolls_lib.num_rolls(own, game.num_sides) for own in dice)
+    for after, more in _ways_on(game, dice, starter).items():
+      ways[after] = ways.get(after, 0) + count * more
+  if not hasattr(game, "recall_length"):
+    return total
+  return sum(rolls_lib.num_rolls(dice[player], game.num_sides) *
+             _num_memories(game, sum(dice), {player == s for s in starters})
+             for dice, starters in seen.items() for player in (0, 1))
+
+
+def _ways_on(game, dice, starter):
+  """Returns how many ways lead through a round to each start of the next.
+
+  Args:
+    game: the `pyspiel.Game`.
+    dice: (player 0's, player 1's), how many they have.
+    starter: who starts the round.
+
+  Returns:
+    A dict from (dice, starter) of the next round to the number of deals and
+    lines of claims that lead there.
+  """
+  ways = collections.Counter()
+  wild = game.house.wild_ones
+  tables = [rolls_lib.roll_table(own, game.num_sides) for own in dice]
+  # By rank: [count] of pairs of rolls in which so many dice match it.
+  pairs = [np.convolve(*(np.bincount(table.matches(wild)[:, rank])
+                         for table in tables)).tolist()
+           for rank in range(game.num_sides)]
+  order = claims_lib.claim_order(sum(dice), game.num_sides, wild)
+  for claim, (quantity, rank) in enumerate(order.claims):
+    for claimant in (0, 1):
+      # Sets of weaker claims, even if the starter made the last claim.
+      lines = 2**(claim - 1) if claim else int(claimant == starter)
+      for count, deals in enumerate(pairs[rank - 1]):
+        after, winner = rules.resolve_challenge(
+            dice, claimant, 1 - claimant, quantity, count, game.house)
+        if lines and deals and all(after):
+          ways[tuple(after), winner] += deals * lines
+  return ways
+
+
+def _num_memories(game, num_dice, may_start):
+  """Returns how many memories a player can have who is to act.
+
+  Args:
+    game: the `pyspiel.Game`, a `dudo_ir`.
+    num_dice: how many dice are in play.
+    may_start: set of bool, whether the player started the round.
+  """
+  num_claims = game.num_sides * num_dice
+  length = min(game.recall_length, num_claims)
+  if len(may_start) == 2:
+    return claim_memory.num_memories(num_claims, length)
+  parity = 0 if may_start == {True} else 1
+  total = sum(math.comb(num_claims, k) for k in range(parity, length, 2))
+  # A full memory may hide an older claim, unless it has the weakest one.
+  hides = length % 2 != parity
+  return total + math.comb(num_claims - hides, length)
 
 
 def challenge_values(match, challenger_dice, claimant_dice, values):

@@ -79,10 +79,10 @@ class SingleRoundGraph(game_graph.Graph):
                        f"{self.layout.num_claims}")
     return dtype or ("float64" if is_large else "float32")
 
-  def policy(self, weights):
+  def policy(self, weights, game):
     """Returns a `policy.SingleRoundPolicy`; see `game_graph.Graph.policy`."""
     return single_round_policy.SingleRoundPolicy(
-        self.game, np.maximum(weights, 0).reshape(self.num_columns, -1),
+        game, np.maximum(weights, 0).reshape(self.num_columns, -1),
         self.layout)
 
   def compiled(self):

@@ -65,13 +65,38 @@ def num_claim_lines(game):
   Args:
     game: the `pyspiel.Game`, `dudo_single_round` or an abstraction of it.
   """
+  return sum(_lines_by_claim(game))
+
+
+def _lines_by_claim(game):
+  """Returns [claim + 1], how many lines end with each claim; 1 with none."""
   num_claims = game.order.num_claims
-  lines = [1] + [0] * num_claims  # [claim + 1], ways to get there
+  lines = [1] + [0] * num_claims
   for claim in range(-1, game.first_forced):
     for stronger in range(claim + 1, min(claim + 1 + game.claim_window,
                                          num_claims)):
       lines[stronger + 1] += lines[claim + 1]
-  return sum(lines)
+  return lines
+
+
+def num_info_states(game):
+  """Returns how many information states the players have together.
+
+  Args:
+    game: the `pyspiel.Game`, `dudo_single_round` or an abstraction of it.
+  """
+  others = game.num_players() - 1
+  if not hasattr(game, "abstraction"):  # the player to claim, then the others
+    lines = _lines_by_claim(game)
+    return game.roll_table.num_rolls * (
+        sum(lines[:game.first_forced + 1]) + others * sum(lines[1:]))
+  layout = SetLayout(game)
+  claimers = layout.situations.sum(axis=2)  # [claim + 1, memory]
+  deciding = others * claimers[1:]
+  if not layout.has_wait:  # players do not know how far the claimer sits away
+    deciding = np.minimum(deciding, others + 1)
+  return layout.num_rolls * int(claimers[:layout.first_forced + 1].sum() +
+                                deciding.sum())
 
 
 class SetLayout:

@@ -9,10 +9,10 @@ Serves `policies`, `policy_bots`, and all of `single_round`.
 """
 
 import numpy as np
-from open_spiel.python import policy as policy_lib
 
 from dudo_spiel import bots
 from dudo_spiel import odds
+from dudo_spiel.algorithms.compiled import convertible
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.single_round import layout as single_round_layout
@@ -22,16 +22,18 @@ BOTS = ("random", "heuristic")
 _DTYPES = ("float32", "float64", "uint8")
 
 
-class SingleRoundPolicy(policy_lib.Policy):
+class SingleRoundPolicy(convertible.ConvertiblePolicy):
   """An OpenSpiel policy that plays every state of single-round Dudo.
 
   It plays any seat of `dudo_single_round` and `dudo_single_round_ir` with the
   same rules.
 
   Args:
-    game: the `pyspiel.Game`, a `dudo_single_round_ir`.
+    game: the `pyspiel.Game` that the policy is for, a `dudo_single_round_ir`;
+      with a layout also `dudo_single_round`.
     table: [roll, entry] float32, float64 or uint8, weights of at least zero.
-    layout: the `layout.SetLayout` of the game, if it is at hand.
+    layout: the `layout.SetLayout` of an abstraction with the rules of the game;
+      None for that of the game itself.
 
   Attributes:
     layout: the `layout.SetLayout`.
@@ -39,13 +41,15 @@ class SingleRoundPolicy(policy_lib.Policy):
   """
 
   def __init__(self, game, table, layout=None):
-    _check_abstract(game)
-    super().__init__(game, list(range(game.num_players())))
     if layout is None:
+      _check_abstract(game)
       layout = single_round_layout.SetLayout(game)
-    elif not isinstance(layout, single_round_layout.SetLayout) or (
-        str(layout.game) != str(game)):
-      raise ValueError(f"layout={layout!r}: must be the SetLayout of {game}")
+    elif not isinstance(layout, single_round_layout.SetLayout):
+      raise ValueError(f"layout={layout!r}: must be a SetLayout")
+    elif not _have_same_rules(game, layout.game):
+      raise ValueError(f"game={game}: must have the rules of {layout.game}, "
+                       "the game of the layout")
+    super().__init__(game, list(range(game.num_players())))
     self.layout = layout
     self.table = np.ascontiguousarray(table)
     shape = self.layout.num_rolls, self.layout.num_entries
@@ -62,8 +66,13 @@ class SingleRoundPolicy(policy_lib.Policy):
                        "which the policy is made")
 
   def _plays(self, game):
-    return (single_round_layout.is_single_round(game) and
-            _rules_of(game) == _rules_of(self.game))
+    return _have_same_rules(game, self.game)
+
+  def _is_table_of(self, game):
+    return str(game) == str(self.layout.game)
+
+  def _num_info_states(self, game):
+    return single_round_layout.num_info_states(game)
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} for the legal actions of the state."""
@@ -100,22 +109,26 @@ class SingleRoundPolicy(policy_lib.Policy):
 
   def save(self, path):
     """Writes the policy to one file, which `policies.load_policy` reads."""
-    checkpoint.save(path, FILE_KIND, {"game": str(self.game)},
-                    {"table": self.table}, compress=True)
+    header = {"game": str(self.layout.game)}
+    if not self._is_table_of(self.game):
+      header["plays"] = str(self.game)
+    checkpoint.save(path, FILE_KIND, header, {"table": self.table},
+                    compress=True)
 
 
-def from_file(archive, game):
+def from_file(archive, game, plays=None):
   """Returns the policy in a file.
 
   Args:
     archive: the `checkpoint.Archive`.
-    game: the `pyspiel.Game` of the policy.
+    game: the `pyspiel.Game` that has the policy's information states.
+    plays: the `pyspiel.Game` that the policy is for, if it is another one.
   """
   _check_abstract(game)
   layout = single_round_layout.SetLayout(game)
   table = archive.read("table", (layout.num_rolls, layout.num_entries),
                        _DTYPES, 0)
-  return SingleRoundPolicy(game, table, layout)
+  return SingleRoundPolicy(game if plays is None else plays, table, layout)
 
 
 def bot_policy(game, name):
@@ -126,8 +139,8 @@ def bot_policy(game, name):
     name: one of BOTS, `bots.RandomBot` or `bots.HeuristicBot`.
   """
   arguments.choice("name", name, BOTS)
-  game = single_round_layout.abstract_game(game, "wait_type_recall", 0)
-  layout = single_round_layout.SetLayout(game)
+  layout = single_round_layout.SetLayout(
+      single_round_layout.abstract_game(game, "wait_type_recall", 0))
   table = np.zeros((layout.num_rolls, layout.num_entries))
   chances = _claim_chances(game, layout.num_claims)
   for claim in range(-1, layout.first_forced):
@@ -148,7 +161,7 @@ def bot_policy(game, name):
       elif wait == 0:  # the next to claim
         table[:, entry + 1] = 1.0 - chances[:, claim]
       table[:, entry] = 1.0 - table[:, entry + 1]
-  return SingleRoundPolicy(game, table)
+  return SingleRoundPolicy(game, table, layout)
 
 
 def _claim_chances(game, num_claims):
@@ -165,6 +178,12 @@ def _check_abstract(game):
   if not (single_round_layout.is_single_round(game) and
           hasattr(game, "abstraction")):
     raise ValueError(f"game={game}: must be dudo_single_round_ir")
+
+
+def _have_same_rules(game, other):
+  """Returns whether both are single-round Dudo with the same rules."""
+  return (single_round_layout.is_single_round(game) and
+          _rules_of(game) == _rules_of(other))
 
 
 def _rules_of(game):

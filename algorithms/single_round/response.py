@@ -160,7 +160,7 @@ class _DecisionFinder:
   def __init__(self, game, policies, seat):
     self._seat = seat
     others = {id(p): p for player, p in enumerate(policies) if player != seat}
-    lengths = [p.game.recall_length for p in others.values()
+    lengths = [p.layout.game.recall_length for p in others.values()
                if p.layout.num_memories > 1]
     self._graph = single_round_graph.make_graph(game, "wait_type_recall",
                                                 max(lengths, default=0))
