@@ -86,6 +86,14 @@ class TablePolicy(convertible.ConvertiblePolicy):
                                               self.info_states))
     }
 
+  def __getstate__(self):
+    """Pickles the fingerprint itself, as functions may not be pickled."""
+    contents = {name: value for name, value in self.__dict__.items()
+                if name != "_index"}
+    if self._fingerprint is not None:
+      contents["_fingerprint"] = functools.partial(str, self._fingerprint())
+    return contents
+
   def _info_state(self, state, player):
     """Returns the player's information state in the abstraction."""
     if str(state.get_game()) == self._own_name:
