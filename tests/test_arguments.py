@@ -191,11 +191,12 @@ def _methods():
   yield policy.after_claims, {"key": (1, 1), "claims": [0]}, ()
   yield policy.probabilities, {"key": (1, 1)}, ()
   yield policy.quantized, {"min_probability": 0.0, "min_reach": 0.0}, ()
-  yield policy.check_game, {"game": _game(_ONE_ROUND)}, ()
-  yield _policy("fsi").check_game, {"game": _game(_SINGLE_ROUND)}, ()
   for player in (policy, _policy("fsi"), _policy("cfr")):
     yield player.action_probabilities, {"state": _state(),
                                         "player_id": None}, ()
+    yield player.to_tabular, {"states": None, "game": None}, ()
+    yield player.to_pyspiel, {"game": None}, ()
+    yield player.check_game, {"game": player.game}, ()
   yield _policy("cfr").at, {"player": 0, "info_state": "0"}, ()
   yield _policy("cfr").distance, {"other": _policy("cfr")}, ()
   order = claims.claim_order(2)

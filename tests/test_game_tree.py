@@ -91,7 +91,7 @@ def test_games_that_do_not_fit(game, message):
     ("dudo(players=3,numdice=1)", "players"),
     ("dudo_single_round", "pfsi.PFSISolver"),
     ("neumann_poker(num_ranks=1000)", "num_ranks"),
-    ("liar_die(sides=8)", "sides"),
+    ("liar_die(sides=8)", r"\(sides\)"),  # players must be 2
     ("liars_dice(dice_sides=9)", "dice_sides"),
     ("dark_hex", "smaller.*external_sampling_mccfr")])
 def test_games_that_are_too_large_are_not_walked(game, advice, monkeypatch):

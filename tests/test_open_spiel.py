@@ -110,7 +110,9 @@ def test_games_are_registered():
 @pytest.mark.parametrize("game, text", [
     ("liar_die", "liar_die(sides=6)"), ("liar_die_ir", "liar_die_ir(sides=6)"),
     ("neumann_poker", "neumann_poker(ante=0.5,asymmetric=False,bet=1.0,"
-     "num_bets=2,num_ranks=10,raise_size=1.0)")])
+     "num_bets=2,num_ranks=10,raise_size=1.0)"),
+    ("dark_chess_small",
+     "dark_chess_small(fen=k3/3R/2K1 w,moves_per_player=3)")])
 def test_games_for_two_take_players_and_print_as_before(game, text):
   assert str(pyspiel.load_game(game)) == text
   assert str(pyspiel.load_game(game, {"players": 2})) == text

@@ -31,7 +31,7 @@ from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import policies
 
-_FOR_TWO = ("neumann_poker", "liar_die", "liar_die_ir")
+_FOR_TWO = ("neumann_poker", "liar_die", "liar_die_ir", "dark_chess_small")
 _FOR_MANY = ("dudo", "dudo_ir", "dudo_single_round", "dudo_single_round_ir")
 _DUDO = "dudo(numdice=1,dice_sides=2)"
 _SINGLE_ROUND = "dudo_single_round(players=2,numdice=1,dice_sides=2)"
@@ -64,7 +64,7 @@ _COMPARED = (
     "dudo_single_round(players=3,numdice=1,dice_sides=2,max_amount=1)",
     "dudo_single_round_ir(players=2,numdice=1,dice_sides=2)",
     "neumann_poker(asymmetric=True)", "neumann_poker(num_ranks=3,num_bets=4)",
-    "liar_die_ir(sides=3)")
+    "liar_die_ir(sides=3)", "dark_chess_small(moves_per_player=2)")
 
 
 @pytest.mark.parametrize("name", _FOR_TWO + _FOR_MANY + tuple(

@@ -198,8 +198,10 @@ class GameTree:
 def _too_large(game, max_nodes):
   """Returns the ValueError of a game with too many histories."""
   kind = game.get_type()
+  is_fixed = kind.min_num_players == kind.max_num_players
   sizes = [name for name, default in sorted(
-      kind.parameter_specification.items()) if type(default) is int]
+      kind.parameter_specification.items())
+           if type(default) is int and not (name == "players" and is_fixed)]
   advice = f"choose smaller parameters ({', '.join(sizes)})" if sizes else (
       "choose a smaller game")
   if kind.short_name in ("dudo", "dudo_ir") and game.num_players() == 2:

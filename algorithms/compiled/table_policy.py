@@ -130,6 +130,7 @@ class TablePolicy(convertible.ConvertiblePolicy):
 
   def check_game(self, game):
     """Raises a ValueError if the policy surely cannot play the game."""
+    arguments.game("game", game)
     for what in ("num_players", "num_distinct_actions"):
       found, known = (getattr(one, what)() for one in (game, self._own_game))
       if found != known:

@@ -172,7 +172,7 @@ def _ways_on(game, dice, starter):
   order = claims_lib.claim_order(sum(dice), game.num_sides, wild)
   for claim, (quantity, rank) in enumerate(order.claims):
     for claimant in (0, 1):
-      # Sets of weaker claims, even if the starter made the last claim.
+      # Half of the sets of weaker claims: their parity says whose turn it was.
       lines = 2**(claim - 1) if claim else int(claimant == starter)
       for count, deals in enumerate(pairs[rank - 1]):
         after, winner = rules.resolve_challenge(
