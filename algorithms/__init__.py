@@ -10,6 +10,8 @@ What to import:
   pfsi: fixed-strategy iteration for n players, plain and pruned; four-player
     Dudo.
   pass_through: pass-through CFR for n players, pruned or by Monte Carlo.
+  regret_matching: games of one simultaneous move, such as matrix games and
+    Blotto.
   exploitability: values, best responses, NashConv, bounds.
   policies: policies in files, and the kinds of policies.
   policy_bots: bots by name, trained policies included.

@@ -17,6 +17,7 @@ from dudo_spiel.algorithms import fictitious_play
 from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import pass_through
 from dudo_spiel.algorithms import pfsi
+from dudo_spiel.algorithms import regret_matching
 
 _SINGLE_ROUND = ("dudo_single_round(players=3,numdice=1,dice_sides=2,"
                  "claim_window=3,max_amount=2)")
@@ -37,6 +38,11 @@ SOLVERS = {
     "mcpt": (pass_through.MonteCarloPassThroughSolver, _SINGLE_ROUND,
              {"num_threads": 1, "num_playouts": 9}),
     "fsi on a walked game": (pfsi.FSISolver, "kuhn_poker(players=3)", {}),
+    "regret matching": (regret_matching.RegretMatchingSolver, "matrix_brps",
+                        {}),
+    "sampled regret matching": (
+        regret_matching.RegretMatchingSolver, "blotto(coins=3,fields=3)",
+        {"updates": "sampled", "seed": 3}),
     "match": (fsicfr.MatchSolver, _ONE_ROUND, {"recall_length": 2}),
 }
 

@@ -1,0 +1,198 @@
+"""Regret matching in games of one simultaneous move for two players.
+
+The simplest of the algorithms here, and the heart of CFR. A solver plays a game
+such as rock, paper, scissors or Blotto against itself, and players prefer the
+actions that they regret not to have taken (Hart & Mas-Colell 2000; see
+`compiled.normal_form` for the steps).
+
+In a zero-sum or constant-sum game the average strategies approach an
+equilibrium. In any game the joint distribution of what was played approaches
+the set of coarse correlated equilibria.
+
+Serves users.
+"""
+
+import itertools
+import math
+import os
+
+import numpy as np
+import pyspiel
+
+from dudo_spiel.algorithms.compiled import normal_form
+from dudo_spiel.algorithms.compiled import table_policy
+from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import solver
+
+_UPDATES = ("exact", "sampled")
+_MAX_ALLOCATIONS = 5000
+
+
+class RegretMatchingSolver(solver.Solver):
+  """Regret matching (Hart & Mas-Colell 2000).
+
+  Args:
+    game: a `pyspiel.Game` of one simultaneous move for two players, such as a
+      `pyspiel.MatrixGame` or `blotto`.
+    updates: "exact": regrets are expected ones, and the result does not depend
+      on luck. "sampled": both players sample an action in each iteration.
+    initial: the strategies of the first iteration: "uniform", or two lists of
+      probabilities, one for each player.
+    seed: for sampled actions.
+
+  Attributes:
+    game: the game.
+    form: the `normal_form.NormalForm`, which has the payoffs.
+    tables: the `normal_form.MatchingTables`.
+  """
+
+  def __init__(self, game, *, updates="exact", initial="uniform", seed=0):
+    super().__init__(game, seed=seed, num_threads=1, dtype="float64")
+    self._updates = arguments.choice("updates", updates, _UPDATES)
+    self.form = normal_form.NormalForm(game)
+    self.tables = self.form.new_tables()
+    strategies = self._initial_strategies(initial)
+    self.tables.strategy_0[:], self.tables.strategy_1[:] = strategies
+
+  def _initial_strategies(self, initial):
+    """Returns two arrays of probabilities, or raises a ValueError."""
+    if isinstance(initial, str) and initial == "uniform":
+      return self.tables.strategy_0, self.tables.strategy_1
+    sizes = [len(actions) for actions in self.form.actions]
+    try:
+      strategies = [np.array(part, np.float64) for part in initial]
+    except (TypeError, ValueError):
+      strategies = []
+    if [part.shape for part in strategies] != [(size,) for size in sizes] or (
+        not all(_is_distribution(part) for part in strategies)):
+      raise ValueError(f"initial={initial!r}: must be 'uniform' or two lists "
+                       f"of {sizes[0]} and {sizes[1]} probabilities")
+    return strategies
+
+  def _advance(self, iterations):
+    normal_form.match_regrets(
+        self.form.payoffs, self.tables, self._updates == "sampled",
+        np.uint64(self._seed), iterations, self._count)
+
+  def _tables(self):
+    return self.tables._asdict()
+
+  def _parameters(self):
+    parameters = {"updates": self._updates}
+    if self._updates == "sampled":
+      parameters["seed"] = self._seed
+    return parameters
+
+  def _fingerprint(self):
+    return self.form.fingerprint()
+
+  def _check_tables(self, path, tables):
+    for name in ("strategy_0", "strategy_1"):
+      if not _is_distribution(tables[name]):
+        raise ValueError(f"path={os.fsdecode(path)!r}: its {name} must be a "
+                         "distribution")
+    for name in ("cumulative_0", "cumulative_1", "joint"):
+      if np.any(tables[name] < 0.0):
+        raise ValueError(f"path={os.fsdecode(path)!r}: its {name} must not "
+                         "have negative numbers")
+
+  @property
+  def memory_bytes(self):
+    """How much memory the solver takes."""
+    return sum(array.nbytes for array in (*self.tables, *self.form.payoffs))
+
+  def current_strategies(self):
+    """Returns both players' current strategies: [row], [column] float64."""
+    return self.tables.strategy_0.copy(), self.tables.strategy_1.copy()
+
+  def average_strategies(self):
+    """Returns both players' average strategies: [row], [column] float64."""
+    if self.iteration == 0:
+      return self.current_strategies()
+    return tuple(table / table.sum() for table in (self.tables.cumulative_0,
+                                                   self.tables.cumulative_1))
+
+  def joint_distribution(self):
+    """Returns how often actions were played together: [row, column] float64.
+
+    With exact updates both players' strategies count with their probabilities.
+    """
+    if self.iteration == 0:
+      return np.outer(*self.current_strategies())
+    return self.tables.joint / self.tables.joint.sum()
+
+  def current_policy(self):
+    """Returns the current policy, an OpenSpiel policy (a copy)."""
+    return normal_form.NormalFormPolicy(self.form, self.current_strategies())
+
+  def average_policy(self):
+    """Returns the average policy, an OpenSpiel policy (a copy)."""
+    return normal_form.NormalFormPolicy(self.form, self.average_strategies())
+
+  def expected_values(self):
+    """Returns [player] float64, each player's value of the average policy."""
+    return self.form.expected_values(self.average_strategies())
+
+  def nash_conv(self):
+    """Returns the NashConv of the average policy."""
+    return self.form.nash_conv(self.average_strategies())
+
+  def ce_dist(self):
+    """Returns how far the joint distribution is from a correlated equilibrium.
+
+    That is what both players together gain if each may change every action
+    that the distribution tells them, as `pyspiel.ce_dist` measures it. It is
+    zero in a correlated equilibrium.
+    """
+    return self.form.ce_dist(self.joint_distribution())
+
+  def cce_dist(self):
+    """Returns how far it is from a coarse correlated equilibrium.
+
+    That is what both gain if each may take one action instead, whatever the
+    distribution tells them. Regret matching brings it to zero.
+    """
+    return self.form.cce_dist(self.joint_distribution())
+
+
+def _is_distribution(strategy):
+  return table_policy.are_distributions(np.zeros(len(strategy), np.int64),
+                                        strategy)
+
+
+def blotto_allocations(coins, fields):
+  """Returns a list of all ways to share out coins to fields, in order.
+
+  They are numbered as the actions of OpenSpiel's `blotto` are.
+  """
+  return [counts for counts in itertools.product(range(coins + 1),
+                                                 repeat=fields)
+          if sum(counts) == coins]
+
+
+def blotto_fields_won(coins=5, fields=3):
+  """Returns Blotto in which the payoff is how many fields a player wins.
+
+  OpenSpiel's `blotto` pays 1 to the player who wins more fields. Here each
+  field pays 1 to the player with more coins on it, and half to each in a tie;
+  so the sum is the number of fields.
+
+  Args:
+    coins: how many each player has.
+    fields: how many there are.
+
+  Returns:
+    A `pyspiel.MatrixGame`. Its actions are those of `blotto`.
+  """
+  arguments.integer("coins", coins, 1)
+  arguments.integer("fields", fields, 1)
+  size = math.comb(coins + fields - 1, fields - 1)
+  if size > _MAX_ALLOCATIONS:
+    raise ValueError(f"coins={coins}, fields={fields}: must have at most "
+                     f"{_MAX_ALLOCATIONS} allocations, but has {size}")
+  counts = np.array(blotto_allocations(coins, fields))
+  won = np.sum(0.5 + 0.5 * np.sign(counts[:, None] - counts[None, :]), axis=-1)
+  names = ["-".join(map(str, row)) for row in counts.tolist()]
+  return pyspiel.create_matrix_game(
+      f"blotto_fields_won_{coins}_{fields}", "Blotto, fields won", names, names,
+      won, won.T)
