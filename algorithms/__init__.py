@@ -12,6 +12,7 @@ What to import:
   pass_through: pass-through CFR for n players, pruned or by Monte Carlo.
   regret_matching: games of one simultaneous move, such as matrix games and
     Blotto.
+  qlearning: an agent that learns when to doubt in Dudo.
   exploitability: values, best responses, NashConv, bounds.
   policies: policies in files, and the kinds of policies.
   policy_bots: bots by name, trained policies included.

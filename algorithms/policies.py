@@ -10,7 +10,9 @@ import pyspiel
 from dudo_spiel.algorithms.compiled import table_policy
 from dudo_spiel.algorithms.compiled.table_policy import SeatPolicy
 from dudo_spiel.algorithms.compiled.table_policy import TablePolicy
+from dudo_spiel.algorithms.match import doubt_policy
 from dudo_spiel.algorithms.match import policy as match_policy
+from dudo_spiel.algorithms.match.doubt_policy import DoubtPolicy
 from dudo_spiel.algorithms.match.policy import MatchPolicy
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
@@ -18,20 +20,22 @@ from dudo_spiel.algorithms.single_round import policy as single_round_policy
 from dudo_spiel.algorithms.single_round.policy import bot_policy
 from dudo_spiel.algorithms.single_round.policy import SingleRoundPolicy
 
-__all__ = ["MatchPolicy", "SeatPolicy", "SingleRoundPolicy", "TablePolicy",
-           "bot_policy", "load_policy"]
+__all__ = ["DoubtPolicy", "MatchPolicy", "SeatPolicy", "SingleRoundPolicy",
+           "TablePolicy", "bot_policy", "load_policy"]
 
 _READERS = {table_policy.FILE_KIND: table_policy.from_file,
             match_policy.FILE_KIND: match_policy.from_file,
+            doubt_policy.FILE_KIND: doubt_policy.from_file,
             single_round_policy.FILE_KIND: single_round_policy.from_file}
 
 
 def load_policy(path, game=None):
   """Returns the policy that was saved to the file.
 
-  It is a `TablePolicy`, a `MatchPolicy` or a `SingleRoundPolicy`, whichever was
-  saved. A damaged file is refused with a ValueError. A file from a stranger can
-  choose the game that is loaded, unless the game is given, but runs no code.
+  It is a `TablePolicy`, `MatchPolicy`, `SingleRoundPolicy` or `DoubtPolicy`,
+  whichever was saved. A damaged file is refused with a ValueError. A file from
+  a stranger can choose the game that is loaded, unless the game is given, but
+  runs no code.
 
   Args:
     path: the file.

@@ -17,11 +17,14 @@ from dudo_spiel.algorithms import fictitious_play
 from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import pass_through
 from dudo_spiel.algorithms import pfsi
+from dudo_spiel.algorithms import qlearning
 from dudo_spiel.algorithms import regret_matching
 
 _SINGLE_ROUND = ("dudo_single_round(players=3,numdice=1,dice_sides=2,"
                  "claim_window=3,max_amount=2)")
 _ONE_ROUND = "dudo(numdice=1,dice_sides=3)"
+_LOSE_ONE = ("dudo(numdice=1,dice_sides=3,wild_ones=False,die_loss=one,"
+             "exact_reward=False)")
 
 # name: (class, game, keyword arguments)
 SOLVERS = {
@@ -43,6 +46,7 @@ SOLVERS = {
     "sampled regret matching": (
         regret_matching.RegretMatchingSolver, "blotto(coins=3,fields=3)",
         {"updates": "sampled", "seed": 3}),
+    "doubt": (qlearning.DoubtLearner, _LOSE_ONE, {"seed": 2}),
     "match": (fsicfr.MatchSolver, _ONE_ROUND, {"recall_length": 2}),
 }
 

@@ -19,7 +19,8 @@ _PREFIX = "dudo_spiel.algorithms"
 # Packages by what they may know: those before them, and themselves.
 _LAYERS = ("runtime", "compiled", "graphs", "single_round match", "public")
 _PUBLIC = {"cfr", "exploitability", "fictitious_play", "fsicfr", "pass_through",
-           "pfsi", "policies", "policy_bots", "regret_matching", "simulation"}
+           "pfsi", "policies", "policy_bots", "qlearning", "regret_matching",
+           "simulation"}
 _MODULES = sorted(path.relative_to(_ROOT) for path in _ROOT.rglob("*.py"))
 
 
