@@ -25,11 +25,12 @@ from dudo_spiel.algorithms.match import doubt_kernels
 from dudo_spiel.algorithms.match import doubt_policy
 from dudo_spiel.algorithms.match.doubt_policy import DoubtPolicy
 from dudo_spiel.algorithms.match.doubt_policy import DummyPolicy
+from dudo_spiel.algorithms.match.doubt_policy import HeuristicPolicy
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import solver
 
-__all__ = ["DoubtLearner", "DoubtPolicy", "DummyPolicy", "PlayResult",
-           "play_games"]
+__all__ = ["DoubtLearner", "DoubtPolicy", "DummyPolicy", "HeuristicPolicy",
+           "PlayResult", "play_games"]
 
 _OPPONENTS = {"dummy": doubt_kernels.DUMMY,
               "heuristic": doubt_kernels.HEURISTIC}

@@ -81,6 +81,20 @@ def test_dummies_claim_as_their_policy_says():
       assert chances[game.dudo_action] == pytest.approx(0.75 - 0.5 * odds)
 
 
+def test_the_heuristic_policy_is_the_bot():
+  game = _game("players=3,numdice=2,dice_sides=3")
+  policy = qlearning.HeuristicPolicy(game)
+  for claims in ([], [4], [16], [17]):
+    state = game.new_initial_state()
+    for action in (1, 2, 0, *claims):
+      state.apply_action(action)
+    bot = bots.HeuristicBot(state.current_player(), None)
+    expected = bot.distribution(state)
+    if claims == [17]:
+      expected = {game.dudo_action: 1.0}  # the strongest claim
+    assert policy.action_probabilities(state) == pytest.approx(expected)
+
+
 def test_compiled_games_and_match_policies_agree(learned):
   policy = learned.average_policy()
   games = qlearning.play_games(policy, 100_000, seed=3)

@@ -87,9 +87,11 @@ def test_the_average_is_an_equilibrium(game, value, updates):
       turns, solver.average_policy()) == pytest.approx(result.exploitability)
 
 
-def test_hart_s_equilibrium_of_blotto():
-  """Half the orders of (0, 2, 3), half those of (1, 1, 3): exact, value 0."""
-  solver = _solver("blotto(coins=5,fields=3)")
+@pytest.mark.parametrize("game", [
+    "blotto(coins=5,fields=3)", regret_matching.blotto_fields_won()], ids=str)
+def test_an_equilibrium_of_blotto(game):
+  """Half the orders of (0, 2, 3), half those of (1, 1, 3): exact."""
+  solver = _solver(game)
   shares = regret_matching.blotto_allocations(5, 3)
   weights = {(0, 2, 3): 0.5 / 6, (1, 1, 3): 0.5 / 3}
   strategy = np.array([weights.get(tuple(sorted(share)), 0.0)
@@ -97,9 +99,12 @@ def test_hart_s_equilibrium_of_blotto():
   assert strategy.sum() == pytest.approx(1.0)
   assert solver.form.nash_conv((strategy, strategy)) == pytest.approx(
       0.0, abs=1e-12)
-  state = solver.game.new_initial_state()
+
+
+def test_allocations_are_open_spiels():
+  state = pyspiel.load_game("blotto(coins=5,fields=3)").new_initial_state()
   assert [state.action_to_string(0, action) for action in range(21)] == [
-      f"[{a},{b},{c}]" for a, b, c in shares]
+      f"[{a},{b},{c}]" for a, b, c in regret_matching.blotto_allocations(5, 3)]
 
 
 def test_fields_won_is_the_reports_table():

@@ -1,10 +1,10 @@
 """Policies for Dudo that know only their own dice and the last claim.
 
-`DummyPolicy` and `DoubtPolicy` play what `doubt_kernels` plays in compiled
-code: the simple opponents, and the agent that has learned when to doubt. They
-play any `dudo` and `dudo_ir` with the rules of that module. For two players
-each becomes a `policy.MatchPolicy` with a recall of one claim, so it can play
-millions of matches and be measured exactly.
+`DummyPolicy`, `HeuristicPolicy` and `DoubtPolicy` play what `doubt_kernels`
+plays in compiled code: the simple opponents, and the agent that has learned
+when to doubt. They play any `dudo` and `dudo_ir` with the rules of that module.
+For two players each becomes a `policy.MatchPolicy` with a recall of one claim,
+so it can play millions of matches and be measured exactly.
 
 Serves `policies` and `qlearning`.
 """
@@ -45,8 +45,10 @@ def table_shape(game):
   return rows, game.num_sides * sum(game.start_dice)
 
 
-class DummyPolicy(policy_lib.Policy):
-  """Claims and doubts as the dummies of `doubt_kernels` do.
+class LastClaimPolicy(policy_lib.Policy):
+  """The base of policies that know their own dice and the last claim.
+
+  A subclass implements `_doubts` and `_claims`.
 
   Args:
     game: a `dudo` or `dudo_ir` without wild ones and exact rewards, where a
@@ -64,42 +66,28 @@ class DummyPolicy(policy_lib.Policy):
       total: how many dice are in play.
       last: the claim.
     """
-    own, chosen = hands
-    sides = self.game.num_sides
-    counts = self.game.rolls(own).counts[chosen, last % sides]
-    return np.array([0.75 - 0.5 * odds.binomial_tail(
-        total - own, last // sides + 1 - int(count), 1 / sides)
-                     for count in counts])
+    raise NotImplementedError
 
   def _claims(self, hands, total, last):
     """Returns [hand, claim above the last] float64, chances of claims."""
-    own, chosen = hands
+    raise NotImplementedError
+
+  def _counts(self, hands):
+    """Returns [hand, rank - 1] int32, how many dice show each rank."""
+    return self.game.rolls(hands[0]).counts[hands[1]]
+
+  def _odds(self, hands, total, claim):
+    """Returns [hand] float64, how likely a claim is true."""
     sides = self.game.num_sides
-    counts = self.game.rolls(own).counts[chosen]
-    each = np.arange(len(counts))
-    end = sides * total
-    best = np.argmax(counts, axis=1)
-    if last < 0:
-      made = [((counts[each, best] - 1) * sides + best, 1 / 3)]
-      made += [(counts[:, rank] * sides + rank, 1 / 3 / sides)
-               for rank in range(sides)]
-    else:
-      steps = ([sides] * 3 if last % sides == sides - 1 else
-               [sides, 1, sides + 1])
-      made = [((last // sides + 1) * sides + best, 1 / 3)]
-      made += [(np.full(len(counts), last + step), 1 / 9) for step in steps]
-    chances = np.zeros((len(counts), end - last - 1))
-    for claims, chance in made:
-      possible = claims < end
-      chances[each[possible], claims[possible] - last - 1] += chance
-    # The rest is at random.
-    chances += (1.0 - chances.sum(axis=1, keepdims=True)) / chances.shape[1]
-    return chances
+    return np.array([
+        odds.binomial_tail(total - hands[0], claim // sides + 1 - count,
+                           1 / sides)
+        for count in self._counts(hands)[:, claim % sides].tolist()])
 
   def _actions(self, hands, total, last):
     """Returns [hand, action] float64: the stronger claims, and then Dudo."""
     if last == self.game.num_sides * total - 1:
-      return np.ones((self.game.rolls(hands[0]).counts[hands[1]].shape[0], 1))
+      return np.ones((len(self._counts(hands)), 1))
     claims = self._claims(hands, total, last)
     if last < 0:
       return claims
@@ -138,11 +126,54 @@ class DummyPolicy(policy_lib.Policy):
     return match_policy.MatchPolicy(self.game, _RECALL_LENGTH, tables, {})
 
 
+class DummyPolicy(LastClaimPolicy):
+  """Claims and doubts as the dummies of `doubt_kernels` do."""
+
+  def _doubts(self, hands, total, last):
+    return 0.75 - 0.5 * self._odds(hands, total, last)
+
+  def _claims(self, hands, total, last):
+    sides = self.game.num_sides
+    counts = self._counts(hands)
+    each = np.arange(len(counts))
+    end = sides * total
+    best = np.argmax(counts, axis=1)
+    if last < 0:
+      made = [((counts[each, best] - 1) * sides + best, 1 / 3)]
+      made += [(counts[:, rank] * sides + rank, 1 / 3 / sides)
+               for rank in range(sides)]
+    else:
+      steps = ([sides] * 3 if last % sides == sides - 1 else
+               [sides, 1, sides + 1])
+      made = [((last // sides + 1) * sides + best, 1 / 3)]
+      made += [(np.full(len(counts), last + step), 1 / 9) for step in steps]
+    chances = np.zeros((len(counts), end - last - 1))
+    for claims, chance in made:
+      possible = claims < end
+      chances[each[possible], claims[possible] - last - 1] += chance
+    # The rest is at random.
+    chances += (1.0 - chances.sum(axis=1, keepdims=True)) / chances.shape[1]
+    return chances
+
+
+class HeuristicPolicy(LastClaimPolicy):
+  """Claims and doubts as `dudo_spiel.bots.HeuristicBot` does."""
+
+  def _doubts(self, hands, total, last):
+    return 1.0 - self._odds(hands, total, last)
+
+  def _claims(self, hands, total, last):
+    weights = np.stack([self._odds(hands, total, claim) for claim in
+                        range(last + 1, self.game.num_sides * total)], axis=1)
+    weights[weights.sum(axis=1) <= 0.0] = 1.0
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
 class DoubtPolicy(DummyPolicy):
   """Doubts by a table and claims as dummies do.
 
   Args:
-    game: as for `DummyPolicy`.
+    game: as for `LastClaimPolicy`.
     table: [row, claim] float64, how likely each roll doubts each claim; see
       `table_shape`.
 
