@@ -7,7 +7,8 @@ actions that they regret not to have taken (Hart & Mas-Colell 2000; see
 
 In a zero-sum or constant-sum game the average strategies approach an
 equilibrium. In any game the joint distribution of what was played approaches
-the set of coarse correlated equilibria.
+the set of coarse correlated equilibria, and with conditional regrets the set of
+correlated equilibria.
 
 Serves users.
 """
@@ -36,6 +37,9 @@ class RegretMatchingSolver(solver.Solver):
       `pyspiel.MatrixGame` or `blotto`.
     updates: "exact": regrets are expected ones, and the result does not depend
       on luck. "sampled": both players sample an action in each iteration.
+    conditional: whether players regret separately for each action that they
+      took, which needs sampled updates. Then it is the joint distribution that
+      approaches an equilibrium, a correlated one.
     initial: the strategies of the first iteration: "uniform", or two lists of
       probabilities, one for each player.
     seed: for sampled actions.
@@ -46,11 +50,16 @@ class RegretMatchingSolver(solver.Solver):
     tables: the `normal_form.MatchingTables`.
   """
 
-  def __init__(self, game, *, updates="exact", initial="uniform", seed=0):
+  def __init__(self, game, *, updates="exact", conditional=False,
+               initial="uniform", seed=0):
     super().__init__(game, seed=seed, num_threads=1, dtype="float64")
     self._updates = arguments.choice("updates", updates, _UPDATES)
+    self._conditional = arguments.boolean("conditional", conditional)
+    if conditional and updates != "sampled":
+      raise ValueError(f"conditional={conditional}: must be False unless "
+                       "updates='sampled'")
     self.form = normal_form.NormalForm(game)
-    self.tables = self.form.new_tables()
+    self.tables = self.form.new_tables(self._conditional)
     strategies = self._initial_strategies(initial)
     self.tables.strategy_0[:], self.tables.strategy_1[:] = strategies
 
@@ -70,6 +79,11 @@ class RegretMatchingSolver(solver.Solver):
     return strategies
 
   def _advance(self, iterations):
+    if self._conditional:
+      normal_form.match_conditional_regrets(
+          self.form.payoffs, self.tables, self.form.inertia(),
+          np.uint64(self._seed), iterations, self._count)
+      return
     normal_form.match_regrets(
         self.form.payoffs, self.tables, self._updates == "sampled",
         np.uint64(self._seed), iterations, self._count)
@@ -78,7 +92,7 @@ class RegretMatchingSolver(solver.Solver):
     return self.tables._asdict()
 
   def _parameters(self):
-    parameters = {"updates": self._updates}
+    parameters = {"updates": self._updates, "conditional": self._conditional}
     if self._updates == "sampled":
       parameters["seed"] = self._seed
     return parameters
@@ -150,7 +164,8 @@ class RegretMatchingSolver(solver.Solver):
     """Returns how far it is from a coarse correlated equilibrium.
 
     That is what both gain if each may take one action instead, whatever the
-    distribution tells them. Regret matching brings it to zero.
+    distribution tells them. Regret matching brings it to zero; conditional
+    regret matching brings `ce_dist` to zero, which is never less.
     """
     return self.form.cce_dist(self.joint_distribution())
 

@@ -68,7 +68,9 @@ def draw_table(axis, learner, title):
   for end in ends[:-1]:
     axis.axhline(end - 0.5, color="white", linewidth=0.8)
   begins = np.array([0, *ends[:-1]])
-  axis.set_yticks((begins + ends) / 2 - 0.5, dice)
+  axis.set_yticks((begins + ends) / 2 - 0.5, [
+      number if end - begin > 0.05 * ends[-1] else ""
+      for number, begin, end in zip(dice, begins, ends)])
   total = sum(game.start_dice)
   quantities = np.arange(1, total + 1, max(total // 6, 1))
   axis.set_xticks((quantities - 0.5) * game.num_sides - 0.5, quantities)
@@ -92,6 +94,7 @@ def plot(path, results):
                    label="even")
     row[0].set(title=f"{players} players, {size.partition('x')[2]} dice each",
                xscale="log", xlabel="games", ylim=(0, 80),
+               xlim=(min(100, _GAMES.value / 10), _GAMES.value),
                ylabel="games won so far, %")
     row[0].grid(alpha=0.3)
     row[0].legend(fontsize="x-small")
@@ -117,7 +120,7 @@ def main(_):
       with binary.errors_of("game_rewards"):
         learner = qlearning.DoubtLearner(game, game_reward=reward,
                                          seed=_SEED.value)
-      learner.run(0)  # compiles
+      learner.run(1)  # compiles
       begin = time.perf_counter()
       counts, rates = learn(learner)
       seconds = time.perf_counter() - begin

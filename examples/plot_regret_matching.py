@@ -7,7 +7,8 @@ report adds up only positive regrets and shows the last strategy; its Blotto
 strategy is measured beside ours.
 
 Exploitability is that of the average strategies. The distances to (coarse)
-correlated equilibria are those of what both players have played together.
+correlated equilibria are those of what both players have played together. Only
+conditional regrets bring the distance to correlated equilibria to zero.
 """
 
 from absl import flags
@@ -37,7 +38,7 @@ _DISTANCES = {"exploitability": "exploitability", "cce_dist": "coarse "
 def follow(solver, iterations):
   """Returns (iterations, [time, action] averages, {distance: list})."""
   counts, averages, distances = [], [], {name: [] for name in _DISTANCES}
-  for count in figures.counts(iterations, growth=1.05):
+  for count in figures.counts(iterations, growth=1.08):
     solver.run(count - solver.iteration)
     counts.append(count)
     averages.append(solver.average_strategies()[0])
@@ -54,14 +55,16 @@ def by_group(strategy):
 
 def report(blotto, games):
   """Prints how far each game was solved, and Blotto's strategies."""
-  print(f"{'game':22}{'updates':9}{'iterations':>11}{'value':>9}"
+  print(f"{'game':22}{'updates':12}{'iterations':>11}{'value':>9}"
         f"{'exploitability':>16}{'coarse corr.':>14}{'correlated':>12}")
   for name, game in games.items():
-    for updates in ("exact", "sampled"):
-      solver = regret_matching.RegretMatchingSolver(game, updates=updates,
-                                                    seed=_SEED.value)
+    for updates in ("exact", "sampled", "conditional"):
+      conditional = updates == "conditional"
+      solver = regret_matching.RegretMatchingSolver(
+          game, updates="sampled" if conditional else updates,
+          conditional=conditional, seed=_SEED.value)
       solver.run(_ITERATIONS.value)
-      print(f"{name:22}{updates:9}{solver.iteration:>11,}"
+      print(f"{name:22}{updates:12}{solver.iteration:>11,}"
             f"{solver.expected_values()[0]:>9.5f}"
             f"{solver.exploitability():>16.6f}{solver.cce_dist():>14.6f}"
             f"{solver.ce_dist():>12.6f}")
@@ -117,7 +120,7 @@ def draw_bars(axis, strategies):
 
 def plot(path, runs, blotto, exact, last):
   """Draws figures 1 to 7, and how fast Blotto converges."""
-  figure, axes = figures.subplots(4, 2, figsize=(11, 15))
+  figure, axes = figures.subplots(4, 2, figsize=(10, 12.5))
   long, short = _ITERATIONS.value, _ITERATIONS.value // 10
   first, second = ({name: run} for name, run in runs.items())
   draw_rps(axes[0, 0], runs, short, f"1: rock, paper, scissors, {short:,} "
@@ -140,7 +143,7 @@ def plot(path, runs, blotto, exact, last):
                       color=f"C{color}", linewidth=1.2,
                       label=f"{words}, {updates}")
   axes[3, 1].set(title="Blotto: exploitability, distances to equilibria",
-                 xscale="log", yscale="log", ylim=(1e-4, 2))
+                 xscale="log", yscale="log", ylim=(1e-5, 2))
   for axis in axes.flat:
     axis.grid(alpha=0.3)
     axis.legend(fontsize="x-small")
@@ -160,7 +163,8 @@ def main(_):
             for updates, solver in solvers.items()}
   report(solvers["sampled"], {
       "rock, paper, scissors": rps, "Blotto, fields won": fields_won,
-      "blotto of OpenSpiel": pyspiel.load_game("blotto(coins=5,fields=3)")})
+      "blotto of OpenSpiel": pyspiel.load_game("blotto(coins=5,fields=3)"),
+      "Shapley's game": pyspiel.load_game("matrix_shapleys_game")})
   if _PLOT.value:
     runs = {name: follow(regret_matching.RegretMatchingSolver(
         rps, updates="sampled", initial=(start, start), seed=_SEED.value),

@@ -71,6 +71,41 @@ class RegretMatching:
     self.strategies = [matched(regrets) for regrets in self.regrets]
 
 
+class ConditionalRegretMatching(RegretMatching):
+  """Hart & Mas-Colell's procedure: "had I played k whenever I played j".
+
+  Args:
+    payoffs: payoffs[player][row][column].
+    strategies: the strategies of the first iteration.
+    draw: function (iteration, player) that returns a uniform number.
+  """
+
+  def __init__(self, payoffs, strategies, draw):
+    super().__init__(payoffs, strategies, draw)
+    self.regrets = [[[0.0] * size for _ in range(size)] for size in self.sizes]
+
+  def iterate(self):
+    """Runs one iteration."""
+    self.iteration += 1
+    played = [sample(strategy, self.draw(self.iteration, player))
+              for player, strategy in enumerate(self.strategies)]
+    self.joint[played[0]][played[1]] += 1.0
+    for player in range(2):
+      own, other = played[player], played[1 - player]
+      numbers = [number for row in self.payoffs[player] for number in row]
+      inertia = self.sizes[player] * (max(numbers) - min(numbers))
+      regrets = self.regrets[player][own]
+      for action in range(self.sizes[player]):
+        self.sums[player][action] += self.strategies[player][action]
+        regrets[action] += (self._payoff(player, action, other) -
+                            self._payoff(player, own, other))
+      switch = [max(regret, 0.0) / (inertia * self.iteration)
+                for regret in regrets]
+      switch[own] = 1.0 - sum(chance for action, chance in enumerate(switch)
+                              if action != own)
+      self.strategies[player] = switch
+
+
 def ce_dist(payoffs, joint):
   """Returns what both gain if they may swap every action they are told."""
   rows, columns = range(len(joint)), range(len(joint[0]))

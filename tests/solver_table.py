@@ -46,6 +46,9 @@ SOLVERS = {
     "sampled regret matching": (
         regret_matching.RegretMatchingSolver, "blotto(coins=3,fields=3)",
         {"updates": "sampled", "seed": 3}),
+    "conditional regret matching": (
+        regret_matching.RegretMatchingSolver, "matrix_brps",
+        {"updates": "sampled", "conditional": True}),
     "doubt": (qlearning.DoubtLearner, _LOSE_ONE, {"seed": 2}),
     "match": (fsicfr.MatchSolver, _ONE_ROUND, {"recall_length": 2}),
 }

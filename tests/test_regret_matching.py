@@ -27,19 +27,22 @@ def _payoffs(solver):
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("updates", ["exact", "sampled"])
+@pytest.mark.parametrize("updates", ["exact", "sampled", "conditional"])
 @pytest.mark.parametrize("game, initial", [
     ("matrix_rps", ([0.4, 0.3, 0.3], [1.0, 0.0, 0.0])),
     ("matrix_brps", "uniform"), (_OBLONG, ([0.5, 0.5], [0.2, 0.0, 0.8])),
     ("matrix_pd", "uniform"), ("blotto(coins=3,fields=3)", "uniform")])
 def test_every_iteration_is_the_oracles(game, initial, updates):
-  solver = _solver(game, updates=updates, initial=initial, seed=7)
+  conditional = updates == "conditional"
+  solver = _solver(game, updates="sampled" if conditional else updates,
+                   conditional=conditional, initial=initial, seed=7)
   draw = None
-  if updates == "sampled":
+  if updates != "exact":
     def draw(iteration, player):
       return random_streams.node_uniform(np.uint64(7), iteration, player)
-  plain = oracle.RegretMatching(_payoffs(solver), solver.current_strategies(),
-                                draw)
+  make = (oracle.ConditionalRegretMatching if conditional else
+          oracle.RegretMatching)
+  plain = make(_payoffs(solver), solver.current_strategies(), draw)
   for _ in range(60):
     solver.evaluate_and_update_policy()
     plain.iterate()
@@ -132,10 +135,22 @@ def test_joint_play_is_coarsely_correlated():
   assert with_pure.ce_dist() < 0.01  # both defect
 
 
-@pytest.mark.parametrize("game", ["matrix_brps", _OBLONG], ids=str)
-def test_distances_are_open_spiels(game):
-  solver = _solver(game, updates="sampled")
-  solver.run(50)
+def test_conditional_regrets_lead_to_correlated_equilibria():
+  distances = []
+  for conditional in (False, True):
+    solver = _solver("matrix_shapleys_game", updates="sampled",
+                     conditional=conditional, seed=2)
+    solver.run(1_000_000)
+    distances.append(solver.ce_dist())
+  assert distances[1] < 0.04 < 0.2 < distances[0]
+
+
+@pytest.mark.parametrize("conditional", [False, True])
+@pytest.mark.parametrize("game", ["matrix_brps", "matrix_shapleys_game",
+                                  _OBLONG], ids=str)
+def test_distances_are_open_spiels(game, conditional):
+  solver = _solver(game, updates="sampled", conditional=conditional)
+  solver.run(500)
   joint = solver.joint_distribution()
   turns = pyspiel.convert_to_turn_based(solver.game)
   states = [turns.new_initial_state(), turns.new_initial_state().child(0)]
@@ -179,6 +194,8 @@ def test_policies_play_players_joint_actions_and_turns(tmp_path):
 @pytest.mark.parametrize("options, message", [
     ({"updates": "all"}, "updates='all': must be one of 'exact'"),
     ({"seed": -1}, "seed=-1: must be"),
+    ({"conditional": True}, "conditional=True: must be False unless"),
+    ({"conditional": 1, "updates": "sampled"}, "conditional=1: must be True"),
     ({"initial": "random"}, "initial='random': must be 'uniform' or"),
     ({"initial": ([0.5, 0.5], [1.0])}, "initial=.* 3 and 3 probabilities"),
     ({"initial": ([1, 0, 0], [0.5, 0.6, 0.0])}, "initial=.* probabilities"),

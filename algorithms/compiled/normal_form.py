@@ -13,6 +13,16 @@ Mas-Colell 2000). An iteration t has these steps.
   4. The next strategy is proportional to the positive regrets, and uniform if
      there are none.
 
+`match_conditional_regrets` is the procedure of the same paper whose joint play
+approaches a correlated equilibrium. Players always sample, and two steps are
+different.
+
+  2. If a player took the action j, only the regrets of j grow: what each action
+     k would have got more than j, whenever j was played.
+  4. A player who took j changes to k with the probability of the mean positive
+     regret of j for k, divided by a constant that is large enough, and
+     otherwise plays j again.
+
 Serves `regret_matching`.
 """
 
@@ -39,8 +49,8 @@ class MatchingTables(NamedTuple):
   Attributes:
     strategy_0: [row] float64, what player 0 plays next.
     strategy_1: [column] float64, what player 1 plays next.
-    regret_0: [row] float64, sums of regrets.
-    regret_1: [column] float64.
+    regret_0: [row] float64, sums of regrets; [row, row] conditional ones.
+    regret_1: [column] float64; [column, column] conditional ones.
     cumulative_0: [row] float64, sums of strategies.
     cumulative_1: [column] float64.
     joint: [row, column] float64, how often both were played together.
@@ -153,6 +163,55 @@ def match_regrets(payoffs, tables, is_sampled, seed, iterations, count):
     count[0] += 1
 
 
+@jit.kernel
+def _change(regret, own, inertia, strategy, cumulative):
+  """Adds the strategy to its sum, and makes the next after an action.
+
+  Args:
+    regret: [own action] float64, the regrets of the action.
+    own: the action that the player took.
+    inertia: what regrets are divided by to make probabilities.
+    strategy: [own action] float64, modified in place.
+    cumulative: [own action] float64, modified in place.
+  """
+  stays = 1.0
+  for action in range(len(regret)):
+    cumulative[action] += strategy[action]
+    strategy[action] = max(regret[action], 0.0) / inertia
+    if action != own:
+      stays -= strategy[action]
+  strategy[own] = stays
+
+
+@jit.kernel
+def match_conditional_regrets(payoffs, tables, inertia, seed, iterations,
+                              count):
+  """Runs iterations of conditional regret matching.
+
+  Args:
+    payoffs: the two arrays of `NormalForm.payoffs`.
+    tables: the `MatchingTables`, modified in place.
+    inertia: [player] float64, see `NormalForm.inertia`.
+    seed: uint64, of the samples.
+    iterations: how many to run.
+    count: [1] int64, how many were run in all; counted up.
+  """
+  payoffs_0, payoffs_1 = payoffs
+  first, second = tables.strategy_0, tables.strategy_1
+  for _ in range(iterations):
+    iteration = count[0] + 1
+    row = _sample(first, random_streams.node_uniform(seed, iteration, 0))
+    column = _sample(second, random_streams.node_uniform(seed, iteration, 1))
+    _learn_sampled(payoffs_0, row, column, tables.regret_0[row])
+    _learn_sampled(payoffs_1, column, row, tables.regret_1[column])
+    tables.joint[row, column] += 1.0
+    _change(tables.regret_0[row], row, inertia[0] * iteration, first,
+            tables.cumulative_0)
+    _change(tables.regret_1[column], column, inertia[1] * iteration, second,
+            tables.cumulative_1)
+    count[0] += 1
+
+
 class NormalForm:
   """The payoffs of a game of one simultaneous move.
 
@@ -184,13 +243,27 @@ class NormalForm:
     self.payoffs = (np.ascontiguousarray(returns[0]),
                     np.ascontiguousarray(returns[1].T))
 
-  def new_tables(self):
-    """Returns new `MatchingTables`; the strategies are uniform."""
+  def new_tables(self, conditional=False):
+    """Returns new `MatchingTables`; the strategies are uniform.
+
+    Args:
+      conditional: whether regrets are conditional.
+    """
     rows, columns = map(len, self.actions)
+    power = 2 if conditional else 1
     return MatchingTables(
         np.full(rows, 1.0 / rows), np.full(columns, 1.0 / columns),
-        np.zeros(rows), np.zeros(columns), np.zeros(rows), np.zeros(columns),
-        np.zeros((rows, columns)))
+        np.zeros((rows,) * power), np.zeros((columns,) * power),
+        np.zeros(rows), np.zeros(columns), np.zeros((rows, columns)))
+
+  def inertia(self):
+    """Returns [player] float64, by what conditional regrets are divided.
+
+    It is the number of actions times the range of the payoffs, so that the
+    probabilities to change add up to less than one.
+    """
+    return np.array([len(payoffs) * (np.ptp(payoffs) or 1.0)
+                     for payoffs in self.payoffs])
 
   def fingerprint(self):
     """Returns a str that tells the game from others that print the same."""
