@@ -20,9 +20,10 @@ from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import policies
 
-_SOLVERS = ("cfr", "bdfp", "fsicfr", "pfsi", "ppt", "match")
+_SOLVERS = ("cfr", "bdfp", "fsicfr", "pfsi", "ppt", "match",
+            "sampled regret matching", "doubt")
 _POLICIES = {"table policy": "cfr", "match policy": "match",
-             "single-round policy": "pfsi"}
+             "single-round policy": "pfsi", "doubt policy": "doubt"}
 _KINDS = (*_SOLVERS, *_POLICIES)
 _QUICK_CASES, _SLOW_CASES = 40, 230  # of each kind
 _JUNK = (None, True, -1, 10**30, -0.5, float("nan"), float("inf"), "", "x",
