@@ -182,9 +182,10 @@ def test_policies_play_players_joint_actions_and_turns(tmp_path):
   turn = pyspiel.convert_to_turn_based(solver.game).new_initial_state()
   assert list(policy.action_probabilities(turn).values()) == (
       pytest.approx(first.tolist()))
-  with pytest.raises(ValueError, match="(?s)^state=.*: is not one"):
-    policy.action_probabilities(
-        pyspiel.load_game("matrix_rps").new_initial_state(), 0)
+  other = pyspiel.load_game("matrix_rps").new_initial_state()
+  for wrong in [(other, 0), (state.child(0), None), (state, 2)]:
+    with pytest.raises(ValueError, match="(?s)^state=.*: is not one"):
+      policy.action_probabilities(*wrong)
   policy.save(tmp_path / "policy.npz")
   loaded = policies.load_policy(tmp_path / "policy.npz", solver.game)
   assert loaded.action_probabilities(state, 1) == (

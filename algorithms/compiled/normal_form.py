@@ -234,9 +234,9 @@ class NormalForm:
     self.actions = [state.legal_actions(player)
                     for player in range(_NUM_PLAYERS)]
     rows, columns = map(len, self.actions)
-    # Payoffs twice, the joint distribution, and copies of them.
-    ram.check("game", game, 8 * 6 * rows * columns, "regret matching",
-              "a smaller game")
+    # Payoffs twice, the joint distribution, copies of them, and regrets.
+    numbers = 6 * rows * columns + rows**2 + columns**2
+    ram.check("game", game, 8 * numbers, "regret matching", "a smaller game")
     returns = _returns(game, state, self.actions)
     if not np.isfinite(returns).all():
       raise ValueError(f"game={game}: must have finite payoffs")
@@ -357,8 +357,8 @@ class NormalFormPolicy(table_policy.TablePolicy):
                        for p in range(2))
       joint = np.outer(second, first).reshape(-1)  # player 0's moves fastest
       return dict(zip(state.legal_actions(), joint.tolist()))
-    legal = state.legal_actions(player) if player in (0, 1) else []
-    if tuple(legal) != self.actions[player]:
+    if player not in (0, 1) or (
+        tuple(state.legal_actions(player)) != self.actions[player]):
       raise ValueError(f"state={state}: is not one in which player {player} of "
                        f"{self.game} moves")
     return self.at(player, self.info_states[player])
