@@ -121,9 +121,8 @@ class DoubtLearner(solver.Solver):
     """Returns a `DoubtPolicy`, what the agent has learned (a copy)."""
     return DoubtPolicy(self.game, self.tables.doubt)
 
-  def average_policy(self):
-    """Returns the current policy: Q-learning has no average."""
-    return self.current_policy()
+  def _average_policy(self):
+    return self.current_policy()  # Q-learning has no average
 
   def _measure(self):
     """Returns (values, NashConv) if all seats play the agent's policy."""

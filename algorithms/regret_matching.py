@@ -139,8 +139,7 @@ class RegretMatchingSolver(solver.Solver):
     """Returns the current policy, an OpenSpiel policy (a copy)."""
     return normal_form.NormalFormPolicy(self.form, self.current_strategies())
 
-  def average_policy(self):
-    """Returns the average policy, an OpenSpiel policy (a copy)."""
+  def _average_policy(self):
     return normal_form.NormalFormPolicy(self.form, self.average_strategies())
 
   def expected_values(self):
@@ -176,13 +175,25 @@ def _is_distribution(strategy):
 
 
 def blotto_allocations(coins, fields):
-  """Returns a list of all ways to share out coins to fields, in order.
+  """Returns a list of all ways to share out coins to fields, as tuples.
 
   They are numbered as the actions of OpenSpiel's `blotto` are.
+
+  Args:
+    coins: how many each player has.
+    fields: how many there are.
   """
-  return [counts for counts in itertools.product(range(coins + 1),
-                                                 repeat=fields)
-          if sum(counts) == coins]
+  arguments.integer("coins", coins, 1, _MAX_ALLOCATIONS)
+  arguments.integer("fields", fields, 1, _MAX_ALLOCATIONS)
+  size = math.comb(coins + fields - 1, fields - 1)
+  if size > _MAX_ALLOCATIONS:
+    raise ValueError(f"coins={coins}, fields={fields}: must have at most "
+                     f"{_MAX_ALLOCATIONS} allocations, but has {size}")
+  # Bars between the coins of neighbouring fields.
+  ends = itertools.combinations(range(coins + fields - 1), fields - 1)
+  return [tuple(end - begin - 1 for begin, end in
+                zip((-1, *bars), (*bars, coins + fields - 1)))
+          for bars in ends]
 
 
 def blotto_fields_won(coins=5, fields=3):
@@ -199,12 +210,6 @@ def blotto_fields_won(coins=5, fields=3):
   Returns:
     A `pyspiel.MatrixGame`. Its actions are those of `blotto`.
   """
-  arguments.integer("coins", coins, 1)
-  arguments.integer("fields", fields, 1)
-  size = math.comb(coins + fields - 1, fields - 1)
-  if size > _MAX_ALLOCATIONS:
-    raise ValueError(f"coins={coins}, fields={fields}: must have at most "
-                     f"{_MAX_ALLOCATIONS} allocations, but has {size}")
   counts = np.array(blotto_allocations(coins, fields))
   won = np.sum(0.5 + 0.5 * np.sign(counts[:, None] - counts[None, :]), axis=-1)
   names = ["-".join(map(str, row)) for row in counts.tolist()]

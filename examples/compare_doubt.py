@@ -10,11 +10,12 @@ knows its own dice, how many dice all players have, and the last claim, and it
 learns its claims too. It is not compiled, so it gets fewer games.
 """
 
+import binary
+
 import time
 
 from absl import flags
 from absl import logging
-import binary
 import numpy as np
 from open_spiel.python import rl_environment
 from open_spiel.python import rl_tools

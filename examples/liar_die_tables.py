@@ -12,10 +12,11 @@ tables of their own, and those after the shortest histories are printed. The
 responder forgets nothing, and all values are exact.
 """
 
+import binary
+
 import functools
 
 from absl import flags
-import binary
 import numpy as np
 from open_spiel.python import policy as policy_lib
 import pyspiel

@@ -10,10 +10,11 @@ The report rewards doubts by 1 a round and 10 a game. With its learning rate of
 teaches an agent that is rewarded by round only.
 """
 
+import binary
+
 import time
 
 from absl import flags
-import binary
 import figures
 import numpy as np
 import pyspiel
@@ -103,7 +104,7 @@ def plot(path, results):
 
 
 def main(_):
-  figures.check_plot(_PLOT.value)
+  figures.check_plot(_PLOT)
   games = {size: load(size) for size in _SIZES.value}
   try:
     rewards = {text: float(text) for text in _REWARDS.value}

@@ -11,8 +11,9 @@ correlated equilibria are those of what both players have played together. Only
 conditional regrets bring the distance to correlated equilibria to zero.
 """
 
-from absl import flags
 import binary
+
+from absl import flags
 import figures
 import numpy as np
 import pyspiel
@@ -153,7 +154,7 @@ def plot(path, runs, blotto, exact, last):
 
 
 def main(_):
-  figures.check_plot(_PLOT.value)
+  figures.check_plot(_PLOT)
   rps, fields_won = (pyspiel.load_game("matrix_rps"),
                      regret_matching.blotto_fields_won(5, 3))
   solvers = {updates: regret_matching.RegretMatchingSolver(

@@ -29,6 +29,8 @@ from dudo_spiel.algorithms import pass_through
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import policy_bots
+from dudo_spiel.algorithms import qlearning
+from dudo_spiel.algorithms import regret_matching
 from dudo_spiel.algorithms import simulation
 
 # Values that no argument takes, and some that many do.
@@ -48,6 +50,8 @@ _SMALL = tuple(value for value in _ODD if not (
     isinstance(value, (int, float)) and value > 3))
 
 _ONE_ROUND = "dudo(numdice=1,dice_sides=2)"
+_LOSE_ONE = ("dudo(numdice=1,dice_sides=2,wild_ones=False,die_loss=one,"
+             "exact_reward=False)")
 _SINGLE_ROUND = ("dudo_single_round(players=2,numdice=1,dice_sides=2,"
                  "claim_window=3,max_amount=1)")
 
@@ -65,6 +69,8 @@ def _solver(name):
       "bdfp": lambda: fictitious_play.BDFPSolver(_game("kuhn_poker")),
       "fsicfr": lambda: fsicfr.FSICFRSolver(_game("kuhn_poker")),
       "match": lambda: fsicfr.MatchSolver(_game(_ONE_ROUND), 1, num_threads=1),
+      "rps": lambda: regret_matching.RegretMatchingSolver(_game("matrix_rps")),
+      "doubt": lambda: qlearning.DoubtLearner(_game(_LOSE_ONE)),
       "fsi": lambda: pfsi.FSISolver(_game(_SINGLE_ROUND), num_threads=1),
   }[name]()
   solver.run(2)
@@ -107,6 +113,12 @@ def _constructors():
   yield pass_through.PrunedPassThroughSolver, {**graph, "threshold": 0.1}, ()
   yield (pass_through.MonteCarloPassThroughSolver,
          {**graph, "num_playouts": 2}, ())
+  yield regret_matching.RegretMatchingSolver, {
+      "game": _game("matrix_rps"), "updates": "sampled", "conditional": False,
+      "initial": ([1, 0, 0], [0, 1, 0]), "seed": 0}, ()
+  yield qlearning.DoubtLearner, {
+      "game": _game(_LOSE_ONE), "opponents": "dummy", "player": 0,
+      "alpha": 0.1, "round_reward": 1.0, "game_reward": 10.0, "seed": 0}, ()
   yield pfsi.PruningSchedule, {"iterations": 5, "first": 0.1, "last": 0.01}, ()
 
 
@@ -154,6 +166,15 @@ def _functions():
                                "tables": match.tables,
                                "values": match.values}, ()
   yield policies.SingleRoundPolicy, {"game": seat.game, "table": seat.table}, ()
+  for blotto in (regret_matching.blotto_allocations,
+                 regret_matching.blotto_fields_won):
+    yield blotto, {"coins": 3, "fields": 2}, ()
+  doubt = _policy("doubt")
+  yield qlearning.play_games, {"policy": doubt, "num_games": 4,
+                               "opponents": "dummy", "seed": 0}, ("num_games",)
+  yield qlearning.DoubtPolicy, {"game": doubt.game, "table": doubt.table}, ()
+  yield qlearning.DummyPolicy, {"game": doubt.game}, ()
+  yield qlearning.HeuristicPolicy, {"game": doubt.game}, ()
   bot = {"name": "uniform", "game": kuhn, "player_id": 0, "rng": rng}
   yield policy_bots.make_bot, bot, ("name",)
   yield policy_bots.bot_names, {"game": kuhn}, ()
@@ -171,7 +192,7 @@ def _functions():
 
 def _methods():
   """Yields the same for methods."""
-  for name in ("cfr", "bdfp", "fsicfr", "match", "fsi"):
+  for name in ("cfr", "bdfp", "fsicfr", "match", "fsi", "rps", "doubt"):
     solver = _solver(name)
     yield solver.run, {"iterations": 1, "seconds": None}, ("iterations",
                                                            "seconds")
@@ -191,7 +212,9 @@ def _methods():
   yield policy.after_claims, {"key": (1, 1), "claims": [0]}, ()
   yield policy.probabilities, {"key": (1, 1)}, ()
   yield policy.quantized, {"min_probability": 0.0, "min_reach": 0.0}, ()
-  for player in (policy, _policy("fsi"), _policy("cfr")):
+  yield _policy("doubt").row, {"hand": b"\x01"}, ()
+  for player in (policy, _policy("fsi"), _policy("cfr"), _policy("rps"),
+                 _policy("doubt")):
     yield player.action_probabilities, {"state": _state(),
                                         "player_id": None}, ()
     yield player.to_tabular, {"states": None, "game": None}, ()
@@ -252,7 +275,7 @@ def test_many_odd_arguments_are_refused_by_name():
 
 def test_every_public_name_gets_odd_arguments():
   called = {getattr(function, "__name__", "") for function, _, _ in _targets()}
-  for module in (exploitability, simulation, fsicfr, pfsi):
+  for module in (exploitability, simulation, fsicfr, pfsi, qlearning):
     for name in module.__all__:
       value = getattr(module, name)
       is_result = inspect.isclass(value) and issubclass(value, tuple)

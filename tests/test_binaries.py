@@ -17,8 +17,9 @@ _BINARIES = [path.name for path in sorted(helpers.EXAMPLES.glob("*.py"))
 _FILE_FLAGS = [
     ("benchmark_solvers.py", "plot", []), ("compare_fsicfr.py", "plot", []),
     ("describe_dudo.py", "output", ["--policy=nowhere.npz"]),
-    ("plot_asymmetric_neumann.py", "plot", []), ("plot_leduc.py", "plot", []),
-    ("plot_neumann.py", "plot", []),
+    ("plot_asymmetric_neumann.py", "plot", []), ("plot_doubt.py", "plot", []),
+    ("plot_leduc.py", "plot", []), ("plot_neumann.py", "plot", []),
+    ("plot_regret_matching.py", "plot", []),
     ("plot_tournament.py", "plot", ["--log=nowhere.csv"]),
     ("solve_game.py", "checkpoint", []), ("solve_game.py", "plot", []),
     ("solve_game.py", "policy", []), ("train_dudo.py", "policy", [])]
@@ -131,11 +132,15 @@ _LONG_RUNS = {
     "benchmark_fictitious_play.py": [], "benchmark_fsicfr.py": ["--numdice=3"],
     "benchmark_games.py": [], "benchmark_pfsi.py": [],
     "benchmark_solvers.py": ["--rounds=99"], "bot_match.py": ["--games=99999"],
-    "compare_fsicfr.py": [], "compare_recall.py": [], "compare_solvers.py": [],
+    "compare_doubt.py": [], "compare_fsicfr.py": [], "compare_recall.py": [],
+    "compare_solvers.py": [],
     "compress_policy.py": [], "dudo_exploitability.py": [],
     "dudo_tournament.py": [], "plot_asymmetric_neumann.py": [],
+    "liar_die_tables.py": ["--iterations=99999999"],
+    "plot_doubt.py": ["--games=99999999"],
     "plot_leduc.py": ["--iterations=9999999"],
     "plot_neumann.py": ["--iterations=9999999"],
+    "plot_regret_matching.py": ["--iterations=999999999"],
     "solve_game.py": ["--target=0"], "train_dudo.py": ["--numdice=2"]}
 
 

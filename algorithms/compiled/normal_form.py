@@ -351,7 +351,8 @@ class NormalFormPolicy(table_policy.TablePolicy):
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability}; see the class."""
-    player = state.current_player() if player_id is None else player_id
+    arguments.state("state", state)
+    player = arguments.player("player_id", player_id, state)
     if player == pyspiel.PlayerId.SIMULTANEOUS:
       first, second = (list(self.action_probabilities(state, p).values())
                        for p in range(2))

@@ -96,14 +96,15 @@ class LastClaimPolicy(policy_lib.Policy):
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} for the legal actions of the state."""
-    player = state.current_player() if player_id is None else player_id
+    arguments.state("state", state)
+    player = arguments.player("player_id", player_id, state)
     game = state.get_game()
     if (not isinstance(game, dudo.DudoGame) or game.house != _HOUSE or
         game.num_sides != self.game.num_sides or
         sum(game.start_dice) > sum(self.game.start_dice) or
         max(game.start_dice) > max(self.game.start_dice)):
       raise ValueError(f"state={state}: is not one of {self.game}")
-    if player < 0 or state.current_player() < 0:
+    if state.current_player() < 0:
       raise ValueError(f"state={state}: nobody decides there")
     hand = state.hand(player)
     roll = game.rolls(len(hand)).index(hand)
@@ -183,7 +184,11 @@ class DoubtPolicy(DummyPolicy):
 
   def __init__(self, game, table):
     super().__init__(game)
-    self.table = np.array(table, dtype=np.float64)
+    try:
+      self.table = np.array(table, dtype=np.float64)
+    except (TypeError, ValueError):
+      raise ValueError(f"table={table!r}: must be an array of numbers"
+                       ) from None
     if self.table.shape != table_shape(game):
       raise ValueError(f"table: has shape {self.table.shape}; must be "
                        f"{table_shape(game)}")
@@ -191,8 +196,16 @@ class DoubtPolicy(DummyPolicy):
       raise ValueError("table: must have probabilities between 0 and 1")
 
   def row(self, hand):
-    """Returns the row of a hand (bytes, or any iterable of faces)."""
-    hand = bytes(hand)
+    """Returns the row of a hand.
+
+    Args:
+      hand: bytes, one for each die.
+    """
+    most = max(self.game.start_dice)
+    if (not isinstance(hand, bytes) or not 1 <= len(hand) <= most or
+        not all(1 <= face <= self.game.num_sides for face in hand)):
+      raise ValueError(f"hand={hand!r}: must be bytes, one for each of 1 to "
+                       f"{most} dice, between 1 and {self.game.num_sides}")
     begin = sum(self.game.rolls(k).num_rolls for k in range(1, len(hand)))
     return begin + self.game.rolls(len(hand)).index(hand)
 
