@@ -69,7 +69,8 @@ def _games(archive, game):
   """
   path, header = archive.path, archive.header
   names = [checkpoint.field(path, header, "game", checkpoint.text)]
-  if "plays" in header and header["kind"] != match_policy.FILE_KIND:
+  if "plays" in header and header["kind"] not in (match_policy.FILE_KIND,
+                                                  doubt_policy.FILE_KIND):
     names.append(checkpoint.field(path, header, "plays", checkpoint.text))
   if game is None:
     return tuple(_load_game(path, name) for name in names)

@@ -119,6 +119,19 @@ def test_match_policies_play_the_same(learned):
           policy.action_probabilities(state))
 
 
+def test_policies_become_open_spiels_tables():
+  game = _game("numdice=1,dice_sides=2")
+  learner = qlearning.DoubtLearner(game)
+  learner.run(20)
+  policy = learner.average_policy()
+  tabular = policy.to_tabular()
+  for state in tabular.states:
+    assert tabular.action_probabilities(state) == pytest.approx(
+        policy.action_probabilities(state))
+  with pytest.raises(ValueError, match="^game=.*no more of them"):
+    policy.to_tabular(game=_game("numdice=2,dice_sides=2"))
+
+
 def test_the_games_reward_makes_doubts_certain():
   """A won game times alpha sets a probability to 1, and it stays there."""
   learner = qlearning.DoubtLearner(pyspiel.load_game(_GAME))

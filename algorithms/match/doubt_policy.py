@@ -10,10 +10,10 @@ Serves `policies` and `qlearning`.
 """
 
 import numpy as np
-from open_spiel.python import policy as policy_lib
 
 from dudo_spiel import odds
 from dudo_spiel import rules
+from dudo_spiel.algorithms.compiled import convertible
 from dudo_spiel.algorithms.match import policy as match_policy
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.runtime import arguments
@@ -45,7 +45,7 @@ def table_shape(game):
   return rows, game.num_sides * sum(game.start_dice)
 
 
-class LastClaimPolicy(policy_lib.Policy):
+class LastClaimPolicy(convertible.ConvertiblePolicy):
   """The base of policies that know their own dice and the last claim.
 
   A subclass implements `_doubts` and `_claims`.
@@ -57,6 +57,19 @@ class LastClaimPolicy(policy_lib.Policy):
 
   def __init__(self, game):
     super().__init__(check_game(game), list(range(game.num_players())))
+
+  def check_game(self, game):
+    """Raises a ValueError if the policy cannot play all of the game."""
+    check_game(game)
+    if (game.num_sides != self.game.num_sides or
+        sum(game.start_dice) > sum(self.game.start_dice) or
+        max(game.start_dice) > max(self.game.start_dice)):
+      raise ValueError(f"game={game}: must have dice as those of {self.game}, "
+                       "the policy's game, and no more of them")
+
+  def _num_info_states(self, game):
+    return (match_rounds.num_info_states(game) if game.num_players() == 2
+            else None)
 
   def _doubts(self, hands, total, last):
     """Returns [hand] float64, how likely each hand doubts a claim.
@@ -99,11 +112,10 @@ class LastClaimPolicy(policy_lib.Policy):
     arguments.state("state", state)
     player = arguments.player("player_id", player_id, state)
     game = state.get_game()
-    if (not isinstance(game, dudo.DudoGame) or game.house != _HOUSE or
-        game.num_sides != self.game.num_sides or
-        sum(game.start_dice) > sum(self.game.start_dice) or
-        max(game.start_dice) > max(self.game.start_dice)):
-      raise ValueError(f"state={state}: is not one of {self.game}")
+    try:
+      self.check_game(game)
+    except ValueError as error:
+      raise ValueError(f"state={state}: is not one of {self.game}") from error
     if state.current_player() < 0:
       raise ValueError(f"state={state}: nobody decides there")
     hand = state.hand(player)
