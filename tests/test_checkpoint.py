@@ -137,6 +137,43 @@ def test_killing_the_process_before_a_step_keeps_the_old_file(function,
   assert header["number"] == 1 and len(arrays["x"]) == 1000
 
 
+def test_an_interrupt_that_is_hidden_by_the_archive_is_raised(tmp_path):
+
+  class Interrupted:
+
+    def __array__(self, *args, **kwargs):
+      try:
+        raise KeyboardInterrupt
+      finally:
+        raise ValueError("an archive cannot be closed now")  # noqa: B012
+
+  with pytest.raises(KeyboardInterrupt):
+    checkpoint.save(tmp_path / "file.npz", "test", {}, {"x": Interrupted()})
+  assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_of_load_takes_the_whole_file(tmp_path):
+
+  class Interrupted(cfr.CFRSolver):
+    interrupts = 1
+
+    def _take_extras(self, extras):
+      if self.interrupts:
+        self.interrupts -= 1
+        raise KeyboardInterrupt
+      super()._take_extras(extras)
+
+  solver, loaded = (Interrupted(pyspiel.load_game("kuhn_poker"))
+                    for _ in range(2))
+  solver.run(3)
+  solver.save(tmp_path / "solver.npz")
+  with pytest.raises(KeyboardInterrupt):
+    loaded.load(tmp_path / "solver.npz")
+  assert loaded.iteration == 3
+  for ours, theirs in zip(loaded.tables, solver.tables):
+    np.testing.assert_array_equal(ours, theirs)
+
+
 def test_files_have_the_usual_permissions(tmp_path):
   checkpoint.save(tmp_path / "ours", "test", {}, {})
   (tmp_path / "usual").write_bytes(b"")
@@ -289,7 +326,7 @@ def test_a_folder_is_refused_as_a_file(tmp_path):
     checkpoint.save(tmp_path, "test", {}, {})
 
 
-@pytest.mark.parametrize("path", [3.5, None, ["x"]])
+@pytest.mark.parametrize("path", [3.5, None, ["x"], "", b"", "a\0b"])
 def test_what_is_no_path_is_refused(path):
   solver = cfr.CFRSolver(pyspiel.load_game("kuhn_poker"))
   for use in (solver.save, solver.load, policies.load_policy):
