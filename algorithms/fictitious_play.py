@@ -150,7 +150,7 @@ class BDFPSolver(FictitiousPlaySolver):
   _TABLES = ()
 
   def __init__(self, game, *, dtype="float64", **kwargs):
-    if dtype != "float64":
+    if arguments.choice("dtype", dtype, ("float64", "float32")) == "float32":
       self._TABLES = (*self._TABLES, "cumulative")
     super().__init__(game, dtype=dtype, **kwargs)
     self._keep_exact()

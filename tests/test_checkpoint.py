@@ -377,11 +377,12 @@ def save_for_ever():
 
 
 def check():
+  # Returns how far the processes have come.
   if kind == "file":
     header, arrays = checkpoint.load(place, "test")
     assert len(arrays["x"]) == 300_000
     assert np.all(arrays["x"] == header["number"])
-    return
+    return header["number"]
   solver = solver_of()
   solver.load(place)
   while plain.iteration < solver.iteration:
@@ -390,11 +391,16 @@ def check():
     assert solver.iterations(*key) == plain.iterations(*key)
     for ours, theirs in zip(solver.tables(*key), plain.tables(*key)):
       assert np.array_equal(ours, theirs)
+  return solver.iteration
 
 
 plain = solver_of()  # is trained as much as what was saved, without a break
 plain.run(1)  # loads kernels before the first fork
-most = saves = 0
+if kind == "file":
+  checkpoint.save(place, "test", {"number": 0}, {"x": np.zeros(300_000)})
+else:
+  plain.save(place)
+most, seen = 0, set()
 for _ in range(kills):
   process = os.fork()
   if process == 0:
@@ -406,13 +412,9 @@ for _ in range(kills):
   os.kill(process, signal.SIGKILL)
   _, status = os.waitpid(process, 0)
   assert os.WIFSIGNALED(status), "it ended by itself"
-  main = place if kind == "file" else os.path.join(place, "match.npz")
-  if os.path.exists(main):
-    saves += 1
-    check()
-    most = max(most, sum(name.endswith(".part")
-                         for name in os.listdir(folder)))
-print(saves, most)
+  seen.add(check())
+  most = max(most, sum(name.endswith(".part") for name in os.listdir(folder)))
+print(len(seen), most)
 """
 
 
@@ -425,7 +427,7 @@ def test_many_kills_leave_whole_files_and_no_rubbish(kind, tmp_path):
       [sys.executable, "-c", _KILLER, kind, place, str(kills)],
       capture_output=True, text=True)
   assert result.returncode == 0, result.stderr
-  loads, most_parts = map(int, result.stdout.split())
-  assert loads > 0.8 * kills
+  num_seen, most_parts = map(int, result.stdout.split())
+  assert num_seen > 5  # the processes did save
   # A process that is killed may leave one, and the next one removes it.
   assert most_parts <= 1
