@@ -1,8 +1,9 @@
 """How the binaries in this folder start, and how they fail.
 
 A wrong flag, game or file ends a binary with one line and exit code 1, before
-any work. Ctrl-C ends it with one line and exit code 130. `python -X dev
-examples/x.py` shows the traceback of an error too.
+any work. Ctrl-C ends it with one line and exit code 130. Where nobody reads the
+output any more, as in `examples/x.py | head -1`, it ends without a word.
+`python -X dev examples/x.py` shows the traceback of an error too.
 """
 
 import interrupts  # first, as it handles Ctrl-C while the others are imported
@@ -19,6 +20,8 @@ import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
 
+_BROKEN_PIPE_CODE = 141  # what shells use for it
+
 
 def run(main):
   """Parses the flags, calls main(argv) and exits.
@@ -26,7 +29,16 @@ def run(main):
   Args:
     main: the function; flags are already parsed and taken out of argv.
   """
-  app.run(lambda argv: _run(main, argv), flags_parser=_parse)
+  try:
+    try:
+      app.run(lambda argv: _run(main, argv), flags_parser=_parse)
+    finally:
+      if sys.stdout:  # there is none after `>&-`
+        sys.stdout.flush()
+  except BrokenPipeError:
+    # Python would complain when it flushes what nobody will read.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(_BROKEN_PIPE_CODE)
 
 
 def _run(main, argv):
@@ -38,6 +50,8 @@ def _run(main, argv):
     exit_code = main(argv)
     interrupts.end_main()
     return exit_code
+  except BrokenPipeError:
+    raise
   except (app.UsageError, ValueError, OSError, MemoryError,
           pyspiel.SpielError) as error:
     if sys.flags.dev_mode:

@@ -103,6 +103,19 @@ def test_plots_without_matplotlib_say_what_to_install(name, flag, others,
                          "-m pip install matplotlib")
 
 
+@pytest.mark.parametrize("flags", [
+    ["--help"], pytest.param(["--game=kuhn_poker", "--iterations=1"],
+                             marks=pytest.mark.slow)])
+def test_output_that_nobody_reads_is_no_error(flags):
+  reader, writer = os.pipe()
+  os.close(reader)
+  result = subprocess.run(
+      [sys.executable, helpers.EXAMPLES / "solve_game.py", *flags],
+      stdout=writer, stderr=subprocess.PIPE, text=True)
+  os.close(writer)
+  assert (result.returncode, result.stderr) == (141, "")
+
+
 def _interrupted(name, flags, seconds, **environment):
   """Returns the exit code, the output and the errors of an example.
 

@@ -137,6 +137,43 @@ def test_killing_the_process_before_a_step_keeps_the_old_file(function,
   assert header["number"] == 1 and len(arrays["x"]) == 1000
 
 
+def test_an_interrupt_that_is_hidden_by_the_archive_is_raised(tmp_path):
+
+  class Interrupted:
+
+    def __array__(self, *args, **kwargs):
+      try:
+        raise KeyboardInterrupt
+      finally:
+        raise ValueError("an archive cannot be closed now")  # noqa: B012
+
+  with pytest.raises(KeyboardInterrupt):
+    checkpoint.save(tmp_path / "file.npz", "test", {}, {"x": Interrupted()})
+  assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_of_load_takes_the_whole_file(tmp_path):
+
+  class Interrupted(cfr.CFRSolver):
+    interrupts = 1
+
+    def _take_extras(self, extras):
+      if self.interrupts:
+        self.interrupts -= 1
+        raise KeyboardInterrupt
+      super()._take_extras(extras)
+
+  solver, loaded = (Interrupted(pyspiel.load_game("kuhn_poker"))
+                    for _ in range(2))
+  solver.run(3)
+  solver.save(tmp_path / "solver.npz")
+  with pytest.raises(KeyboardInterrupt):
+    loaded.load(tmp_path / "solver.npz")
+  assert loaded.iteration == 3
+  for ours, theirs in zip(loaded.tables, solver.tables):
+    np.testing.assert_array_equal(ours, theirs)
+
+
 def test_files_have_the_usual_permissions(tmp_path):
   checkpoint.save(tmp_path / "ours", "test", {}, {})
   (tmp_path / "usual").write_bytes(b"")
@@ -289,7 +326,7 @@ def test_a_folder_is_refused_as_a_file(tmp_path):
     checkpoint.save(tmp_path, "test", {}, {})
 
 
-@pytest.mark.parametrize("path", [3.5, None, ["x"]])
+@pytest.mark.parametrize("path", [3.5, None, ["x"], "", b"", "a\0b"])
 def test_what_is_no_path_is_refused(path):
   solver = cfr.CFRSolver(pyspiel.load_game("kuhn_poker"))
   for use in (solver.save, solver.load, policies.load_policy):
@@ -340,11 +377,12 @@ def save_for_ever():
 
 
 def check():
+  # Returns how far the processes have come.
   if kind == "file":
     header, arrays = checkpoint.load(place, "test")
     assert len(arrays["x"]) == 300_000
     assert np.all(arrays["x"] == header["number"])
-    return
+    return header["number"]
   solver = solver_of()
   solver.load(place)
   while plain.iteration < solver.iteration:
@@ -353,11 +391,16 @@ def check():
     assert solver.iterations(*key) == plain.iterations(*key)
     for ours, theirs in zip(solver.tables(*key), plain.tables(*key)):
       assert np.array_equal(ours, theirs)
+  return solver.iteration
 
 
 plain = solver_of()  # is trained as much as what was saved, without a break
 plain.run(1)  # loads kernels before the first fork
-most = saves = 0
+if kind == "file":
+  checkpoint.save(place, "test", {"number": 0}, {"x": np.zeros(300_000)})
+else:
+  plain.save(place)
+most, seen = 0, set()
 for _ in range(kills):
   process = os.fork()
   if process == 0:
@@ -369,13 +412,9 @@ for _ in range(kills):
   os.kill(process, signal.SIGKILL)
   _, status = os.waitpid(process, 0)
   assert os.WIFSIGNALED(status), "it ended by itself"
-  main = place if kind == "file" else os.path.join(place, "match.npz")
-  if os.path.exists(main):
-    saves += 1
-    check()
-    most = max(most, sum(name.endswith(".part")
-                         for name in os.listdir(folder)))
-print(saves, most)
+  seen.add(check())
+  most = max(most, sum(name.endswith(".part") for name in os.listdir(folder)))
+print(len(seen), most)
 """
 
 
@@ -388,7 +427,7 @@ def test_many_kills_leave_whole_files_and_no_rubbish(kind, tmp_path):
       [sys.executable, "-c", _KILLER, kind, place, str(kills)],
       capture_output=True, text=True)
   assert result.returncode == 0, result.stderr
-  loads, most_parts = map(int, result.stdout.split())
-  assert loads > 0.8 * kills
+  num_seen, most_parts = map(int, result.stdout.split())
+  assert num_seen > 5  # the processes did save
   # A process that is killed may leave one, and the next one removes it.
   assert most_parts <= 1

@@ -138,6 +138,13 @@ def test_bad_arguments_are_named_first(name, kwargs):
     solver(pyspiel.load_game(game), **{**others, **kwargs})
 
 
+@every_solver
+def test_an_array_is_no_dtype(name):
+  solver, game, others = solver_table.SOLVERS[name]
+  with pytest.raises(ValueError, match="^dtype=array"):
+    solver(pyspiel.load_game(game), **others, dtype=np.array([1, 2]))
+
+
 @pytest.mark.parametrize("name", ["cfr", "bdfp", "fsicfr", "fsi", "ppt",
                                   "match"])
 def test_what_is_no_game_is_refused(name):

@@ -24,6 +24,30 @@ with solver.hold(sys.argv[1]):
   sys.stdin.read()
 """
 
+# A forked process tries to save, and leaves the context; another one lives on.
+_FORK = f"""
+import os, signal, sys, pyspiel, dudo_spiel
+from dudo_spiel.algorithms import fsicfr
+solver = fsicfr.MatchSolver(pyspiel.load_game("{_GAME}"), num_threads=1)
+folder, parent = sys.argv[1], os.getpid()
+with solver.hold(folder):
+  child = os.fork()
+  if child == 0:
+    message = ""
+    try:
+      solver.save(folder)
+    except ValueError as error:
+      message = str(error)
+    print(f"process {{parent}} is training" in message, flush=True)
+    sys.exit()
+  os.waitpid(child, 0)
+  print(os.path.exists(os.path.join(folder, "match.lock")), flush=True)
+  if os.fork() == 0:
+    sys.stdin.read()
+    os._exit(0)
+  os.kill(parent, signal.SIGKILL)
+"""
+
 
 def _solver():
   return fsicfr.MatchSolver(pyspiel.load_game(_GAME), num_threads=1)
@@ -141,6 +165,28 @@ def test_a_folder_is_held_by_one_solver_and_given_back(tmp_path):
       second.save(tmp_path)
   second.load(tmp_path)
   second.run(1, save_to=tmp_path)
+
+
+def test_forked_processes_do_not_hold_the_folder(tmp_path):
+  process = subprocess.Popen([sys.executable, "-c", _FORK, tmp_path], text=True,
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+  try:
+    assert [process.stdout.readline() for _ in range(2)] == ["True\n"] * 2
+    assert process.wait() == -signal.SIGKILL
+    _solver().save(tmp_path)  # though a child of the process lives on
+  finally:
+    process.communicate()
+
+
+@pytest.mark.parametrize("path", ["", "a\0b", 3])
+def test_what_is_no_path_is_refused(path, tmp_path, monkeypatch):
+  monkeypatch.chdir(tmp_path)
+  solver = _solver()
+  for use in (lambda: solver.run(1, save_to=path), lambda: solver.save(path),
+              lambda: solver.load(path)):
+    with pytest.raises(ValueError, match="^path=.*must be the path"):
+      use()
+  assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_that_others_have_changed_is_refused_before_any_work(tmp_path):

@@ -71,14 +71,14 @@ class TrainingFolders:
     self._saved = {}  # by folder: list of `_RoundFile`, one for each pair
     self._stamps = {}  # by folder: of the main file, as we left it
     self._num_loads = 0  # as many times all tables were replaced
-    self._held = {}  # by folder: how many contexts hold it
+    self._held = {}  # by (process, folder): how many contexts hold it
 
   @contextlib.contextmanager
   def hold(self, path):
     """Keeps others from saving to a folder as long as the context lasts.
 
     It may be entered again within the context. `save` enters it, too. The lock
-    ends with the process, however that ends.
+    ends with the process, however that ends. Forked processes do not have it.
 
     Args:
       path: the folder; it is made if it does not exist.
@@ -90,8 +90,9 @@ class TrainingFolders:
     if os.path.lexists(path) and not os.path.isdir(path):
       raise ValueError(f"path={path!r}: must be a folder")
     os.makedirs(path, exist_ok=True)
+    key = os.getpid(), path
     with contextlib.ExitStack() as stack:
-      if not self._held.get(path):
+      if not self._held.get(key):
         try:
           stack.enter_context(files.locked(os.path.join(path, _LOCK_FILE)))
         except files.HeldError as error:
@@ -101,11 +102,11 @@ class TrainingFolders:
           raise ValueError(
               f"path={path!r}: {who} is training there; wait until it has "
               "finished, or choose another folder") from error
-      self._held[path] = self._held.get(path, 0) + 1
+      self._held[key] = self._held.get(key, 0) + 1
       try:
         yield
       finally:
-        self._held[path] -= 1
+        self._held[key] -= 1
 
   def check_known(self, path):
     """Raises a ValueError if a folder has what this solver does not know."""
@@ -198,23 +199,24 @@ class TrainingFolders:
   def _take(self, path, training, archives, trainers):
     """Makes the trainers what a folder holds."""
     self._num_loads += 1
+    first = 0
     try:
       for archive, trainer in zip(archives, trainers):
         trainer.reset()
         if archive is not None:
           for name, table in _arrays_of(trainer).items():
             archive.read_into(name, table)
+      for trainer, seconds in zip(trainers, training.seconds):
+        end = first + len(trainer.rounds)
+        trainer.records[:] = training.records[first:end]
+        trainer.seconds = seconds
+        trainer.values = {key: training.values[key] for key in trainer.rounds
+                          if key in training.values}
+        first = end
     except BaseException:
       for trainer in trainers:
         trainer.reset()
       raise
-    first = 0
-    for trainer, seconds in zip(trainers, training.seconds):
-      trainer.records[:] = training.records[first:first + len(trainer.rounds)]
-      first += len(trainer.rounds)
-      trainer.seconds = seconds
-      trainer.values = {key: training.values[key] for key in trainer.rounds
-                        if key in training.values}
     self._saved[path] = [
         _RoundFile(name, digest, self._contents(trainer))
         for name, digest, trainer in zip(training.names, training.digests,

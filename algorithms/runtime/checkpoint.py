@@ -79,7 +79,13 @@ def save(path, kind, header, arrays, compress=False):
     raise ValueError(f"path={path!r}: is a folder; must be a file")
   with files.replacing(path) as file:
     write = np.savez_compressed if compress else np.savez
-    write(file, **{_HEADER: np.frombuffer(text.encode(), np.uint8)}, **arrays)
+    try:
+      write(file, **{_HEADER: np.frombuffer(text.encode(), np.uint8)}, **arrays)
+    except ValueError as error:
+      # An archive that Ctrl-C has cut short may fail to close, which hides it.
+      if isinstance(error.__context__, KeyboardInterrupt):
+        raise error.__context__ from None
+      raise
     with zipfile.ZipFile(file) as archive:
       return _digest(archive)
 

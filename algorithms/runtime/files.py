@@ -46,10 +46,12 @@ class HeldError(Exception):
 def path_text(path):
   """Returns a path as str, or raises a ValueError."""
   try:
-    return os.fsdecode(path)
+    text = os.fsdecode(path)
   except TypeError:
-    raise ValueError(f"path={path!r}: must be the path of a file or a "
-                     "folder") from None
+    text = ""
+  if not text or "\0" in text:
+    raise ValueError(f"path={path!r}: must be the path of a file or a folder")
+  return text
 
 
 def stamp(file):
@@ -118,7 +120,8 @@ def locked(path):
   """Holds a lock as long as the context lasts.
 
   The lock file is removed at the end. One that a process has left when it was
-  killed does no harm: its lock has vanished.
+  killed does no harm: its lock has vanished. A process that is forked inside
+  the context does not hold the lock, and leaves the lock file alone.
 
   Args:
     path: of the lock file.
@@ -126,15 +129,30 @@ def locked(path):
   Raises:
     HeldError: if somebody else holds the lock.
   """
-  descriptor = _open_locked(path)
+  descriptor, process = _open_locked(path), os.getpid()
+  _HELD.add(descriptor)
   try:
     os.truncate(descriptor, 0)
-    os.write(descriptor, f"{os.getpid()}\n".encode())
+    os.write(descriptor, f"{process}\n".encode())
     yield
   finally:
-    with contextlib.suppress(FileNotFoundError):
-      os.unlink(path)
+    if os.getpid() == process:
+      with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+      _HELD.discard(descriptor)
+      os.close(descriptor)
+
+
+def _let_go_after_fork():
+  """Closes lock files in a forked child, which would keep them locked."""
+  for descriptor in _HELD:
     os.close(descriptor)
+  _HELD.clear()
+
+
+_HELD = set()  # descriptors of the lock files that this process has locked
+if hasattr(os, "register_at_fork"):
+  os.register_at_fork(after_in_child=_let_go_after_fork)
 
 
 def _open_locked(path):

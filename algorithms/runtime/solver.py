@@ -358,6 +358,7 @@ class Solver:
     """Goes on from a file that a solver of the same kind and game saved.
 
     A file that does not fit or is damaged is refused and changes nothing.
+    Ctrl-C leaves the solver as it was, or as the file has it.
     """
     with checkpoint.opened(path, _FILE_KIND) as archive:
       identity = self._identity()
@@ -371,7 +372,15 @@ class Solver:
                for name, table in tables.items()}
       self._check_tables(path, saved)
       extras = self._read_extras(archive)
-    for name, table in tables.items():
+    try:
+      self._take(saved, extras, iteration)
+    except KeyboardInterrupt:
+      self._take(saved, extras, iteration)  # all of it, or tables would not fit
+      raise
+
+  def _take(self, saved, extras, iteration):
+    """Goes on from here with what was read from a file."""
+    for name, table in self._tables().items():
       table[:] = saved[name]
     self._take_extras(extras)
     self._count[0] = iteration
