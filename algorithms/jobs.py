@@ -28,6 +28,7 @@ import threading
 from typing import Any, NamedTuple
 
 import numba
+import tqdm
 
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import ram
@@ -176,6 +177,8 @@ def _serve(pipe):
   """Answers calls until the other end is closed; runs in the process."""
   signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller
   sys.stderr = _Silent(os.fdopen(os.dup(2), "wb"), line_buffering=True)
+  # A lock between processes would be left over when this one is killed.
+  tqdm.tqdm.set_lock(threading.RLock())
   with contextlib.suppress(EOFError, ConnectionError):
     while True:
       pipe.send(_call(*pipe.recv()))
