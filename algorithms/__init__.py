@@ -10,6 +10,8 @@ What to import:
   pfsi: fixed-strategy iteration for n players, plain and pruned; four-player
     Dudo.
   pass_through: pass-through CFR for n players, pruned or by Monte Carlo.
+  convergence: how good any solver is on any game, on its way.
+  jobs: independent calls, on the cores of this machine or on a Ray cluster.
   exploitability: values, best responses, NashConv, bounds.
   policies: policies in files, and the kinds of policies.
   policy_bots: bots by name, trained policies included.

@@ -18,12 +18,14 @@ import functools
 import inspect
 import re
 import time
-from typing import Any, NamedTuple
+from typing import Any
+from typing import NamedTuple
 
 import pyspiel
 
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import fictitious_play
+from dudo_spiel.algorithms.compiled import game as game_lib
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import random_streams
 
@@ -31,6 +33,7 @@ SOLVERS = {**cfr.SOLVERS, **fictitious_play.SOLVERS}
 _REMEMBERING = re.compile(r"perfect_recall\((.*)\)", re.DOTALL)
 _SOLVER = re.compile(r"([^(),=\s]+)(?:\((.*)\))?", re.DOTALL)
 _SAMPLES = 5000  # random histories by which the size of a game is estimated
+_MOST = 10**15  # histories of one length that are followed no further
 _MARGIN = 1.5  # by which the estimate may be wrong
 _PROCESS_BYTES = 350e6  # Python, OpenSpiel and the kernels
 _HISTORY_BYTES = 500  # of a history while the game is walked, its sets included
@@ -68,6 +71,7 @@ class SolverName(NamedTuple):
                     for key, value in self.arguments.items())
 
   def __str__(self):
+    """Returns the whole name, as `solver_name` reads it."""
     return f"{self.name}({self.parameters})" if self.arguments else self.name
 
 
@@ -171,6 +175,16 @@ def load_game(text):
 _kept_game = functools.lru_cache(maxsize=1)(load_game)
 
 
+def compile_game(game):
+  """Returns the `CompiledGame` on which solvers of a game iterate.
+
+  Args:
+    game: its name, see `load_game`.
+  """
+  loaded = _kept_game(game)
+  return game_lib.compile_game(loaded.game, **loaded.options)
+
+
 def make_solver(solver, game):
   """Returns a new solver.
 
@@ -241,7 +255,8 @@ def estimated_histories(game):
   """Returns about how many histories a game has, terminal ones included.
 
   The product of the numbers of actions up to a node of a random history is on
-  average the number of histories of that length (Knuth 1975).
+  average the number of histories of that length (Knuth 1975). A size of many
+  billions is an estimate from below.
 
   Args:
     game: a `pyspiel.Game`.
@@ -250,7 +265,7 @@ def estimated_histories(game):
   for _ in range(_SAMPLES):
     state, size = game.new_initial_state(), 1
     total += size
-    while not state.is_terminal():
+    while not state.is_terminal() and size < _MOST:
       actions = state.legal_actions()
       size *= len(actions)
       total += size

@@ -25,7 +25,8 @@ import queue
 import signal
 import sys
 import threading
-from typing import Any, NamedTuple
+from typing import Any
+from typing import NamedTuple
 
 import numba
 import tqdm
@@ -104,7 +105,7 @@ def check_engine(engine):
     except ModuleNotFoundError as error:
       raise ValueError(
           "engine='ray': Ray is not installed; install it with "
-          f"{sys.executable} -m pip install 'ray', or choose 'local' ({error})"
+          f"{sys.executable} -m pip install ray, or choose 'local' ({error})"
       ) from None
 
 
@@ -149,7 +150,8 @@ class _Worker:
     context = multiprocessing.get_context("spawn")  # threads forbid a fork
     self._pipe, other = context.Pipe()
     self._process = context.Process(target=_serve, args=(other,), daemon=True)
-    self._process.start()
+    with _blocked_interrupts():  # which the process inherits
+      self._process.start()
     other.close()
 
   def call(self, function, values):
@@ -166,6 +168,19 @@ class _Worker:
     self._process.join()
 
 
+@contextlib.contextmanager
+def _blocked_interrupts():
+  """Keeps Ctrl-C away from this thread; it is for the main one."""
+  if not hasattr(signal, "pthread_sigmask"):  # on Windows
+    yield
+    return
+  before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+  try:
+    yield
+  finally:
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class _Silent(io.TextIOWrapper):
   """A stream that never is a terminal, so that no bar is drawn on it."""
 
@@ -175,7 +190,6 @@ class _Silent(io.TextIOWrapper):
 
 def _serve(pipe):
   """Answers calls until the other end is closed; runs in the process."""
-  signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller
   sys.stderr = _Silent(os.fdopen(os.dup(2), "wb"), line_buffering=True)
   # A lock between processes would be left over when this one is killed.
   tqdm.tqdm.set_lock(threading.RLock())

@@ -70,10 +70,10 @@ _GAMES = flags.DEFINE_string("games", None, "Games with their parameters, with "
                              "; between them. Those in perfect_recall(...) are "
                              "solved as if their players forgot nothing.")
 _SOLVERS = flags.DEFINE_string(
-    "solvers", ",".join([*_THESIS, *_SINCE]), "Solvers, with , between them, "
-    "and their arguments, such as dcfr(alpha=1.5,beta=-inf,gamma=2).")
-_ITERATIONS = flags.DEFINE_integer("iterations", 8192, "Measure at 32, 64, ..., "
-                                   "and at this many iterations.",
+    "solvers", ",".join([*_THESIS, *_SINCE]), "Solvers, with , between them "
+    "and their arguments in brackets: cfr,dcfr(alpha=1.5,beta=-inf,gamma=2).")
+_ITERATIONS = flags.DEFINE_integer("iterations", 8192, "Measure at 32, 64, "
+                                   "..., and at this many iterations.",
                                    lower_bound=1)
 _AT = flags.DEFINE_list("at", None, "Measure after these numbers of iterations "
                         "instead, such as 100,1000,5000.")
@@ -127,7 +127,7 @@ def _numbers(flag, values, kind):
     numbers = sorted(map(kind, values))
   except ValueError:
     numbers = []
-  if not numbers or not 0 < numbers[0] or numbers[-1] == float("inf"):
+  if not numbers or not numbers[0] > 0 or numbers[-1] == float("inf"):
     raise ValueError(f"--{flag}={','.join(values)}: must be numbers above 0, "
                      "with , between them")
   return numbers

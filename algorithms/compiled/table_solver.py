@@ -40,8 +40,8 @@ class TableSolver(solver.Solver):
       for the fastest that fits.
     perfect_recall: whether to solve the game in which players remember all that
       they knew and did. It makes a difference only where information states
-      forget some of it, as those of `goofspiel` do without `imp_info`. OpenSpiel
-      has no information states for such a solution, so no policy either.
+      forget some of it, as those of `goofspiel` do without `imp_info`. Such a
+      solution is no policy of OpenSpiel, which lacks its information states.
 
   Attributes:
     game: the game.
