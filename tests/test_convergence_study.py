@@ -28,7 +28,8 @@ def _lines(folder):
 
 
 def _run(folder, *flags, check=True):
-  return helpers.run_example(_STUDY, f"--output={folder}", *flags, check=check)
+  return helpers.run_example(_STUDY, f"--output={folder}", "--workers=1",
+                             *flags, check=check)
 
 
 def test_a_study_is_measured_once_and_can_grow(tmp_path):
@@ -37,7 +38,8 @@ def test_a_study_is_measured_once_and_can_grow(tmp_path):
   output = _run(tmp_path, "--solvers=cfr+(gamma=2.0)", *flags).stdout
   assert output.splitlines() == [
       "2 jobs done, 0 were done before",
-      f"wrote {tmp_path / 'convergence.csv'}", f"wrote {tmp_path / 'games.png'}"]
+      f"wrote {tmp_path / 'convergence.csv'}",
+      f"wrote {tmp_path / 'games.png'}"]
   lines = _lines(tmp_path)
   assert [(line["game"], line["iteration"]) for line in lines] == [
       (game, str(iteration)) for game in (
@@ -90,7 +92,7 @@ def test_bad_flags_are_refused_before_any_work(flags, message, tmp_path):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("solver,seconds\n", "is of another study; it must have the columns solver"),
+    ("solver,seconds\n", "is of another study; it must have the columns"),
     ("", "is of another study"),
     (",".join(_COLUMNS) + "\ncfr,,kuhn_poker,many,1,1,1\n",
      "line 2 of its convergence.csv must have a number")])
@@ -162,7 +164,7 @@ def _children(parents, begin):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("default")  # Ray leaves files and processes open
+@pytest.mark.filterwarnings("default")  # Ray leaves files open
 def test_ray_gives_the_same_table_though_a_worker_dies(finished, tmp_path):
   cluster_utils = pytest.importorskip("ray.cluster_utils")
   node = {"num_cpus": 1, "object_store_memory": 80_000_000,
@@ -182,11 +184,11 @@ def test_ray_gives_the_same_table_though_a_worker_dies(finished, tmp_path):
     while not (workers := _children(raylets, b"ray::cfr on liars_dice")):
       assert process.poll() is None
       time.sleep(0.05)
+    assert not list(tmp_path.glob("*.csv"))  # nothing is measured yet
     os.kill(workers[0], signal.SIGKILL)
     output, errors = process.communicate(timeout=300)
   finally:
     cluster.shutdown()
   assert process.returncode == 0, errors
   assert "4 jobs done, 0 were done before" in output
-  assert "A worker died or was killed" in errors
   assert _lines(tmp_path) == finished
