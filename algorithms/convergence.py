@@ -35,8 +35,8 @@ _SOLVER = re.compile(r"([^(),=\s]+)(?:\((.*)\))?", re.DOTALL)
 _SAMPLES = 5000  # random histories by which the size of a game is estimated
 _MOST = 10**15  # histories of one length that are followed no further
 _MARGIN = 1.5  # by which the estimate may be wrong
-_PROCESS_BYTES = 350e6  # Python, OpenSpiel and the kernels
-_HISTORY_BYTES = 500  # of a history while the game is walked, its sets included
+_PROCESS_BYTES = 300e6  # Python, OpenSpiel and the kernels
+_HISTORY_BYTES = 220  # of a history, its information sets and tables included
 
 
 class Measurement(NamedTuple):
@@ -100,6 +100,20 @@ def solver_name(text):
       raise ValueError(f"solver={text}: {key} must be one of "
                        f"{', '.join(allowed)}")
   return SolverName(name, dict(sorted(values.items())))
+
+
+def with_plan(solver, iterations):
+  """Returns a `SolverName` that plans this many iterations if it plans any.
+
+  Args:
+    solver: the `SolverName`.
+    iterations: how many it will run.
+  """
+  name = "planned_iterations"
+  if name not in _arguments_of(SOLVERS[solver.name]) or name in solver.arguments:
+    return solver
+  return SolverName(solver.name, dict(sorted(
+      {**solver.arguments, name: iterations}.items())))
 
 
 def split_solvers(text):

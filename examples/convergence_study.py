@@ -1,8 +1,8 @@
 """Compares how solvers converge, on any set of games.
 
 The default is Rudolf's thesis on variants of CFR, and the variants since then:
-Goofspiel, Liar's Dice and Oshi-Zumo up to a million histories. The games with
-more are --preset=large. --games takes any others.
+Goofspiel, Liar's Dice, Oshi-Zumo and dark chess up to a million histories. The
+games with more are --preset=large. --games takes any others.
 
 Each solver on each game is a job. Jobs run on the cores of this machine, or
 with --engine=ray on a Ray cluster. What was measured is in the folder --output
@@ -50,10 +50,14 @@ PRESETS = {
         *(f"liars_dice(dice_sides={sides})" for sides in range(2, 7)),
         *(f"liars_dice(dice_sides={sides},numdice=2)" for sides in (2, 3))],
     "oshi_zumo": ["oshi_zumo(coins=10,min_bid=1,size=5)"],
+    "dark_chess": [f"dark_chess_small(moves_per_player={moves})"
+                   for moves in (2, 3)],
     "goofspiel5_random": goofspiel(5, "random"),
     "liars_dice_large": ["liars_dice(dice_sides=4,numdice=2)"],
+    "dark_chess_large": [f"dark_chess_small(moves_per_player={moves})"
+                         for moves in (4, 5)],
 }
-_LARGE = ("goofspiel5_random", "liars_dice_large")
+_LARGE = ("goofspiel5_random", "liars_dice_large", "dark_chess_large")
 _GROUPS = {"small": [name for name in PRESETS if name not in _LARGE],
            "large": list(_LARGE)}
 _THESIS = ("cfr", "cfr+", "cfr+(gamma=2)", "lcfr", "dcfr",
@@ -251,6 +255,9 @@ def main(_):
     for solver in solvers:
       convergence.make_solver(str(solver), "kuhn_poker")
   points = chosen_points()
+  if "iterations" in points:
+    solvers = [convergence.with_plan(solver, points["iterations"][-1])
+               for solver in solvers]
   jobs.check_engine(_ENGINE.value)
   if _PLOT.value:
     figures.check_matplotlib(_PLOT)

@@ -138,7 +138,8 @@ def _title(game):
 
 
 def _short(name):
-  """Returns a solver's name with Greek letters."""
+  """Returns a solver's name with Greek letters, without what all know."""
+  name = re.sub(r",?planned_iterations=\d+", "", name).replace("()", "")
   for word, letter in _GREEK.items():
     name = name.replace(word, letter)
   return name.replace(",", ", ")

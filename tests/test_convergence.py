@@ -35,6 +35,14 @@ def test_solvers_that_there_are_not(text, message):
     convergence.make_solver(text, "kuhn_poker")
 
 
+def test_schedules_are_as_long_as_the_run():
+  planned = convergence.with_plan(convergence.solver_name("hs-dcfr"), 64)
+  assert str(planned) == "hs-dcfr(planned_iterations=64)"
+  for text in ("cfr", "hs-dcfr(planned_iterations=9)"):
+    name = convergence.solver_name(text)
+    assert convergence.with_plan(name, 64) == name
+
+
 def test_lists_of_solvers():
   assert convergence.split_solvers(
       "cfr, cfr+(gamma=2),dcfr(alpha=1.5,beta=0),,xfp") == [

@@ -60,6 +60,7 @@ def test_rounds_that_train_apart_learn_the_same(monkeypatch, tmp_path):
   assert_same(one, loaded)
 
 
+@pytest.mark.slow
 def test_rounds_that_train_apart_keep_to_their_time():
   solver = solver_of(load(numdice=3, dice_sides=2))
   solver.run(seconds=0.3, engine="local")
