@@ -110,7 +110,8 @@ def with_plan(solver, iterations):
     iterations: how many it will run.
   """
   name = "planned_iterations"
-  if name not in _arguments_of(SOLVERS[solver.name]) or name in solver.arguments:
+  if (name in solver.arguments or
+      name not in _arguments_of(SOLVERS[solver.name])):
     return solver
   return SolverName(solver.name, dict(sorted(
       {**solver.arguments, name: iterations}.items())))
