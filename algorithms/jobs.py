@@ -5,12 +5,10 @@
 Serves users, and the examples that train or compare many solvers.
 """
 
-from dudo_spiel.algorithms.runtime.jobs import available_memory
 from dudo_spiel.algorithms.runtime.jobs import check_engine
 from dudo_spiel.algorithms.runtime.jobs import ENGINES
 from dudo_spiel.algorithms.runtime.jobs import Job
 from dudo_spiel.algorithms.runtime.jobs import Outcome
 from dudo_spiel.algorithms.runtime.jobs import run
 
-__all__ = ["ENGINES", "Job", "Outcome", "available_memory", "check_engine",
-           "run"]
+__all__ = ["ENGINES", "Job", "Outcome", "check_engine", "run"]

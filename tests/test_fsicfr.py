@@ -61,6 +61,23 @@ def test_rounds_that_train_apart_learn_the_same(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("default")  # Ray leaves files open
+def test_rounds_that_train_on_a_cluster_learn_the_same():
+  ray = pytest.importorskip("ray")
+  game = load(numdice=3, dice_sides=2)
+  one, two = solver_of(game), solver_of(game)
+  ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False,
+           object_store_memory=80_000_000)
+  try:
+    for _ in range(2):
+      one.run(3)
+      two.run(3, engine="ray")
+  finally:
+    ray.shutdown()
+  assert_same(one, two)
+
+
+@pytest.mark.slow
 def test_rounds_that_train_apart_keep_to_their_time():
   solver = solver_of(load(numdice=3, dice_sides=2))
   solver.run(seconds=0.3, engine="local")

@@ -25,6 +25,8 @@ def _work(what, folder):
     raise ValueError("what='fails': must be something else")
   if what == "is wrong":
     return [][1]
+  if what == "cannot be sent":
+    return lambda: None
   if what == "waits":
     place.write_text(str(os.getpid()), encoding="utf-8")
     time.sleep(600)
@@ -43,7 +45,7 @@ def _jobs(*names, folder, **options):
 def test_every_job_has_one_outcome(tmp_path):
   most = ram.available_bytes()
   work = [*_jobs("a", "dies once", "b", "fails", "is wrong", "dies",
-                 folder=tmp_path),
+                 "cannot be sent", folder=tmp_path),
           *_jobs("is large", "is large too", "is large as well",
                  folder=tmp_path, memory=int(0.6 * most)),
           *_jobs("is too large", folder=tmp_path, memory=int(2 * most))]
@@ -54,6 +56,7 @@ def test_every_job_has_one_outcome(tmp_path):
   assert errors.pop("fails") == "what='fails': must be something else"
   assert errors.pop("is wrong") == "IndexError: list index out of range"
   assert errors.pop("dies").startswith("dies: its process died 2 times")
+  assert "pickle" in errors.pop("cannot be sent")
   assert (tmp_path / "dies").read_text(encoding="utf-8") == "xx"
   assert errors.pop("is too large").startswith("is too large: needs ")
   assert not errors

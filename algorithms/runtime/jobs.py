@@ -21,6 +21,7 @@ import contextlib
 import io
 import multiprocessing
 import os
+import pickle
 import queue
 import signal
 import sys
@@ -36,7 +37,6 @@ from dudo_spiel.algorithms.runtime import ram
 
 ENGINES = ("local", "ray")
 _TRIES = 3
-_HAS_DIED = object()
 
 
 class Job(NamedTuple):
@@ -109,23 +109,24 @@ def check_engine(engine):
       ) from None
 
 
-def available_memory(engine):
-  """Returns how many bytes the largest job of an engine may take."""
-  if engine == "local":
-    return ram.available_bytes()
-  with _cluster() as ray:
-    return _largest_node(ray)
+def _answer(packed, pickler):
+  """Does a job, in its process.
 
+  Args:
+    packed: bytes, the pickled (function, arguments).
+    pickler: the module that pickles.
 
-def _call(function, values):
-  """Returns (result, error) of a job, in the process of the job."""
+  Returns:
+    Bytes, the pickled (result, error).
+  """
   try:
-    return function(*values), ""
+    function, values = pickler.loads(packed)
+    return pickler.dumps((function(*values), ""))
   except Exception as error:  # noqa: BLE001, the caller is in another process
     message = " ".join(str(error).split())
-    if isinstance(error, (ValueError, OSError)) and message:
-      return None, message
-    return None, f"{type(error).__name__}: {message}".rstrip(": ")
+    if not (isinstance(error, (ValueError, OSError)) and message):
+      message = f"{type(error).__name__}: {message}".rstrip(": ")
+    return pickler.dumps((None, message))
 
 
 def _too_large(job, available):
@@ -154,13 +155,13 @@ class _Worker:
       self._process.start()
     other.close()
 
-  def call(self, function, values):
-    """Returns (result, error), or _HAS_DIED."""
+  def answer(self, packed):
+    """Returns what `_answer` returns in the process, or None if it died."""
     try:
-      self._pipe.send((function, values))
-      return self._pipe.recv()
+      self._pipe.send_bytes(packed)
+      return self._pipe.recv_bytes()
     except (EOFError, ConnectionError):
-      return _HAS_DIED
+      return None
 
   def end(self):
     """Kills the process, whatever it is doing."""
@@ -195,7 +196,7 @@ def _serve(pipe):
   tqdm.tqdm.set_lock(threading.RLock())
   with contextlib.suppress(EOFError, ConnectionError):
     while True:
-      pipe.send(_call(*pipe.recv()))
+      pipe.send_bytes(_answer(pipe.recv_bytes(), pickle))
 
 
 class _Memory:
@@ -253,11 +254,12 @@ class _Machine:
     self.outcomes.put(outcome)
 
   def _outcome(self, job):
+    packed = pickle.dumps((self._function, job.arguments))
     for _ in range(self._tries):
       worker = self._worker()
-      answer = worker.call(self._function, job.arguments)
-      if answer is not _HAS_DIED:
-        return Outcome(job, *answer)
+      answer = worker.answer(packed)
+      if answer is not None:
+        return Outcome(job, *pickle.loads(answer))
       self._forget(worker)
     return _died(job, self._tries)
 
@@ -330,6 +332,16 @@ def _largest_node(ray):
               if node["Alive"]), default=0.0)
 
 
+def _ray_answer(packed):
+  """Returns `_answer` on a cluster.
+
+  What is packed is copied. Ray would share arrays between processes, so that
+  nobody could change them.
+  """
+  from ray import cloudpickle
+  return _answer(packed, cloudpickle)
+
+
 def _run_ray(function, jobs, tries):
   """Yields the outcomes of jobs on a Ray cluster; see `run`."""
   with _cluster() as ray:
@@ -337,17 +349,19 @@ def _run_ray(function, jobs, tries):
     # Ray would wait for a node that is large enough.
     yield from (_too_large(job, available) for job in jobs
                 if job.memory > available)
-    task = ray.remote(_call)
-    waiting = {
-        task.options(name=job.name, num_cpus=job.cores, memory=job.memory,
-                     max_retries=tries - 1).remote(function, job.arguments): job
-        for job in jobs if job.memory <= available}
+    task = ray.remote(_ray_answer)
+    waiting = {}
     try:
+      for job in (job for job in jobs if job.memory <= available):
+        begin = task.options(name=job.name, num_cpus=job.cores,
+                             memory=job.memory, max_retries=tries - 1)
+        waiting[begin.remote(ray.cloudpickle.dumps(
+            (function, job.arguments)))] = job
       while waiting:
         (done,), _ = ray.wait(list(waiting))
         job = waiting.pop(done)
         try:
-          outcome = Outcome(job, *ray.get(done))
+          outcome = Outcome(job, *ray.cloudpickle.loads(ray.get(done)))
         except (ray.exceptions.WorkerCrashedError,
                 ray.exceptions.OutOfMemoryError,
                 ray.exceptions.NodeDiedError):
