@@ -13,6 +13,8 @@ What to import:
   regret_matching: games of one simultaneous move, such as matrix games and
     Blotto.
   qlearning: an agent that learns when to doubt in Dudo.
+  convergence: how good any solver is on any game, on its way.
+  jobs: independent calls, on the cores of this machine or on a Ray cluster.
   exploitability: values, best responses, NashConv, bounds.
   policies: policies in files, and the kinds of policies.
   policy_bots: bots by name, trained policies included.

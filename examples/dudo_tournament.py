@@ -13,21 +13,31 @@ only such errors lead to. The paper's settings are --tremble=0
 With --folder the solvers, their policies and a log are saved. The same command
 then continues where it stopped, or trains further with more --seconds.
 `play_dudo.py` plays the policies, and `plot_tournament.py` draws the log.
+
+Solvers do not need each other. --workers=3 trains three at a time, and
+--engine=ray trains them on a Ray cluster, whose machines must share --folder.
 """
 
 import binary
 
+import contextlib
 import csv
 import itertools
 import os
+import tempfile
 import time
+from typing import NamedTuple
 
 from absl import flags
+import numba
+import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import exploitability
+from dudo_spiel.algorithms import jobs
 from dudo_spiel.algorithms import pass_through
 from dudo_spiel.algorithms import pfsi
+from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import simulation
 
 _GAME = flags.DEFINE_string("game", "dudo_single_round", "The game.")
@@ -55,33 +65,62 @@ _RESPONSE = flags.DEFINE_integer(
     "this many deals; 0: skip.", lower_bound=0)
 _POINTS = flags.DEFINE_integer("points", 10, "Lines of the log per solver.",
                                lower_bound=1)
-_THREADS = flags.DEFINE_integer("threads", None, "Threads. Default: all.",
+_THREADS = flags.DEFINE_integer("threads", None, "Threads of each solver. "
+                                "Default: all, shared by the workers.",
                                 lower_bound=1)
+_ENGINE = flags.DEFINE_enum("engine", "local", jobs.ENGINES, "Where solvers "
+                            "train: on this machine or on a Ray cluster.")
+_WORKERS = flags.DEFINE_integer("workers", 1, "How many solvers train at a "
+                                "time on this machine.", lower_bound=1)
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals and games.",
                              lower_bound=0, upper_bound=2**63 - 1)
 _FOLDER = flags.DEFINE_string("folder", None, "Folder to save everything to.")
 
+_PROCESS_BYTES = 300_000_000  # Python and the kernels
 _COLUMNS = ("solver", "seconds", "iterations", "untrained", "random",
             "heuristic")
 _ABSTRACTIONS = {"NR": "no_recall", "T": "type_recall",
                  "WT": "wait_type_recall"}
 
 
-def pfsi_solver(game, **kwargs):
-  """Returns a `PFSISolver` with the thresholds of the flags."""
+class Options(NamedTuple):
+  """What a job needs to know of the flags, which its process does not see."""
+  game: str
+  seconds: float
+  points: int
+  games: int
+  dynamic: int
+  reach_threshold: float
+  action_threshold: float
+  tremble: float
+  gamma: float
+  seed: int
+  threads: int
+
+
+def pfsi_solver(game, options, **kwargs):
+  """Returns a `PFSISolver` with the thresholds of the options."""
   return pfsi.PFSISolver(game, **{
-      "reach_threshold": _REACH.value, "action_threshold": _ACTION.value,
-      **kwargs})
+      "reach_threshold": options.reach_threshold,
+      "action_threshold": options.action_threshold, **kwargs})
+
+
+def dynamic_solver(game, options, **kwargs):
+  """Returns a `PFSISolver` that prunes less and less."""
+  return pfsi_solver(game, options, reach_threshold=pfsi.PruningSchedule(
+      options.dynamic), **kwargs)
 
 
 _MAKERS = {
-    "FSI": pfsi.FSISolver,
+    "FSI": lambda game, _, **kwargs: pfsi.FSISolver(game, **kwargs),
     "PFSI": pfsi_solver,
-    "PFSI-1": lambda game, **kwargs: pfsi_solver(game, depth=1, **kwargs),
-    "PFSI-dynamic": lambda game, **kwargs: pfsi_solver(
-        game, reach_threshold=pfsi.PruningSchedule(_DYNAMIC.value), **kwargs),
-    "PPT": pass_through.PrunedPassThroughSolver,
-    "MCPT": pass_through.MonteCarloPassThroughSolver,
+    "PFSI-1": lambda game, options, **kwargs: pfsi_solver(
+        game, options, depth=1, **kwargs),
+    "PFSI-dynamic": dynamic_solver,
+    "PPT": lambda game, _, **kwargs: pass_through.PrunedPassThroughSolver(
+        game, **kwargs),
+    "MCPT": lambda game, _, **kwargs: pass_through.MonteCarloPassThroughSolver(
+        game, **kwargs),
 }
 _PAPERS_GAME = {"players": 4, "numdice": 5, "dice_sides": 6, "claim_window": 18,
                 "max_amount": 11}
@@ -116,82 +155,145 @@ def check_solver(name):
                      f"{', '.join(_ABSTRACTIONS)}")
 
 
-def make_solver(name, game):
+def make_solver(name, game, options):
   """Returns the solver called, for example, "FSI+WT"."""
   kind, _, abstraction = name.partition("+")
-  return _MAKERS[kind](game, abstraction=_ABSTRACTIONS[abstraction],
-                       tremble=_TREMBLE.value, gamma=_GAMMA.value,
-                       seed=_SEED.value, num_threads=_THREADS.value)
+  return _MAKERS[kind](game, options, abstraction=_ABSTRACTIONS[abstraction],
+                       tremble=options.tremble, gamma=options.gamma,
+                       seed=options.seed, num_threads=options.threads)
 
 
 class Log:
-  """How the training goes: a line for each point, in a file if there is one."""
+  """How the training goes: a line for each point, in a file.
 
-  def __init__(self):
-    self._path = _FOLDER.value and os.path.join(_FOLDER.value, "log.csv")
+  Args:
+    path: of the file.
+  """
+
+  def __init__(self, path):
+    self._path = path
     self.lines = []
-    if self._path and os.path.exists(self._path):
-      with open(self._path, newline="", encoding="utf-8") as file:
+    if os.path.exists(path):
+      with open(path, newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
         self.lines = list(reader)
         if tuple(reader.fieldnames or ()) != _COLUMNS:
-          raise ValueError(f"--folder={_FOLDER.value}: its log.csv must have "
-                           f"the columns {','.join(_COLUMNS)}")
+          raise ValueError(f"--folder={os.path.dirname(path)}: its "
+                           f"{os.path.basename(path)} must have the columns "
+                           f"{','.join(_COLUMNS)}")
 
-  def add(self, line):
-    """Adds a line: {column: value}."""
-    self.lines.append(line)
-    if self._path:
-      with open(self._path + ".new", "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, _COLUMNS)
-        writer.writeheader()
-        writer.writerows(self.lines)
-      os.replace(self._path + ".new", self._path)
+  def of(self, name):
+    """Returns the lines of a solver."""
+    return [line for line in self.lines if line["solver"] == name]
 
-  def go_back(self, name, iterations):
-    """Forgets what came after; returns for how long the solver had trained."""
-    self.lines = [line for line in self.lines if line["solver"] != name or
-                  int(line["iterations"]) <= iterations]
-    return max((float(line["seconds"]) for line in self.lines
-                if line["solver"] == name), default=0.0)
+  def replace(self, name, lines):
+    """Has only these lines of a solver; new ones come last."""
+    self.lines = [line for line in self.lines
+                  if line["solver"] != name or line in lines]
+    self.lines += [line for line in lines if line not in self.lines]
+    with open(self._path + ".new", "w", newline="", encoding="utf-8") as file:
+      writer = csv.DictWriter(file, _COLUMNS)
+      writer.writeheader()
+      writer.writerows(self.lines)
+    os.replace(self._path + ".new", self._path)
 
 
-def measure(game, policy):
+def own_log(folder, name):
+  """Returns the path of the log that a solver has while it trains."""
+  return os.path.join(folder, f"{name}.log.csv")
+
+
+def measure(game, policy, options):
   """Returns (untrained, random, heuristic) for a line of the log."""
   results = [simulation.play_games(
-      game, [policy] + [name] * (game.num_players() - 1), _GAMES.value,
-      _SEED.value, _THREADS.value) for name in ("random", "heuristic")]
+      game, [policy] + [name] * (game.num_players() - 1), options.games,
+      options.seed, options.threads) for name in ("random", "heuristic")]
   return (results[1].untrained[0], *(result.rates[0][0] for result in results))
 
 
-def train(name, game, log):
-  """Trains a solver and returns its average policy."""
-  solver = make_solver(name, game)
-  path = _FOLDER.value and os.path.join(_FOLDER.value, f"{name}.solver.npz")
-  if path and os.path.exists(path):
+def train(name, options, folder, is_kept, lines):
+  """Trains a solver and saves its average policy; this is a job.
+
+  Args:
+    name: of the solver.
+    options: the `Options`.
+    folder: where its files are.
+    is_kept: whether the folder is kept, so that the solver is saved too.
+    lines: list of dict, the solver's lines of the log so far.
+
+  Returns:
+    What to print about it.
+  """
+  game = pyspiel.load_game(options.game)
+  solver = make_solver(name, game, options)
+  path = os.path.join(folder, f"{name}.solver.npz")
+  if os.path.exists(path):
     solver.load(path)
-  seconds = log.go_back(name, solver.iteration)
+  log = Log(own_log(folder, name))
+  # What the log has after the last save of the solver is forgotten.
+  lines = [line for line in log.of(name) or lines
+           if int(line["iterations"]) <= solver.iteration]
+  seconds = max((float(line["seconds"]) for line in lines), default=0.0)
   if not seconds:
     solver.run(iterations=2)  # may compile kernels
   while True:
-    wanted = min(_SECONDS.value / _POINTS.value, _SECONDS.value - seconds)
+    wanted = min(options.seconds / options.points, options.seconds - seconds)
     if wanted <= 0.0:
       break
     begin = time.perf_counter()
     solver.run(seconds=wanted)
     seconds += time.perf_counter() - begin
-    if path:
+    if is_kept:
       solver.save(path)
-    numbers = measure(game, solver.average_policy())
-    log.add(dict(zip(_COLUMNS, (name, round(seconds, 3), solver.iteration,
-                                *(round(float(x), 6) for x in numbers)))))
+    numbers = measure(game, solver.average_policy(), options)
+    lines.append(dict(zip(_COLUMNS, (
+        name, round(seconds, 3), solver.iteration,
+        *(round(float(x), 6) for x in numbers)))))
+    log.replace(name, lines)
+  log.replace(name, lines)
   policy = solver.average_policy()
-  if path:
-    policy.save(os.path.join(_FOLDER.value, f"{name}.npz"))
-  print(f"{name}: {solver.iteration:,} iterations in {seconds:.0f} s; "
-        f"{measure(game, policy)[0]:.2%} of the states met against heuristic "
-        "bots are untrained", flush=True)
-  return policy
+  policy.save(os.path.join(folder, f"{name}.npz"))
+  return (f"{name}: {solver.iteration:,} iterations in {seconds:.0f} s; "
+          f"{measure(game, policy, options)[0]:.2%} of the states met against "
+          "heuristic bots are untrained")
+
+
+def train_all(game, options, folder, is_kept):
+  """Trains all solvers; returns {name: policy}.
+
+  Args:
+    game: the game.
+    options: the `Options`.
+    folder: where their files are.
+    is_kept: whether the folder is kept.
+  """
+  log = Log(os.path.join(folder, "log.csv"))
+  for name in _SOLVERS.value:
+    take_log(log, folder, name)  # of a run that was stopped
+  work = [jobs.Job(name, (name, options, folder, is_kept, log.of(name)),
+                   _PROCESS_BYTES + 2 * make_solver(name, game,
+                                                    options).memory_bytes,
+                   options.threads) for name in _SOLVERS.value]
+  try:
+    for job, result, error in jobs.run(train, work, _ENGINE.value,
+                                       _WORKERS.value):
+      if error:
+        raise ValueError(f"{job.name}: {error.removeprefix(job.name + ': ')}")
+      take_log(log, folder, job.name)
+      print(result, flush=True)
+  finally:
+    for name in _SOLVERS.value:
+      take_log(log, folder, name)
+  return {name: policies.load_policy(os.path.join(folder, f"{name}.npz"))
+          for name in _SOLVERS.value}
+
+
+def take_log(log, folder, name):
+  """Moves what a solver has logged to the log of all."""
+  path = own_log(folder, name)
+  if os.path.exists(path):
+    log.replace(name, Log(path).of(name))
+    os.remove(path)
 
 
 def print_response(game, name, policy):
@@ -230,9 +332,19 @@ def main(_):
     raise ValueError("--response_deals=1: must be 0 or at least 2")
   for name in _SOLVERS.value:
     check_solver(name)
+  jobs.check_engine(_ENGINE.value)
+  if _ENGINE.value == "ray" and not _FOLDER.value:
+    raise ValueError("--engine=ray: needs a --folder that all machines share")
   binary.make_folder(_FOLDER)
-  log = Log()
-  players = {name: train(name, game, log) for name in _SOLVERS.value}
+  threads = _THREADS.value or max(
+      numba.config.NUMBA_NUM_THREADS // _WORKERS.value, 1)
+  options = Options(_GAME.value, _SECONDS.value, _POINTS.value, _GAMES.value,
+                    _DYNAMIC.value, _REACH.value, _ACTION.value, _TREMBLE.value,
+                    _GAMMA.value, _SEED.value, threads)
+  with (contextlib.nullcontext(_FOLDER.value) if _FOLDER.value else
+        tempfile.TemporaryDirectory()) as folder:
+    players = train_all(game, options, os.path.abspath(folder),
+                        _FOLDER.value is not None)
   names = list(players)
   players.update({name: name for name in ("random", "heuristic")})
   seats = game.num_players()

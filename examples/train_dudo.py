@@ -5,6 +5,10 @@ The same command then continues from there, until it has trained for --minutes
 in all. With --checkpoint, Ctrl-C saves the training; --policy is written only
 at the end. As long as the program runs, no other process can train into the
 same folder.
+
+Rounds with equally many dice in play do not need each other. With
+--engine=local they train at the same time, in processes of this machine, and
+with --engine=ray on the machines of a Ray cluster.
 """
 
 import binary
@@ -18,6 +22,7 @@ import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import fsicfr
+from dudo_spiel.algorithms import jobs
 
 _NUMDICE = flags.DEFINE_integer("numdice", 3, "Dice per player.",
                                 lower_bound=1, upper_bound=5)
@@ -31,6 +36,9 @@ _POLICY = flags.DEFINE_string("policy", None, "Save the policy to this file, "
                               "in 8 bits and without small probabilities.")
 _THREADS = flags.DEFINE_integer("threads", None, "Threads. Default: all.",
                                 lower_bound=1)
+_ENGINE = flags.DEFINE_enum(
+    "engine", "threads", ["threads", *jobs.ENGINES], "threads: one round after "
+    "the other, each on all --threads; local, ray: several at the same time.")
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals.", lower_bound=0)
 _MIN_PROBABILITY = flags.DEFINE_float(
     "min_probability", 0.001, "Drop less likely actions from the policy file.",
@@ -73,7 +81,8 @@ def train(solver, folder):
   try:
     if solver.seconds:
       print(f"continuing after {solver.seconds / 60:.1f} minutes", flush=True)
-    solver.run(seconds=60 * _MINUTES.value, total=True, save_to=folder)
+    solver.run(seconds=60 * _MINUTES.value, total=True, save_to=folder,
+               engine=None if _ENGINE.value == "threads" else _ENGINE.value)
   except KeyboardInterrupt:
     if folder:
       solver.save(folder)

@@ -18,8 +18,9 @@ _ROOT = pathlib.Path(algorithms.__file__).parent
 _PREFIX = "dudo_spiel.algorithms"
 # Packages by what they may know: those before them, and themselves.
 _LAYERS = ("runtime", "compiled", "graphs", "single_round match", "public")
-_PUBLIC = {"cfr", "exploitability", "fictitious_play", "fsicfr", "pass_through",
-           "pfsi", "policies", "policy_bots", "qlearning", "regret_matching",
+_PUBLIC = {"cfr", "convergence", "exploitability", "fictitious_play", "fsicfr",
+           "jobs", "pass_through", "pfsi", "policies", "policy_bots",
+           "qlearning", "regret_matching",
            "simulation"}
 _MODULES = sorted(path.relative_to(_ROOT) for path in _ROOT.rglob("*.py"))
 

@@ -17,13 +17,15 @@ _BINARIES = [path.name for path in sorted(helpers.EXAMPLES.glob("*.py"))
 _FILE_FLAGS = [
     ("benchmark_solvers.py", "plot", []), ("compare_fsicfr.py", "plot", []),
     ("describe_dudo.py", "output", ["--policy=nowhere.npz"]),
+    ("game_statistics.py", "plot", []),
     ("plot_asymmetric_neumann.py", "plot", []), ("plot_doubt.py", "plot", []),
     ("plot_leduc.py", "plot", []), ("plot_neumann.py", "plot", []),
     ("plot_regret_matching.py", "plot", []),
     ("plot_tournament.py", "plot", ["--log=nowhere.csv"]),
     ("solve_game.py", "checkpoint", []), ("solve_game.py", "plot", []),
     ("solve_game.py", "policy", []), ("train_dudo.py", "policy", [])]
-_FOLDER_FLAGS = [("dudo_tournament.py", "folder"),
+_FOLDER_FLAGS = [("convergence_study.py", "output"),
+                 ("dudo_tournament.py", "folder"),
                  ("train_dudo.py", "checkpoint")]
 # Flags of solve_game.py are tested always, those of the others are slow tests.
 _QUICK = "solve_game.py"

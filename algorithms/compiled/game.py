@@ -244,24 +244,42 @@ def _evaluation_rules(epsilon, dtype):
 
 _CACHE = collections.OrderedDict()
 _CACHE_SIZE = 4
+_MAX_CACHED_NODES = 5_000_000  # of all together: large games take gigabytes
 
 
-def compile_game(game, form=None):
+def compile_game(game, form=None, perfect_recall=False):
   """Returns the `CompiledGame`; the last few are kept.
 
   Args:
     game: a `pyspiel.Game`.
     form: "deal", "sequence" or "history"; None chooses the fastest that fits.
+    perfect_recall: whether to split information sets in which players have
+      forgotten what they knew or did.
   """
   # Games that are made from data, as EFG games are, may share their string: so
   # only the very same object counts as the same game.
   key = (id(arguments.game("game", game)),
-         arguments.choice("form", form, (None, *FORMS)))
+         arguments.choice("form", form, (None, *FORMS)), perfect_recall)
   compiled = _CACHE.get(key)
   if compiled is None or compiled.game is not game:
-    compiled = _CACHE[key] = CompiledGame(game, form)
+    tree = _remembering_tree(game) if perfect_recall else None
+    compiled = _CACHE[key] = CompiledGame(game, form, tree)
   with contextlib.suppress(KeyError):  # another thread may have removed it
     _CACHE.move_to_end(key)
-  while len(_CACHE) > _CACHE_SIZE:
+  while len(_CACHE) > _CACHE_SIZE or (len(_CACHE) > 1 and
+                                      _cached_nodes() > _MAX_CACHED_NODES):
     _CACHE.popitem(last=False)
   return compiled
+
+
+def _remembering_tree(game):
+  """Returns the game's tree, its sets split where players have forgotten."""
+  tree = game_tree.GameTree(game)
+  if sequence_form.ParentSequences(tree).of_set is None:
+    return tree.with_perfect_recall()
+  return tree
+
+
+def _cached_nodes():
+  """Returns how many histories the games that are kept have in all."""
+  return sum(compiled.tree.num_nodes for compiled in list(_CACHE.values()))

@@ -53,7 +53,11 @@ class GameTree:
     set_player: [set] int8, who acts there.
     set_actions: list of tuple, each set's legal actions.
     set_node: [set] int32, the first node of the set.
+    is_split: whether the sets were split, see `with_perfect_recall`; OpenSpiel
+      does not know the information states then.
   """
+
+  is_split = False
 
   def __init__(self, game, max_nodes=MAX_NODES):
     check_game(game)
@@ -150,6 +154,7 @@ class GameTree:
     the same way before.
     """
     tree = copy.copy(self)
+    tree.is_split = True
     last = self.last_own_actions()
     tree.info_set = np.full(self.num_nodes, -1, dtype=np.int32)
     tree.info_states, tree.set_actions = [], []

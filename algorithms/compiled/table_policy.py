@@ -299,6 +299,11 @@ def from_strategy(compiled, strategy):
     strategy: [entry].
   """
   tree = compiled.tree
+  if tree.is_split:
+    raise ValueError(
+        f"game={compiled.game}: OpenSpiel has no information states in which "
+        "its players remember all; solve it without perfect_recall to get a "
+        "policy, or measure the solution with nash_conv and expected_values")
   _, _, entries = compiled.entries_of_sets()
   return TablePolicy(compiled.game, tree.info_states, tree.set_player,
                      tree.set_actions, strategy[entries], tree.fingerprint)

@@ -38,6 +38,10 @@ class TableSolver(solver.Solver):
       it. It helps only in large games (see `CompiledGame.can_use_threads`).
     form: the form of the compiled game: "deal", "sequence", "history", or None
       for the fastest that fits.
+    perfect_recall: whether to solve the game in which players remember all that
+      they knew and did. It makes a difference only where information states
+      forget some of it, as those of `goofspiel` do without `imp_info`. Such a
+      solution is no policy of OpenSpiel, which lacks its information states.
 
   Attributes:
     game: the game.
@@ -49,9 +53,11 @@ class TableSolver(solver.Solver):
   _TABLES = ("regret", "cumulative")  # what they keep besides the strategy
 
   def __init__(self, game, *, alternating=True, initial="uniform", seed=0,
-               epsilon=0.0, dtype="float64", num_threads=1, form=None):
+               epsilon=0.0, dtype="float64", num_threads=1, form=None,
+               perfect_recall=False):
     super().__init__(game, seed=seed, num_threads=num_threads, dtype=dtype)
-    self.compiled = compiled_game.compile_game(game, form)
+    self._perfect_recall = arguments.boolean("perfect_recall", perfect_recall)
+    self.compiled = compiled_game.compile_game(game, form, perfect_recall)
     game_tree.check_payoffs(game, self.compiled.tree.returns, self._dtype.name)
     self._evaluator = evaluator.Evaluator(self.compiled)
     self._epsilon = self.compiled.check_epsilon(epsilon)
@@ -95,6 +101,8 @@ class TableSolver(solver.Solver):
                   "form": self.compiled.form_name}
     if self._epsilon > 0.0:
       parameters["epsilon"] = self._epsilon
+    if self._perfect_recall:
+      parameters["perfect_recall"] = True
     return parameters
 
   def _fingerprint(self):

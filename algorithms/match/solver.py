@@ -8,6 +8,7 @@ Serves `fsicfr`.
 """
 
 import contextlib
+import itertools
 import math
 import time
 
@@ -20,6 +21,7 @@ from dudo_spiel.algorithms.match import trainer as match_trainer
 from dudo_spiel.algorithms.match import training_folder
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import jobs
 from dudo_spiel.algorithms.runtime import kernel_cache
 from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import ram
@@ -36,6 +38,7 @@ _FIRST_ITERATIONS = 2  # make a search much shorter than against uniform play
 _LEAST_SECONDS = 1e-9  # time for one iteration
 _BAR_SECONDS = 0.5
 _REGRET_SECONDS = 10.0  # the average regret takes some time to compute
+_PROCESS_BYTES = 300_000_000  # Python and the kernels, in a job
 SAVE_SECONDS = 45.0  # time from one save of `run` to the next
 
 
@@ -298,7 +301,7 @@ class MatchSolver(solver.Solver):
       (iterations, seconds) after each chunk, and then (0, 0.0) once more before
       the values are computed, which takes a while.
     """
-    is_done = iterations == 0 or seconds == 0.0
+    is_done = _is_done(iterations, seconds)
     if is_done and (trainer.values or not trainer.iteration):
       return
     number = self._trainers.index(trainer)
@@ -310,7 +313,8 @@ class MatchSolver(solver.Solver):
       yield 0, 0.0
       trainer.update_values()
 
-  def run(self, iterations=None, seconds=None, *, total=False, save_to=None):
+  def run(self, iterations=None, seconds=None, *, total=False, save_to=None,
+          engine=None):
     """Trains all rounds, from the fewest dice up.
 
     Ctrl-C stops after the sweep that is under way, raises a KeyboardInterrupt
@@ -327,6 +331,11 @@ class MatchSolver(solver.Solver):
       save_to: a folder to save to at least once a minute, and at the end. It
         is held as long as the call lasts (see `hold`). A folder with another
         training is refused before any work.
+      engine: None trains one pair of rounds after the other. "local" or "ray"
+        trains pairs with equally many dice in play, which do not need each
+        other, at the same time: in processes of this machine or on a Ray
+        cluster (see `runtime.jobs`). The result is the same after as many
+        iterations.
     """
     solver.check_limits(iterations, seconds)
     arguments.boolean("total", total)
@@ -334,9 +343,11 @@ class MatchSolver(solver.Solver):
       if save_to is not None:
         stack.enter_context(self.hold(save_to))
         self._folders.check_known(save_to)
-      self._run(iterations, seconds, total, save_to)
+      if engine is not None:
+        jobs.check_engine(engine)
+      self._run(iterations, seconds, total, save_to, engine)
 
-  def _run(self, iterations, seconds, total, save_to):
+  def _run(self, iterations, seconds, total, save_to, engine):
     """Trains all rounds; see `run`."""
     kernel_cache.begin_call()
     self._advance(0)  # compiles all that will run, before the clock starts
@@ -353,14 +364,89 @@ class MatchSolver(solver.Solver):
     with pacing.progress_bar(goal, initial=done if total else 0, leave=True,
                              bar_format=_bar_format(by_time)) as bar:
       status = _Status(bar)
-      for trainer, limit in zip(self._trainers, limits):
-        with contextlib.closing(self._train(trainer, *limit)) as chunks:
-          for size, elapsed in chunks:
+      for trainers in self._levels(engine):
+        if len(trainers) == 1:
+          chunks = self._train_alone(*trainers, next(limits))
+        else:
+          chunks = self._train_apart(
+              trainers, list(itertools.islice(limits, len(trainers))), engine)
+        with contextlib.closing(chunks):
+          for trainer, size, elapsed in chunks:
             status.show(trainer, elapsed if by_time else size)
             # Values take a while, so what came before is better saved.
             self._save_after(save_to, SAVE_SECONDS * (1.0 if size else 0.2))
     if save_to is not None:
       self.save(save_to)
+
+  def _levels(self, engine):
+    """Returns lists of trainers that can train at the same time, in order."""
+    if engine is None:
+      return [[trainer] for trainer in self._trainers]
+    return [list(level) for _, level in itertools.groupby(
+        self._trainers, lambda trainer: sum(trainer.rounds[0]))]
+
+  def _train_alone(self, trainer, limit):
+    """Trains a pair of rounds; yields as `_train_apart`."""
+    with contextlib.closing(self._train(trainer, *limit)) as chunks:
+      for size, elapsed in chunks:
+        yield trainer, size, elapsed
+
+  def _train_apart(self, trainers, limits, engine):
+    """Trains pairs of rounds at the same time, in jobs of a minute at most.
+
+    Args:
+      trainers: list of `trainer.RoundTrainer`, with equally many dice in play.
+      limits: list of (iterations, seconds), as for `_train`.
+      engine: where, see `runtime.jobs`.
+
+    Yields:
+      (trainer, iterations, seconds) after each job.
+    """
+    number = self._trainers.index(trainers[0])
+    values = self._values_of(number)
+    for trainer, limit in zip(trainers, limits):
+      if not _is_done(*limit):  # what builds on this pair is out of date
+        for later in (trainer, *self._trainers[number + len(trainers):]):
+          later.values = {}
+    left = dict(zip(trainers, limits))
+    while waiting := [trainer for trainer in trainers
+                      if not _is_done(*left[trainer]) or
+                      trainer.iteration and not trainer.values]:
+      for trainer, size, elapsed in self._run_jobs(waiting, values, left,
+                                                   engine):
+        iterations, seconds = left[trainer]
+        if seconds is None:
+          left[trainer] = iterations - size, None
+        else:
+          left[trainer] = None, (0.0 if trainer.values else
+                                 max(seconds - elapsed, 0.0))
+        yield trainer, size, elapsed
+
+  def _run_jobs(self, trainers, values, limits, engine):
+    """Trains each pair of rounds for a minute at most.
+
+    Args:
+      trainers: list of `trainer.RoundTrainer`.
+      values: dict from smaller rounds to their starters' values.
+      limits: {trainer: (iterations, seconds)}.
+      engine: where, see `runtime.jobs`.
+
+    Yields:
+      (trainer, iterations, seconds) after each job.
+    """
+    num_threads = max(self._num_threads // len(trainers), 1)
+    work = {str(trainer.rounds[0]): trainer for trainer in trainers}
+    for job, result, error in jobs.run(match_trainer.train, [
+        jobs.Job(name, (trainer, values, *limits[trainer], SAVE_SECONDS,
+                        num_threads),
+                 _PROCESS_BYTES + 2 * trainer.memory_bytes, num_threads)
+        for name, trainer in work.items()], engine):
+      if error:
+        raise ValueError(f"engine={engine!r}: training the rounds {job.name} "
+                         f"failed ({error})")
+      trained, size, elapsed = result
+      work[job.name].take(trained)
+      yield work[job.name], size, elapsed
 
   def _iteration_limits(self, iterations, total):
     """Yields (iterations, None) for each pair of rounds; see `run`."""
@@ -467,6 +553,11 @@ class MatchSolver(solver.Solver):
   def is_saved_in(path):
     """Returns whether a solver was saved to the folder."""
     return training_folder.is_saved_in(path)
+
+
+def _is_done(iterations, seconds):
+  """Returns whether the limits leave nothing to train."""
+  return iterations == 0 or seconds == 0.0
 
 
 class _Status:

@@ -18,6 +18,7 @@ from dudo_spiel.algorithms.match import claim_memory
 from dudo_spiel.algorithms.match import kernels as match_kernels
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import random_streams
 
 MIN_PARALLEL_CELLS = 3_000_000  # rows times hands; threads cost time, too
@@ -105,6 +106,23 @@ class RoundTrainer:
     """How many sweeps there were, over all rounds."""
     return int(self.records["sweeps"].sum())
 
+  @property
+  def memory_bytes(self):
+    """How much memory the tables and the work arrays take."""
+    tables = sum(table.nbytes for tables in self.tables.values()
+                 for table in tables)
+    return tables + memory_bytes(self._match, self.rounds, self.num_shifts,
+                                 self._num_threads, self._dtype)
+
+  def take(self, other):
+    """Becomes what another trainer of the same rounds is."""
+    for key, tables in self.tables.items():
+      for table, new in zip(tables, other.tables[key]):
+        table[:] = new
+    self.records[:] = other.records
+    self.values = other.values
+    self.seconds = other.seconds
+
   def reset(self):
     """Forgets all that was learned."""
     for tables in self.tables.values():
@@ -115,13 +133,15 @@ class RoundTrainer:
     self.seconds = 0.0
 
   @contextlib.contextmanager
-  def at_work(self, values):
+  def at_work(self, values, num_threads=None):
     """Holds the work arrays for as long as the context lasts.
 
     Args:
       values: dict from smaller rounds to their starters' values.
+      num_threads: how many threads to use at most, None for all it may.
     """
-    self._sweeper = _Sweeper(self._match, self.tables, self._num_threads,
+    num_threads = min(num_threads or self._num_threads, self._num_threads)
+    self._sweeper = _Sweeper(self._match, self.tables, num_threads,
                              self.num_shifts, values)
     try:
       yield
@@ -350,6 +370,34 @@ class _Sweeper:
               self._settings(key, 1.0, False), self._scratch)
     new = slice(skipped * self._many, None)
     return float(deals.chances[new] @ starter.value[0, new])
+
+
+def train(trainer, values, iterations, seconds, at_most, num_threads):
+  """Trains a pair of rounds until a limit is reached; then sets its values.
+
+  It is a job, see `runtime.jobs`: in another process it trains a copy.
+
+  Args:
+    trainer: the `RoundTrainer`.
+    values: dict from smaller rounds to their starters' values.
+    iterations: how many iterations, or None.
+    seconds: how long, or None.
+    at_most: stop after so many seconds, without values.
+    num_threads: how many threads to use at most.
+
+  Returns:
+    (trainer, iterations, seconds): how many it ran, and how long.
+  """
+  limit = at_most if seconds is None else min(seconds, at_most)
+  first, before = trainer.iteration, trainer.seconds
+  with trainer.at_work(values, num_threads):
+    trainer.iterate(0)  # compiles what the others run
+    for _ in pacing.chunks(trainer.iterate, iterations, limit):
+      pass
+    size = trainer.iteration - first
+    if (size == iterations) if seconds is None else seconds <= at_most:
+      trainer.update_values()
+  return trainer, size, trainer.seconds - before
 
 
 def known_values(trainers):

@@ -1,0 +1,298 @@
+"""How solvers converge: a run of any solver on any game, measured on its way.
+
+Games and solvers are given by name, so that a run can be a job on another
+machine (see `jobs`) and a line of a table:
+
+  "leduc_poker", "goofspiel(num_cards=4,imp_info=True)": what OpenSpiel loads.
+    Games with simultaneous moves are made turn-based.
+  "perfect_recall(goofspiel(num_cards=4))": a game whose players remember all
+    that they knew and did, even if its information states forget some of it.
+  "cfr", "dcfr(alpha=1.5,beta=-inf,gamma=2)": a solver of `SOLVERS` and its
+    arguments.
+
+Serves users, and the examples that compare solvers.
+"""
+
+import difflib
+import functools
+import inspect
+import re
+import time
+from typing import Any
+from typing import NamedTuple
+
+import pyspiel
+
+from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms import fictitious_play
+from dudo_spiel.algorithms.compiled import game as game_lib
+from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import random_streams
+
+SOLVERS = {**cfr.SOLVERS, **fictitious_play.SOLVERS}
+_REMEMBERING = re.compile(r"perfect_recall\((.*)\)", re.DOTALL)
+_SOLVER = re.compile(r"([^(),=\s]+)(?:\((.*)\))?", re.DOTALL)
+_SAMPLES = 5000  # random histories by which the size of a game is estimated
+_MOST = 10**15  # histories of one length that are followed no further
+_MARGIN = 1.5  # by which the estimate may be wrong
+_PROCESS_BYTES = 300e6  # Python, OpenSpiel and the kernels
+_HISTORY_BYTES = 220  # of a history, its information sets and tables included
+
+
+class Measurement(NamedTuple):
+  """How good a solver was at one time.
+
+  Attributes:
+    iteration: after how many iterations.
+    seconds: how long they took, without compilation and measurements.
+    exploitability: of the average policy.
+    value: what it is worth to player 0.
+  """
+  iteration: int
+  seconds: float
+  exploitability: float
+  value: float
+
+
+class SolverName(NamedTuple):
+  """The name of a solver, taken apart.
+
+  Attributes:
+    name: a key of `SOLVERS`.
+    arguments: {name: value}, sorted by name.
+  """
+  name: str
+  arguments: dict[str, Any]
+
+  @property
+  def parameters(self):
+    """The arguments as text, the same for all ways to write them."""
+    return ",".join(f"{key}={_value_text(value)}"
+                    for key, value in self.arguments.items())
+
+  def __str__(self):
+    """Returns the whole name, as `solver_name` reads it."""
+    return f"{self.name}({self.parameters})" if self.arguments else self.name
+
+
+def solver_name(text):
+  """Returns the `SolverName` of a text; a ValueError if there is no such one.
+
+  Args:
+    text: such as "cfr" or "dcfr(alpha=1.5,beta=-inf,gamma=2)".
+  """
+  match = _SOLVER.fullmatch(text.strip())
+  name = match[1] if match else text
+  if name not in SOLVERS:
+    similar = difflib.get_close_matches(name, SOLVERS, 1)
+    raise ValueError(f"solver={text}: must be one of {', '.join(SOLVERS)}" + (
+        f"; did you mean {similar[0]}?" if similar else ""))
+  values = {}
+  for item in filter(None, (match[2] or "").split(",")):
+    key, _, value = (part.strip() for part in item.partition("="))
+    if not key or not value or key in values:
+      raise ValueError(f"solver={text}: {item.strip()!r} must be a name, = and "
+                       "a value, each name once")
+    values[key] = _value(value)
+  allowed = _arguments_of(SOLVERS[name])
+  for key in values:
+    if key not in allowed:
+      raise ValueError(f"solver={text}: {key} must be one of "
+                       f"{', '.join(allowed)}")
+  return SolverName(name, dict(sorted(values.items())))
+
+
+def with_plan(solver, iterations):
+  """Returns a `SolverName` that plans this many iterations if it plans any.
+
+  Args:
+    solver: the `SolverName`.
+    iterations: how many it will run.
+  """
+  name = "planned_iterations"
+  if (name in solver.arguments or
+      name not in _arguments_of(SOLVERS[solver.name])):
+    return solver
+  return SolverName(solver.name, dict(sorted(
+      {**solver.arguments, name: iterations}.items())))
+
+
+def split_solvers(text):
+  """Returns the list of names in a text, with commas between them."""
+  # A comma within brackets has a closing bracket before the next opening one.
+  parts = re.split(r",(?![^()]*\))", text)
+  return [part.strip() for part in parts if part.strip()]
+
+
+def _value(text):
+  """Returns a number, True or False, or the text itself."""
+  for convert in (int, float, {"True": True, "False": False}.__getitem__):
+    try:
+      return convert(text)
+    except (ValueError, KeyError):
+      pass
+  return text
+
+
+def _value_text(value):
+  is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+  return f"{value:.12g}" if is_number else str(value)
+
+
+def _arguments_of(solver_class):
+  """Returns the names of a solver's arguments that a name may have."""
+  names = []
+  for kind in solver_class.__mro__:
+    if "__init__" in vars(kind):
+      parameters = inspect.signature(kind.__init__).parameters.values()
+      names += [each.name for each in parameters
+                if each.kind == each.KEYWORD_ONLY and each.name not in names]
+      if not any(each.kind == each.VAR_KEYWORD for each in parameters):
+        break
+  return names
+
+
+class LoadedGame(NamedTuple):
+  """A game by its name.
+
+  Attributes:
+    game: the `pyspiel.Game`, turn-based.
+    options: {name: value}, arguments that a solver needs for it.
+  """
+  game: pyspiel.Game
+  options: dict[str, Any]
+
+
+def load_game(text):
+  """Returns the `LoadedGame` of a name, or raises a ValueError.
+
+  Args:
+    text: what OpenSpiel loads, perhaps within "perfect_recall(...)".
+  """
+  match = _REMEMBERING.fullmatch(text.strip())
+  name = match[1] if match else text.strip()
+  known = pyspiel.registered_names()
+  short_name = name.partition("(")[0]
+  if short_name not in known:
+    similar = difflib.get_close_matches(short_name, known)
+    raise ValueError(f"game={text}: OpenSpiel has no such game" + (
+        f"; did you mean {' or '.join(similar)}?" if similar else ""))
+  try:
+    game = pyspiel.load_game(name)
+    if game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
+      game = pyspiel.convert_to_turn_based(game)
+  except pyspiel.SpielError as error:
+    raise ValueError(f"game={text}: {error}") from error
+  return LoadedGame(game, {"perfect_recall": True} if match else {})
+
+
+# A process that measures several solvers on a game walks it only once.
+_kept_game = functools.lru_cache(maxsize=1)(load_game)
+
+
+def compile_game(game):
+  """Returns the `CompiledGame` on which solvers of a game iterate.
+
+  Args:
+    game: its name, see `load_game`.
+  """
+  loaded = _kept_game(game)
+  return game_lib.compile_game(loaded.game, **loaded.options)
+
+
+def make_solver(solver, game):
+  """Returns a new solver.
+
+  Args:
+    solver: its name, see `solver_name`.
+    game: the game's name, see `load_game`.
+  """
+  name = solver_name(solver)
+  loaded = _kept_game(game)
+  try:
+    return SOLVERS[name.name](loaded.game, **loaded.options, **name.arguments)
+  except TypeError as error:
+    raise ValueError(f"solver={solver}: one of its arguments must be left out, "
+                     f"as it is fixed ({error})") from error
+
+
+def measure(game, solver, iterations=None, seconds=None):
+  """Runs a new solver and returns how good it was on its way.
+
+  Args:
+    game: the game's name, see `load_game`.
+    solver: the solver's name, see `solver_name`.
+    iterations: list of int, after how many iterations to measure; or None.
+    seconds: list of float, after how many seconds to measure; or None.
+
+  Returns:
+    List of `Measurement`, in the order of time.
+  """
+  points, by_time = check_points(iterations, seconds)
+  run = make_solver(solver, game)
+  run.run(0)  # these compile what needs to be, before the clock starts
+  run.exploitability()
+  elapsed, results = 0.0, []
+  for point in points:
+    begin = time.perf_counter()
+    if by_time:
+      run.run(seconds=max(point - elapsed, 0.0))
+    else:
+      run.run(point - run.iteration)
+    elapsed += time.perf_counter() - begin
+    results.append(Measurement(run.iteration, elapsed,
+                               float(run.exploitability()),
+                               float(run.expected_values()[0])))
+  return results
+
+
+def check_points(iterations, seconds):
+  """Returns when to measure, sorted, and whether that is in seconds.
+
+  Args:
+    iterations: list of int, or None.
+    seconds: list of float, or None.
+  """
+  if (iterations is None) == (seconds is None):
+    raise ValueError(f"iterations={iterations}, seconds={seconds}: one of them "
+                     "must be given, and not both")
+  if iterations is None:
+    points = [arguments.number("seconds", point, 0.0) for point in seconds]
+  else:
+    points = [arguments.integer("iterations", point, 0) for point in iterations]
+  if not points:
+    raise ValueError(f"iterations={iterations}, seconds={seconds}: must be at "
+                     "least one point")
+  return sorted(set(points)), iterations is None
+
+
+def estimated_histories(game):
+  """Returns about how many histories a game has, terminal ones included.
+
+  The product of the numbers of actions up to a node of a random history is on
+  average the number of histories of that length (Knuth 1975). A size of many
+  billions is an estimate from below.
+
+  Args:
+    game: a `pyspiel.Game`.
+  """
+  rng, total = random_streams.chooser(0), 0
+  for _ in range(_SAMPLES):
+    state, size = game.new_initial_state(), 1
+    total += size
+    while not state.is_terminal() and size < _MOST:
+      actions = state.legal_actions()
+      size *= len(actions)
+      total += size
+      state.apply_action(rng.choice(actions))
+  return total / _SAMPLES
+
+
+def estimated_memory(game):
+  """Returns about how many bytes `measure` takes on a game.
+
+  Args:
+    game: the game's name, see `load_game`.
+  """
+  histories = estimated_histories(load_game(game).game)
+  return int(_PROCESS_BYTES + _MARGIN * _HISTORY_BYTES * histories)

@@ -1,0 +1,145 @@
+"""Draws how solvers converge: a panel for each game, a line for each solver.
+
+More lines than eight cannot be told apart by colour alone, least of all by
+people who see few colours. So each line has a marker and a dash pattern of its
+own too, and its name stands at its end.
+"""
+
+import math
+import re
+
+import figures
+import numpy as np
+
+_COLUMNS = 2
+_PANEL = (7.6, 4.4)  # inches
+_MOST_PANELS = 8  # of a picture
+# Okabe & Ito's colours, which the colour-blind can tell apart, without yellow.
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9",
+           "#E69F00")
+_MARKERS = "os^vDPX*<>hp"
+_DASHES = ("-", "--", "-.", ":")
+_GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "epsilon": "ε",
+          "-inf": "−∞", "inf": "∞"}
+_LABEL_GAP = 0.052  # between two labels, as a part of the panel's height
+_LEAST = 1e-16  # what an exploitability of 0, or below by rounding, is drawn as
+
+
+def draw(curves, names, by_time, path):
+  """Draws pictures of at most eight panels.
+
+  Args:
+    curves: {game: {solver: list of Measurement}}.
+    names: list of the solvers; the place in it decides how a line looks.
+    by_time: whether to draw exploitability by seconds, not iterations.
+    path: the PNG file; further ones have a number in their name.
+  """
+  games = list(curves)
+  for begin in range(0, len(games), _MOST_PANELS):
+    page = games[begin:begin + _MOST_PANELS]
+    columns = min(_COLUMNS, len(page))
+    rows = math.ceil(len(page) / columns)
+    figure, axes = figures.subplots(
+        rows, columns, squeeze=False,
+        figsize=(_PANEL[0] * columns, _PANEL[1] * rows))
+    for axis, game in zip(axes.flat, page):
+      _draw_panel(axis, game, curves[game], names, by_time)
+    for axis in axes.flat[len(page):]:
+      axis.set_visible(False)
+    number = begin // _MOST_PANELS
+    figures.save(figure, path.replace(".png", f"_{number + 1}.png")
+                 if number else path)
+
+
+def _draw_panel(axis, game, curves, names, by_time):
+  """Draws the panel of a game; see `draw`."""
+  ends = {}
+  for name, curve in curves.items():
+    x = [each.seconds if by_time else each.iteration for each in curve]
+    y = [max(each.exploitability, _LEAST) for each in curve]
+    number = names.index(name)
+    color = _COLORS[number % len(_COLORS)]
+    axis.loglog(x, y, color=color, linewidth=1.2, markersize=5,
+                marker=_MARKERS[number % len(_MARKERS)],
+                linestyle=_DASHES[number // len(_COLORS) % len(_DASHES)])
+    ends[name] = (x[-1], y[-1], color, _MARKERS[number % len(_MARKERS)])
+  axis.set(title=_title(game), ylabel="exploitability",
+           xlabel="seconds" if by_time else "iterations")
+  axis.grid(alpha=0.3)
+  _label(axis, ends)
+
+
+def _label(axis, ends):
+  """Writes each line's name beside its end, none over another.
+
+  Args:
+    axis: matplotlib's.
+    ends: {name: (x, y, color, marker)}, the last point of each line.
+  """
+  low, high = np.log(axis.get_ylim())
+  left, right = np.log(axis.get_xlim())
+  gap = min(_LABEL_GAP, 1.0 / len(ends))
+  order = sorted(ends, key=lambda name: ends[name][1])
+  wanted = [(math.log(ends[name][1]) - low) / (high - low) for name in order]
+  for name, height in zip(order, spread(wanted, gap)):
+    x, y, color, marker = ends[name]
+    place = ((math.log(x) - left) / (right - left),
+             (math.log(y) - low) / (high - low))
+    # From the end of the line to its name.
+    axis.plot([place[0], 1.03], [place[1], height], color=color, linewidth=0.6,
+              alpha=0.6, transform=axis.transAxes, clip_on=False)
+    axis.plot([1.03], [height], color=color, marker=marker, markersize=5,
+              transform=axis.transAxes, clip_on=False)
+    axis.text(1.05, height, _short(name), fontsize=8, transform=axis.transAxes,
+              verticalalignment="center")
+
+
+def spread(wanted, gap):
+  """Returns places as near as can be to those wanted, a gap apart.
+
+  Args:
+    wanted: list of float, sorted.
+    gap: the least distance.
+  """
+  groups = []  # [sum of the places that its members want, how many]
+  for place in wanted:
+    groups.append([place, 1])
+    # Groups that overlap become one, around the middle of what they want.
+    while len(groups) > 1 and (_first(groups[-2], gap) + groups[-2][1] * gap >
+                               _first(groups[-1], gap)):
+      total, members = groups.pop()
+      groups[-1][0] += total
+      groups[-1][1] += members
+  return [_first(group, gap) + gap * member
+          for group in groups for member in range(group[1])]
+
+
+def _first(group, gap):
+  """Returns where the first member of a group stands."""
+  total, members = group
+  return total / members - gap * (members - 1) / 2
+
+
+def _title(game):
+  """Returns a game's name in lines that fit the panel."""
+  name = game
+  remembers = re.fullmatch(r"perfect_recall\((.*)\)", game)
+  if remembers:
+    name = remembers[1]
+  short_name, _, rest = name.partition("(")
+  rest = rest.removesuffix(")").replace(",", ", ")
+  title = f"{short_name}({rest})" if rest else short_name
+  if remembers:
+    title += ", perfect recall"
+  if len(title) > 70:
+    cut = title.rfind(" ", 0, 70)
+    title = f"{title[:cut]}\n{title[cut + 1:]}"
+  return title
+
+
+def _short(name):
+  """Returns a solver's name with Greek letters, without what all know."""
+  name = re.sub(r",?planned_iterations=\d+", "", name).replace("()", "")
+  for word, letter in _GREEK.items():
+    name = name.replace(word, letter)
+  return name.replace(",", ", ")

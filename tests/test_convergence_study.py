@@ -1,0 +1,194 @@
+"""The study of solvers on games: its table, its pictures, its interruptions."""
+
+import csv
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import helpers
+import pytest
+
+from dudo_spiel.algorithms import convergence
+
+_STUDY = "convergence_study.py"
+_COLUMNS = ["solver", "parameters", "game", "iteration", "seconds",
+            "exploitability", "value"]
+
+
+def _lines(folder):
+  """Returns the lines of the table, without the seconds."""
+  with open(folder / "convergence.csv", newline="", encoding="utf-8") as file:
+    reader = csv.DictReader(file)
+    assert reader.fieldnames == _COLUMNS
+    return [{name: cell for name, cell in line.items() if name != "seconds"}
+            for line in reader]
+
+
+def _run(folder, *flags, check=True):
+  return helpers.run_example(_STUDY, f"--output={folder}", "--workers=1",
+                             *flags, check=check)
+
+
+def test_a_study_is_measured_once_and_can_grow(tmp_path):
+  flags = ["--games=kuhn_poker; oshi_zumo(coins=3,min_bid=1,size=1)",
+           "--iterations=128"]
+  output = _run(tmp_path, "--solvers=cfr+(gamma=2.0)", *flags).stdout
+  assert output.splitlines() == [
+      "2 jobs done, 0 were done before",
+      f"wrote {tmp_path / 'convergence.csv'}",
+      f"wrote {tmp_path / 'games.png'}"]
+  lines = _lines(tmp_path)
+  assert [(line["game"], line["iteration"]) for line in lines] == [
+      (game, str(iteration)) for game in (
+          "kuhn_poker", "oshi_zumo(coins=3,min_bid=1,size=1)")
+      for iteration in (32, 64, 128)]
+  (expected,) = convergence.measure("kuhn_poker", "cfr+(gamma=2)", [128])
+  assert lines[2] == {
+      "solver": "cfr+", "parameters": "gamma=2", "game": "kuhn_poker",
+      "iteration": "128", "exploitability": f"{expected.exploitability:.9g}",
+      "value": f"{expected.value:.9g}"}
+  before = (tmp_path / "convergence.csv").read_text(encoding="utf-8")
+  output = _run(tmp_path, "--solvers=cfr+(gamma=2)", "--noplot", *flags).stdout
+  assert "0 jobs done, 2 were done before" in output
+  assert (tmp_path / "convergence.csv").read_text("utf-8") == before
+  assert (tmp_path / "games.png").read_bytes().startswith(b"\x89PNG")
+  # What was measured before stays, to the last digit of its seconds.
+  output = _run(tmp_path, "--games=kuhn_poker", "--solvers=cfr", "--at=50",
+                "--noplot").stdout
+  assert "1 jobs done, 0 were done before" in output
+  after = (tmp_path / "convergence.csv").read_text(encoding="utf-8")
+  assert set(before.splitlines()) < set(after.splitlines())
+  assert len(after.splitlines()) == len(before.splitlines()) + 1
+
+
+def test_a_job_that_fails_does_not_stop_the_others(tmp_path):
+  result = _run(tmp_path, "--games=go;kuhn_poker", "--solvers=cfr", "--at=32",
+                "--noplot", check=False)
+  assert result.returncode == 1
+  (error,) = result.stderr.splitlines()
+  assert error.startswith("error: 1 of 2 jobs failed, such as cfr on go: ")
+  assert "GB of memory" in error
+  assert [line["game"] for line in _lines(tmp_path)] == ["kuhn_poker"]
+
+
+@pytest.mark.parametrize("flags, message", [
+    (["--games=kuhn_pokr"], "--games: game=kuhn_pokr: "),
+    (["--games=;"], "--games=;: must be at least one game"),
+    (["--solvers=cfrr"], "--solvers: solver=cfrr: must be one of"),
+    (["--solvers="], "--solvers: must be at least one"),
+    (["--solvers=dcfr(alpha=x)"], "--solvers: alpha='x': must be a number"),
+    (["--preset=tiny"], "--preset=tiny: must be of small, large, goofspiel3"),
+    (["--at=1,x"], "--at=1,x: must be numbers above 0"),
+    (["--seconds=0"], "--seconds=0: must be numbers above 0"),
+    (["--at=1", "--seconds=1"], "--at, --seconds: must not both be given"),
+    (["--engine=roy"], "engine"),
+    (["--output=/proc/x"], "--output=/proc/x: must be a folder")])
+def test_bad_flags_are_refused_before_any_work(flags, message, tmp_path):
+  helpers.assert_refused(_STUDY, flags, message, cwd=tmp_path)
+  assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("text, message", [
+    ("solver,seconds\n", "is of another study; it must have the columns"),
+    ("", "is of another study"),
+    (",".join(_COLUMNS) + "\ncfr,,kuhn_poker,many,1,1,1\n",
+     "line 2 of its convergence.csv must have a number")])
+def test_tables_of_other_studies_stay_as_they_are(text, message, tmp_path):
+  path = tmp_path / "convergence.csv"
+  path.write_text(text, encoding="utf-8")
+  helpers.assert_refused(_STUDY, ["--games=kuhn_poker", f"--output={tmp_path}"],
+                         message)
+  assert path.read_text(encoding="utf-8") == text
+
+
+def test_missing_ray_is_said_in_one_line(tmp_path):
+  program = tmp_path / "program.py"
+  program.write_text(
+      "import runpy, sys\n"
+      "sys.modules['ray'] = None\n"
+      f"sys.path[0] = {str(helpers.EXAMPLES)!r}\n"
+      f"runpy.run_path({str(helpers.EXAMPLES / _STUDY)!r}, "
+      "run_name='__main__')\n")
+  helpers.assert_refused(program, ["--games=kuhn_poker", "--engine=ray"],
+                         "-m pip install ray")
+
+
+_LONG = ["--games=liars_dice(dice_sides=5)", "--noplot", "--iterations=8192",
+         "--solvers=cfr,cfr+,lcfr,dcfr"]
+
+
+@pytest.fixture(scope="module", name="finished")
+def _finished(tmp_path_factory):
+  """The lines of a study that nobody disturbs."""
+  folder = tmp_path_factory.mktemp("finished")
+  _run(folder, *_LONG)
+  lines = _lines(folder)
+  assert len(lines) == 4 * 9
+  return lines
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_was_measured(finished, tmp_path):
+  process = subprocess.Popen(
+      [sys.executable, helpers.EXAMPLES / _STUDY, f"--output={tmp_path}",
+       "--workers=1", *_LONG], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+      text=True, start_new_session=True)
+  while not (tmp_path / "convergence.csv").exists():
+    time.sleep(0.05)
+  os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+  output, errors = process.communicate(timeout=60)
+  assert (process.returncode, output) == (130, "")
+  assert errors == "\nstopped by Ctrl-C\n"
+  partial = _lines(tmp_path)
+  assert 0 < len(partial) < len(finished)
+  output = _run(tmp_path, *_LONG).stdout
+  assert f"{4 - len(partial) // 9} jobs done" in output
+  assert _lines(tmp_path) == finished
+
+
+def _children(parents, begin):
+  """Returns the processes with these parents whose title begins so."""
+  found = []
+  for folder in pathlib.Path("/proc").iterdir():
+    try:
+      if folder.name.isdigit() and (
+          folder / "cmdline").read_bytes().startswith(begin):
+        parent = (folder / "stat").read_text("utf-8").rpartition(")")[2].split()
+        found += [int(folder.name)] if int(parent[1]) in parents else []
+    except OSError:
+      pass  # it has ended
+  return found
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")  # Ray leaves files open
+def test_ray_gives_the_same_table_though_a_worker_dies(finished, tmp_path):
+  cluster_utils = pytest.importorskip("ray.cluster_utils")
+  node = {"num_cpus": 1, "object_store_memory": 80_000_000,
+          "memory": 3_000_000_000}
+  cluster = cluster_utils.Cluster(True, head_node_args={
+      **node, "include_dashboard": False})
+  try:
+    cluster.add_node(**node)
+    raylets = [each.all_processes["raylet"][0].process.pid
+               for each in cluster.list_all_nodes()]
+    assert len(raylets) == 2
+    process = subprocess.Popen(
+        [sys.executable, helpers.EXAMPLES / _STUDY, f"--output={tmp_path}",
+         "--engine=ray", *_LONG], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "RAY_ADDRESS": cluster.address})
+    while not (workers := _children(raylets, b"ray::cfr on liars_dice")):
+      assert process.poll() is None
+      time.sleep(0.05)
+    assert not list(tmp_path.glob("*.csv"))  # nothing is measured yet
+    os.kill(workers[0], signal.SIGKILL)
+    output, errors = process.communicate(timeout=300)
+  finally:
+    cluster.shutdown()
+  assert process.returncode == 0, errors
+  assert "4 jobs done, 0 were done before" in output
+  assert _lines(tmp_path) == finished

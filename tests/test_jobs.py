@@ -1,0 +1,110 @@
+"""Jobs: every result comes once, whatever happens to processes."""
+
+import os
+import pathlib
+import sys
+import time
+
+import pytest
+
+from dudo_spiel.algorithms import jobs
+from dudo_spiel.algorithms.runtime import ram
+
+
+def _work(what, folder):
+  """What the jobs of these tests do, in processes of their own."""
+  place = pathlib.Path(folder, what)
+  if what == "dies once" and not place.exists():
+    place.touch()
+    os._exit(9)
+  if what == "dies":
+    with place.open("a", encoding="utf-8") as file:
+      file.write("x")
+    os._exit(9)
+  if what == "fails":
+    raise ValueError("what='fails': must be something else")
+  if what == "is wrong":
+    return [][1]
+  if what == "cannot be sent":
+    return lambda: None
+  if what == "waits":
+    place.write_text(str(os.getpid()), encoding="utf-8")
+    time.sleep(600)
+  if what.startswith("is large"):
+    busy = pathlib.Path(folder, "busy")
+    busy.touch(exist_ok=False)  # fails if another large one runs
+    time.sleep(0.1)
+    busy.unlink()
+  return f"{what} is done"
+
+
+def _jobs(*names, folder, **options):
+  return [jobs.Job(name, (name, str(folder)), **options) for name in names]
+
+
+def test_every_job_has_one_outcome(tmp_path):
+  most = ram.available_bytes()
+  work = [*_jobs("a", "dies once", "b", "fails", "is wrong", "dies",
+                 "cannot be sent", folder=tmp_path),
+          *_jobs("is large", "is large too", "is large as well",
+                 folder=tmp_path, memory=int(0.6 * most)),
+          *_jobs("is too large", folder=tmp_path, memory=int(2 * most))]
+  outcomes = list(jobs.run(_work, work, num_workers=2, tries=2))
+  assert sorted(outcome.job for outcome in outcomes) == sorted(work)
+  errors = {outcome.job.name: outcome.error for outcome in outcomes
+            if outcome.error}
+  assert errors.pop("fails") == "what='fails': must be something else"
+  assert errors.pop("is wrong") == "IndexError: list index out of range"
+  assert errors.pop("dies").startswith("dies: its process died 2 times")
+  assert "pickle" in errors.pop("cannot be sent")
+  assert (tmp_path / "dies").read_text(encoding="utf-8") == "xx"
+  assert errors.pop("is too large").startswith("is too large: needs ")
+  assert not errors
+  for outcome in outcomes:
+    name = outcome.job.name
+    assert outcome.result == (None if outcome.error else f"{name} is done")
+
+
+def _is_running(process):
+  try:
+    os.kill(process, 0)
+  except ProcessLookupError:
+    return False
+  return True
+
+
+def test_who_leaves_early_leaves_no_process(tmp_path):
+  work = _jobs("waits", "a", "b", folder=tmp_path)
+  place = tmp_path / "waits"
+  for outcome in jobs.run(_work, work, num_workers=2):
+    assert outcome.result
+    while not (place.exists() and place.read_text(encoding="utf-8")):
+      time.sleep(0.01)
+    break
+  # The generator is closed when it is no longer referred to.
+  assert not _is_running(int(place.read_text(encoding="utf-8")))
+
+
+def test_what_cannot_be_sent_is_an_error():
+  (outcome,) = jobs.run(_work, [jobs.Job("x", (lambda: None, ""))])
+  assert outcome.error.startswith("x: ") and "pickle" in outcome.error
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"engine": "roy"}, "engine='roy': must be one of"),
+    ({"num_workers": 0}, "num_workers=0: must be"),
+    ({"tries": 0}, "tries=0: must be")])
+def test_bad_arguments_are_refused(options, message):
+  with pytest.raises(ValueError, match=message):
+    jobs.run(_work, [], **options)
+
+
+def test_no_jobs_have_no_outcomes():
+  assert not list(jobs.run(_work, []))
+
+
+def test_without_ray_the_error_says_what_to_install(monkeypatch):
+  monkeypatch.setitem(sys.modules, "ray", None)
+  with pytest.raises(ValueError, match="engine='ray': Ray is not installed; "
+                     "install it with .* -m pip install ray"):
+    jobs.run(_work, [], engine="ray")
