@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import subprocess
 import sys
 import time
 
@@ -83,6 +84,33 @@ def test_who_leaves_early_leaves_no_process(tmp_path):
     break
   # The generator is closed when it is no longer referred to.
   assert not _is_running(int(place.read_text(encoding="utf-8")))
+
+
+@pytest.mark.slow
+def test_processes_end_with_a_caller_who_is_killed(tmp_path):
+  program = tmp_path / "program.py"
+  program.write_text(
+      "import os, pathlib, time\n"
+      "from dudo_spiel.algorithms import jobs\n"
+      "def wait(path):\n"
+      "  path.with_suffix('.new').write_text(str(os.getpid()))\n"
+      "  path.with_suffix('.new').rename(path)\n"
+      "  time.sleep(600)\n"
+      "if __name__ == '__main__':\n"
+      f"  path = pathlib.Path({str(tmp_path / 'process')!r})\n"
+      "  list(jobs.run(wait, [jobs.Job('waits', (path,))]))\n",
+      encoding="utf-8")
+  caller = subprocess.Popen([sys.executable, program])
+  place = tmp_path / "process"
+  while not place.exists():
+    assert caller.poll() is None
+    time.sleep(0.05)
+  caller.kill()
+  caller.wait()
+  process, end = int(place.read_text("utf-8")), time.monotonic() + 30
+  while _is_running(process) and time.monotonic() < end:
+    time.sleep(0.05)
+  assert not _is_running(process)
 
 
 def test_what_cannot_be_sent_is_an_error():

@@ -189,8 +189,15 @@ class _Silent(io.TextIOWrapper):
     return False
 
 
+def _end_with_caller():
+  """Ends this process when the one that has started it dies."""
+  multiprocessing.parent_process().join()
+  os._exit(1)
+
+
 def _serve(pipe):
   """Answers calls until the other end is closed; runs in the process."""
+  threading.Thread(target=_end_with_caller, daemon=True).start()
   sys.stderr = _Silent(os.fdopen(os.dup(2), "wb"), line_buffering=True)
   # A lock between processes would be left over when this one is killed.
   tqdm.tqdm.set_lock(threading.RLock())
