@@ -49,20 +49,18 @@ def _decorator(fastmath=frozenset({"contract"}), parallel=False, **options):
               "parallel": parallel and not checked.IS_CHECKED}
   variant = ".checked" if checked.IS_CHECKED else ""
 
-  def dispatcher(py_func, variant, **more):
-    made = numba.njit(**options, **more)(py_func)
-    try:
-      made._cache = kernel_cache.KernelCache(py_func, variant)
-    except RuntimeError:  # there is no folder that can be written
-      made._cache = kernel_cache.NoCache()
-    return made
-
   def decorate(py_func):
-    whole = dispatcher(py_func, variant)
+    whole = numba.njit(**options)(py_func)
+    try:
+      whole._cache = kernel_cache.KernelCache(py_func, variant)
+    except RuntimeError:  # there is no folder that can be written
+      whole._cache = kernel_cache.NoCache()
     if kernel_parts.IS_TRIED and not parallel and not checked.IS_CHECKED:
-      part = dispatcher(py_func, ".part", no_cpython_wrapper=True,
-                        pipeline_class=kernel_parts.PartCompiler)
-      kernel_parts.call_from_kernels(whole, part)
+      # Parts are not kept on disk. What Numba makes of those that it reads is
+      # slower, and rounds differently.
+      kernel_parts.call_from_kernels(whole, numba.njit(
+          **options, no_cpython_wrapper=True,
+          pipeline_class=kernel_parts.PartCompiler)(py_func))
     kernel_parts.collect_later(whole)
     return whole
 

@@ -39,10 +39,6 @@ class _PartLibrary(codegen.JITCodeLibrary):
     self._ensure_finalized()
     return 0
 
-  def serialize_using_object_code(self):
-    """Returns what the cache keeps."""
-    return self.serialize_using_bitcode()
-
   @property
   def codegen(self):
     """Returns the object whose `set_env` Numba calls."""
@@ -70,7 +66,6 @@ class PartCompiler(compiler.Compiler):
     """Returns Numba's own passes; their result goes into a part."""
     self.state.library = _PartLibrary(self.state.targetctx.codegen(),
                                       self.state.func_id.func_qualname)
-    self.state.library.enable_object_caching()
     return super().define_pipelines()
 
 
