@@ -21,7 +21,7 @@ from dudo_spiel.algorithms import fictitious_play
 _SOLVERS = {**cfr.SOLVERS, **fictitious_play.SOLVERS}
 _GAME = flags.DEFINE_string("game", "dudo(numdice=1)",
                             "The game to solve, with its parameters.")
-_SOLVER = flags.DEFINE_enum("solver", "dcfr", list(_SOLVERS), "The solver.")
+_SOLVER = flags.DEFINE_enum("solver", "cfr+", list(_SOLVERS), "The solver.")
 _EPSILON = flags.DEFINE_float("epsilon", 0.0, "Above 0: solve the perturbed "
                               "game, in which every action has at least this "
                               "probability.")

@@ -248,7 +248,7 @@ def test_float32_gets_no_worse_with_more_iterations(name):
   for iterations in (10**4, 10**5, 10**6, 10**7):
     solver.run(iterations - solver.iteration)
     measured.append(solver.exploitability())
-  assert measured[-1] <= min(measured)
+  assert measured[-1] <= 1.1 * min(measured)
 
 
 _RETURNS = (float("nan"), float("inf"), -float("inf"), 1e101)

@@ -66,7 +66,7 @@ def test_rounds_that_train_on_a_cluster_learn_the_same():
   ray = pytest.importorskip("ray")
   game = load(numdice=3, dice_sides=2)
   one, two = solver_of(game), solver_of(game)
-  ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False,
+  ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False,
            object_store_memory=80_000_000)
   try:
     for _ in range(2):
