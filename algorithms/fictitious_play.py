@@ -166,8 +166,8 @@ class BDFPSolver(FictitiousPlaySolver):
     self._keep_exact()
 
   def _read_table(self, archive, name, table):
-    if name not in archive.names:  # of version 0.1.0, which had none
-      name = "strategy"
+    if name == "cumulative" and name not in archive.names:
+      name = "strategy"  # version 0.1.0 kept no other
     return super()._read_table(archive, name, table)
 
 

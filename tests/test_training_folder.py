@@ -180,7 +180,7 @@ def test_forked_processes_do_not_hold_the_folder(tmp_path):
 
 
 def _save_soon(folder):
-  """Saves as soon as the system has noticed that a process is dead."""
+  """Saves as soon as a child that was just forked has let go of the lock."""
   for _ in range(50):
     try:
       return _solver().save(folder)
