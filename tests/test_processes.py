@@ -5,6 +5,7 @@ import random
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pyspiel
@@ -16,6 +17,7 @@ from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import simulation
+from dudo_spiel.algorithms.runtime import progress
 
 _SINGLE_ROUND = ("dudo_single_round(players=3,numdice=1,dice_sides=2,"
                  "claim_window=3,max_amount=2)")
@@ -71,6 +73,29 @@ def test_a_fork_after_parallel_use_works_on_one_thread(_pool):
   assert _pool.apply_async(_train, (None,)).get(timeout=120) == 100
   there = _pool.apply_async(_use_all, (1,)).get(timeout=300)
   assert there == _use_all(2)
+
+
+def _hold_lock(pipe):
+  with progress.progress_bar().get_lock():
+    pipe.send("held")
+    time.sleep(120.0)
+
+
+@_forks
+def test_a_fork_that_is_killed_while_it_draws_blocks_nobody():
+  solver = cfr.CFRSolver(pyspiel.load_game("kuhn_poker"))
+  solver.run(1)  # makes the lock that both processes have
+  ours, theirs = multiprocessing.Pipe()
+  process = multiprocessing.get_context("fork").Process(
+      target=_hold_lock, args=(theirs,))
+  process.start()
+  assert ours.recv() == "held"
+  process.kill()
+  process.join()
+  thread = threading.Thread(target=solver.run, args=(1,), daemon=True)
+  thread.start()
+  thread.join(60.0)
+  assert solver.iteration == 2
 
 
 def test_python_threads_share_games():

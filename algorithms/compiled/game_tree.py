@@ -14,7 +14,7 @@ import pyspiel
 
 from dudo_spiel.algorithms.compiled import tree_size
 from dudo_spiel.algorithms.compiled import tree_walk
-from dudo_spiel.algorithms.runtime import pacing
+from dudo_spiel.algorithms.runtime import progress
 from dudo_spiel.algorithms.runtime import ram
 
 CHANCE = int(pyspiel.PlayerId.CHANCE)
@@ -70,7 +70,7 @@ class GameTree:
   def _walk(self, max_nodes):
     """Visits all histories, then numbers them level by level."""
     walk = tree_walk.Walk(self.game)
-    with pacing.progress_bar(desc="walking the game", unit=" histories",
+    with progress.progress_bar(desc="walking the game", unit=" histories",
                              delay=2) as bar:
       for count in walk.visit(_WATCH):
         bar.update(count - bar.n)

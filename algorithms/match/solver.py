@@ -24,6 +24,7 @@ from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import jobs
 from dudo_spiel.algorithms.runtime import kernel_cache
 from dudo_spiel.algorithms.runtime import pacing
+from dudo_spiel.algorithms.runtime import progress
 from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.algorithms.runtime import solver
 from dudo_spiel.algorithms.runtime import tables as tables_lib
@@ -361,7 +362,7 @@ class MatchSolver(solver.Solver):
       done = sum(min(trainer.iteration, iterations)
                  for trainer in self._trainers)
     self._last_save = time.perf_counter()
-    with pacing.progress_bar(goal, initial=done if total else 0, leave=True,
+    with progress.progress_bar(goal, initial=done if total else 0, leave=True,
                              bar_format=_bar_format(by_time)) as bar:
       status = _Status(bar)
       for trainers in self._levels(engine):

@@ -30,7 +30,6 @@ from typing import Any
 from typing import NamedTuple
 
 import numba
-import tqdm
 
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import ram
@@ -199,8 +198,6 @@ def _serve(pipe):
   """Answers calls until the other end is closed; runs in the process."""
   threading.Thread(target=_end_with_caller, daemon=True).start()
   sys.stderr = _Silent(os.fdopen(os.dup(2), "wb"), line_buffering=True)
-  # A lock between processes would be left over when this one is killed.
-  tqdm.tqdm.set_lock(threading.RLock())
   with contextlib.suppress(EOFError, ConnectionError):
     while True:
       pipe.send_bytes(_answer(pipe.recv_bytes(), pickle))

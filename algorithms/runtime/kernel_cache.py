@@ -15,7 +15,8 @@ import sys
 import types
 
 from numba.core import caching
-import tqdm
+
+from dudo_spiel.algorithms.runtime import progress
 
 _PACKAGE = "dudo_spiel"
 
@@ -139,6 +140,6 @@ def begin_call():
 
 def announce(message):
   """Writes a line to the terminal, once a call; nothing on a pipe."""
-  if message not in _ANNOUNCED and sys.stderr and sys.stderr.isatty():
-    tqdm.tqdm.write(message, file=sys.stderr)
+  if message not in _ANNOUNCED:
+    progress.write_line(message)
   _ANNOUNCED.add(message)

@@ -1,4 +1,4 @@
-"""How long to stay in compiled code, and what to show meanwhile.
+"""How long to stay in compiled code.
 
 Compiled code cannot be interrupted, and knows no clock. So solvers run in
 chunks of a fraction of a second, after which Ctrl-C, limits of time and the
@@ -9,8 +9,6 @@ Serves `solver` and `match.solver`.
 
 import math
 import time
-
-import tqdm
 
 CHUNK_SECONDS = 0.2
 _GROWTH = 4.0  # a chunk has at most so many times the iterations of the last
@@ -47,14 +45,3 @@ def chunks(advance, iterations=None, seconds=None):
     left -= size
     seconds -= elapsed
     yield size, elapsed
-
-
-def progress_bar(total=None, **options):
-  """Returns a progress bar for a terminal, which a pipe does not show.
-
-  Args:
-    total: how many iterations there will be, or None.
-    **options: what else `tqdm.tqdm` takes.
-  """
-  options = {"unit": "it", "delay": 1, "leave": False, **options}
-  return tqdm.tqdm(total=total, disable=None, **options)

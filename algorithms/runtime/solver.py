@@ -20,6 +20,7 @@ from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import kernel_cache
 from dudo_spiel.algorithms.runtime import pacing
+from dudo_spiel.algorithms.runtime import progress
 
 _FILE_KIND = "solver"
 _MAX_SEED = 2**64 - 1
@@ -223,7 +224,7 @@ class Solver:
     kernel_cache.begin_call()
     if seconds is not None:
       self._advance(0)  # compiles all that will run, before the clock starts
-    with pacing.progress_bar(iterations) as bar:
+    with progress.progress_bar(iterations) as bar:
       for size, _ in self._chunks(iterations, seconds):
         bar.update(size)
 
@@ -256,7 +257,7 @@ class Solver:
     self._advance(0)  # compiles all that will run, before the clock starts
     history = [self._check(0.0)]
     clock = _Clock(max_seconds)
-    with pacing.progress_bar(max_iterations, delay=0, leave=True) as bar:
+    with progress.progress_bar(max_iterations, delay=0, leave=True) as bar:
       try:
         reason = self._solve(target_exploitability, end, clock, history, bar)
       except KeyboardInterrupt:

@@ -35,7 +35,7 @@ from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.graphs import set_kernels
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import jit
-from dudo_spiel.algorithms.runtime import pacing
+from dudo_spiel.algorithms.runtime import progress
 from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.algorithms.runtime import random_streams
 from dudo_spiel.algorithms.single_round import graph as single_round_graph
@@ -245,7 +245,7 @@ class _DecisionFinder:
     if not is_all:
       kernels.forward(graph.arrays, test, self._seat, scratch.test_reach)
     choices, values = scratch.choices, scratch.values
-    with pacing.progress_bar(layout.num_rolls, desc="responding",
+    with progress.progress_bar(layout.num_rolls, desc="responding",
                              unit="rolls") as bar:
       for first in range(0, layout.num_rolls, threads):
         now = slice(first, min(first + threads, layout.num_rolls))

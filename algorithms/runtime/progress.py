@@ -1,0 +1,46 @@
+"""What long work shows on a terminal: progress bars and single lines.
+
+Serves the solvers, walks and responses that take a while, and `kernel_cache`,
+which says when it compiles.
+"""
+
+import os
+import sys
+import threading
+
+import tqdm
+
+
+class ProgressBar(tqdm.tqdm):
+  """A bar whose lock no other process shares.
+
+  Processes that are forked share the lock of `tqdm.tqdm`. When one of them is
+  killed while it holds that lock, all others wait for ever.
+  """
+
+  monitor_interval = 0  # A thread of its own could hold the lock in a fork.
+
+
+def _renew_lock():
+  ProgressBar.set_lock(threading.RLock())
+
+
+_renew_lock()
+os.register_at_fork(after_in_child=_renew_lock)
+
+
+def progress_bar(total=None, **options):
+  """Returns a progress bar for a terminal, which a pipe does not show.
+
+  Args:
+    total: how many iterations there will be, or None.
+    **options: what else `tqdm.tqdm` takes.
+  """
+  options = {"unit": "it", "delay": 1, "leave": False, "miniters": 1, **options}
+  return ProgressBar(total=total, disable=None, **options)
+
+
+def write_line(message):
+  """Writes a line above the bars of a terminal; nothing on a pipe."""
+  if sys.stderr and sys.stderr.isatty():
+    ProgressBar.write(message, file=sys.stderr)
