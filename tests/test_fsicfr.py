@@ -1,4 +1,6 @@
 import os
+import signal
+import threading
 import time
 
 import numpy as np
@@ -11,6 +13,7 @@ from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms.match import kernels as match_kernels
 from dudo_spiel.algorithms.match import solver as match_solver
+from dudo_spiel.algorithms.match import trainer as match_trainer
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import ram
 
@@ -247,6 +250,43 @@ def test_a_run_that_was_interrupted_goes_on_as_if_it_were_not(tmp_path,
     rest.value(2, 2)
   rest.run(iterations=7, total=True)
   assert_same(whole, rest)
+
+
+def test_an_interrupt_does_not_wait_for_a_long_sweep(monkeypatch):
+  whole, part = solver_of(), solver_of()
+  whole.run(4)
+  sweep, count = match_kernels.sweep, 0
+  goes_on = threading.Event()
+
+  def interrupted(memory, *args):
+    nonlocal count
+    count += memory.num_claims > 0
+    if count == 3:
+      os.kill(os.getpid(), signal.SIGINT)
+      assert goes_on.wait(60.0)  # the interrupt comes first
+    sweep(memory, *args)
+
+  monkeypatch.setattr(match_kernels, "sweep", interrupted)
+  monkeypatch.setattr(match_trainer, "LONG_SECONDS", -1.0)
+  with pytest.raises(KeyboardInterrupt):
+    part.run(4)
+  threading.Timer(0.1, goes_on.set).start()
+  assert part.iterations(1, 1) == 3  # waits until the sweep has ended
+  part.run(4, total=True)
+  assert_same(whole, part)
+
+
+def test_errors_of_long_sweeps_are_raised(monkeypatch):
+
+  def fail(*args):
+    raise RuntimeError("in a thread")
+
+  monkeypatch.setattr(match_trainer, "LONG_SECONDS", -1.0)
+  solver = solver_of()
+  monkeypatch.setattr(match_kernels, "sweep", fail)
+  with pytest.raises(RuntimeError, match="in a thread"):
+    solver.run(1)
+  assert solver.iteration == 0
 
 
 def test_a_save_that_fails_leaves_the_folder_as_it_was(tmp_path, monkeypatch):

@@ -447,7 +447,7 @@ def _add_to_record(starter, chances, weight, record):
   record[0].sweeps += 1.0
 
 
-@jit.kernel
+@jit.background_kernel
 def sweep(memory, starter, other, settings, scratch, chances, record):
   """Runs one iteration, forward and backward, for a list of deals.
 
@@ -466,7 +466,7 @@ def sweep(memory, starter, other, settings, scratch, chances, record):
   _add_to_record(starter, chances, settings.weight, record)
 
 
-@jit.kernel
+@jit.background_kernel
 def sweep_parallel(memory, starter, other, settings, scratch, chances, record):
   """Does the same as `sweep`, with a thread for each row of scratch."""
   _forward_parallel(memory, starter, other, settings, scratch)

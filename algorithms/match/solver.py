@@ -318,8 +318,9 @@ class MatchSolver(solver.Solver):
           engine=None):
     """Trains all rounds, from the fewest dice up.
 
-    Ctrl-C stops after the sweep that is under way, raises a KeyboardInterrupt
-    and leaves a solver that can be used and go on.
+    Ctrl-C raises a KeyboardInterrupt and leaves a solver that can be used and
+    go on. A long sweep that is under way is finished in the background, and
+    whatever is called next waits for it.
 
     Args:
       iterations: how many iterations of each round, or None.

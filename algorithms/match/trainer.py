@@ -17,11 +17,13 @@ import numpy as np
 from dudo_spiel.algorithms.match import claim_memory
 from dudo_spiel.algorithms.match import kernels as match_kernels
 from dudo_spiel.algorithms.match import rounds as match_rounds
+from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import random_streams
 
 MIN_PARALLEL_CELLS = 3_000_000  # rows times hands; threads cost time, too
+LONG_SECONDS = 0.2  # a sweep that takes longer need not be waited for
 
 
 def memory_bytes(match, rounds, num_shifts, num_threads, dtype):
@@ -65,8 +67,6 @@ class RoundTrainer:
 
   Attributes:
     rounds: as given, a tuple.
-    tables: dict from (own dice, opponent's dice) to [row, hand] `RegretTables`.
-    records: [round] `rounds.RECORD`.
     values: dict from each round to its starter's value if both play the average
       policy; empty while that is not known.
     seconds: how long the rounds were trained.
@@ -76,11 +76,13 @@ class RoundTrainer:
   def __init__(self, match, rounds, *, seed=0, num_threads=1, num_shifts=None,
                gamma=1.0, dtype=np.float32):
     self.rounds = tuple(rounds)
-    self.tables = {key: match_rounds.new_tables(match, key, dtype)
-                   for key in self.rounds}
-    self.records = np.zeros(len(self.rounds), match_rounds.RECORD)
     self.values = {}
     self.seconds = 0.0
+    self._tables = {key: match_rounds.new_tables(match, key, dtype)
+                    for key in self.rounds}
+    self._records = np.zeros(len(self.rounds), match_rounds.RECORD)
+    self._background = interrupts.Background()
+    self._last_seconds = 0.0  # that a sweep took
     self._match = match
     self._seed = seed
     self._gamma = gamma
@@ -95,6 +97,18 @@ class RoundTrainer:
     self._sweeper = None
     self._order_of = None  # the round and epoch to which `_order` belongs
     self._order = None  # of the shifts
+
+  @property
+  def tables(self):
+    """{(own dice, opponent's dice): [row, hand] `RegretTables`}."""
+    self._background.settle()
+    return self._tables
+
+  @property
+  def records(self):
+    """[round] `rounds.RECORD`."""
+    self._background.settle()
+    return self._records
 
   @property
   def iteration(self):
@@ -179,11 +193,20 @@ class RoundTrainer:
       for iteration in range(first, first + iterations):
         for number, key in enumerate(self.rounds):
           if self.records[number]["sweeps"] == iteration:
-            self._sweeper.sweep(
-                key, None if self._is_exact else self.shifts(key, iteration),
-                (iteration + 1)**self._gamma, self.records[number:number + 1])
+            self._sweep(number, key, iteration)
     finally:
       self.seconds += time.perf_counter() - begin
+
+  def _sweep(self, number, key, iteration):
+    """Runs a sweep; Ctrl-C does not stop a long one, nor wait for it."""
+    args = (key, None if self._is_exact else self.shifts(key, iteration),
+            (iteration + 1)**self._gamma, self.records[number:number + 1])
+    begin = time.perf_counter()
+    if self._last_seconds > LONG_SECONDS:
+      self._background.run(self._sweeper.sweep, *args)
+    else:
+      self._sweeper.sweep(*args)
+    self._last_seconds = time.perf_counter() - begin
 
   def update_values(self):
     """Computes `values`, what the rounds are worth."""

@@ -1,13 +1,15 @@
-"""Long kernels in threads, which Ctrl-C can stop.
+"""Long kernels in threads, so that Ctrl-C need not wait for them.
 
 Python notices Ctrl-C only when a kernel returns to it. So a kernel that may
-take minutes runs in a thread of its own, without the lock of the interpreter,
-and looks at a flag now and then, while the main thread waits.
+take long runs in a thread of its own, without the lock of the interpreter,
+while the main thread waits. After Ctrl-C the kernel either stops, as it looks
+at a flag now and then, or is finished in the background.
 
-Serves `match.response`.
+Serves `match.response` and `match.trainer`.
 """
 
 import concurrent.futures
+import threading
 
 import numpy as np
 
@@ -39,3 +41,59 @@ def run_in_threads(function, tasks, num_threads, flag):
       for future in futures:
         future.cancel()
       raise
+
+
+class _Task:
+  """A call that is made once, whoever tries first."""
+
+  def __init__(self, function, args):
+    self._function = function
+    self._args = args
+    self._claim = threading.Lock()
+    self._done = threading.Event()
+    self._error = None
+
+  def try_to_run(self):
+    """Makes the call, unless it was begun before."""
+    if self._claim.acquire(blocking=False):
+      try:
+        self._function(*self._args)
+      except BaseException as error:
+        self._error = error
+      finally:
+        self._done.set()
+
+  def wait(self):
+    """Waits for the end of the call; returns what it has raised, or None."""
+    self._done.wait()
+    return self._error
+
+
+class Background:
+  """Runs functions that must be finished once they have begun.
+
+  An exception such as KeyboardInterrupt ends the wait for the function, not
+  the function. Whoever uses what it changes calls `settle` first.
+  """
+
+  def __init__(self):
+    self._task = None
+
+  def run(self, function, *args):
+    """Calls the function in a thread and waits for it."""
+    self.settle()
+    self._task = _Task(function, args)
+    threading.Thread(target=self._task.try_to_run).start()
+    self._finish()
+
+  def settle(self):
+    """Waits until nothing is under way."""
+    if self._task is not None:
+      self._task.try_to_run()  # The interrupt may have come before the thread.
+      self._finish()
+
+  def _finish(self):
+    error = self._task.wait()
+    self._task = None
+    if error is not None:
+      raise error

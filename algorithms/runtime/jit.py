@@ -70,6 +70,7 @@ def _decorator(fastmath=frozenset({"contract"}), parallel=False, **options):
 _ANY_ORDER = frozenset({"contract", "reassoc"})
 
 kernel = _decorator()
+background_kernel = _decorator(nogil=True)
 inline = _decorator(inline="always")
 parallel = _decorator(parallel=True)
 sums = _decorator(_ANY_ORDER, nogil=True)
