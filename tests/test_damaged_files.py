@@ -16,6 +16,7 @@ import pytest
 import solver_table
 
 from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms import fictitious_play
 from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import policies
@@ -365,3 +366,23 @@ def test_policies_for_the_wrong_kind_of_game(tmp_path):
   _write(path, header, arrays)
   with pytest.raises(ValueError, match="^path=.*must be dudo_single_round_ir"):
     policies.load_policy(path)
+
+
+def test_only_the_table_that_old_versions_lacked_may_be_missing(tmp_path):
+  def make():
+    return fictitious_play.BDFPSolver(pyspiel.load_game("kuhn_poker"),
+                                      dtype="float32", average=True)
+
+  solver = make()
+  solver.run(3)
+  solver.save(tmp_path / "file.npz")
+  header, arrays = _read(tmp_path / "file.npz")
+  del header["arrays"], header["digests"]  # as old versions
+  for name in arrays:
+    _write(tmp_path / name, header, {other: array for other, array
+                                     in arrays.items() if other != name})
+    if name == "cumulative":
+      make().load(tmp_path / name)
+    else:
+      with pytest.raises(ValueError, match=f"^path=.*{name}"):
+        make().load(tmp_path / name)

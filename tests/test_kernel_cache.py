@@ -150,3 +150,35 @@ def test_the_order_of_fields_is_noticed(copy):
   (package / "pair.py").write_text(text.replace("Pair", "Couple"),
                                    encoding="utf-8")
   assert _run(copy, program.replace("Pair", "Couple")) == (["1.0"], 0)
+
+
+@pytest.mark.slow
+def test_the_first_process_after_a_change_computes_the_same(copy):
+  """Code on disk must not be compiled into other code with other rounding."""
+  program = """
+import hashlib
+import numpy as np
+import pyspiel
+import dudo_spiel
+from dudo_spiel.algorithms import cfr, fsicfr
+digest = hashlib.sha256()
+for dtype in ("float32", "float64"):
+  solver = cfr.PredictiveCFRPlusSolver(pyspiel.load_game("leduc_poker"),
+                                       dtype=dtype)
+  solver.run(20)
+  digest.update(solver.tables.regret.tobytes())
+solver = fsicfr.MatchSolver(pyspiel.load_game("dudo(numdice=2)"), num_threads=1)
+solver.run(3)
+for key in solver.rounds:
+  for table in solver.tables(*key):
+    digest.update(np.ascontiguousarray(table).tobytes())
+print(digest.hexdigest(), 0)
+"""
+  results = [_run(copy, program)]
+  for module in ("compiled/deal_form.py", "compiled/table_solver.py",
+                 "match/kernels.py"):
+    with open(copy / "algorithms" / module, "a", encoding="utf-8") as file:
+      file.write("# changed\n")
+    results.append(_run(copy, program))
+  results.append(_run(copy, program))
+  assert len({str(result) for result in results}) == 1
