@@ -10,7 +10,7 @@ Serves users.
 """
 
 from dudo_spiel.algorithms.graphs.fsicfr_solver import FSICFRSolver
+from dudo_spiel.algorithms.match.round_pairs import memory_needed
 from dudo_spiel.algorithms.match.solver import MatchSolver
-from dudo_spiel.algorithms.match.solver import memory_needed
 
 __all__ = ["FSICFRSolver", "MatchSolver", "memory_needed"]

@@ -16,11 +16,12 @@ import numpy as np
 
 from dudo_spiel.algorithms.match import policy as match_policy
 from dudo_spiel.algorithms.match import response as match_response
+from dudo_spiel.algorithms.match import round_pairs
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.match import trainer as match_trainer
 from dudo_spiel.algorithms.match import training_folder
+from dudo_spiel.algorithms.match import training_jobs
 from dudo_spiel.algorithms.runtime import arguments
-from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import jobs
 from dudo_spiel.algorithms.runtime import kernel_cache
 from dudo_spiel.algorithms.runtime import pacing
@@ -28,10 +29,7 @@ from dudo_spiel.algorithms.runtime import progress
 from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.algorithms.runtime import solver
 from dudo_spiel.algorithms.runtime import tables as tables_lib
-from dudo_spiel.games import dudo
 
-_EXACT_HANDS = 21  # with at most two dice a player meets all hands
-_SAMPLED_HANDS = 8  # with more dice, this many
 _SHARE_EXPONENT = 0.5  # of a pair's cost: small rounds get more iterations
 _MAX_EXACT_DICE = 6  # in play, for best responses that take minutes
 _MAX_UNIFORM_DICE = 4  # in play, if the policy is still uniform
@@ -39,7 +37,6 @@ _FIRST_ITERATIONS = 2  # make a search much shorter than against uniform play
 _LEAST_SECONDS = 1e-9  # time for one iteration
 _BAR_SECONDS = 0.5
 _REGRET_SECONDS = 10.0  # the average regret takes some time to compute
-_PROCESS_BYTES = 300_000_000  # Python and the kernels, in a job
 SAVE_SECONDS = 45.0  # time from one save of `run` to the next
 
 
@@ -78,7 +75,7 @@ class MatchSolver(solver.Solver):
   def __init__(self, game, recall_length=3, seed=0, num_threads=None, *,
                hands_met=None, gamma=1.0, dtype="float32"):
     super().__init__(game, seed=seed, num_threads=num_threads, dtype=dtype)
-    recall_length = _recall_length(game, recall_length)
+    recall_length = round_pairs.recall_length_of(game, recall_length)
     if not (hands_met is None or isinstance(hands_met, str) and
             hands_met == "all"):
       hands_met = arguments.integer("hands_met", hands_met, 1)
@@ -86,16 +83,16 @@ class MatchSolver(solver.Solver):
     self.rounds = match_rounds.round_keys(game.start_dice)
     self._hands_met = hands_met
     self._gamma = arguments.number("gamma", gamma, 0.0, 4.0)
-    pairs = _round_pairs(self.rounds)
-    self._memory_bytes = _memory_needed(self.match, pairs, hands_met,
-                                        self._num_threads, self._dtype)
+    pairs = round_pairs.round_pairs(self.rounds)
+    self._memory_bytes = round_pairs.memory_bytes(
+        self.match, pairs, hands_met, self._num_threads, self._dtype)
     ram.check("recall_length", recall_length, self._memory_bytes,
               f"training {game}", "a shorter recall_length or fewer dice")
     self._trainers = [
         match_trainer.RoundTrainer(
             self.match, pair, seed=self._seed, num_threads=self._num_threads,
-            num_shifts=_shifts(self.match, pair, hands_met), gamma=self._gamma,
-            dtype=self._dtype) for pair in pairs]
+            num_shifts=round_pairs.num_shifts(self.match, pair, hands_met),
+            gamma=self._gamma, dtype=self._dtype) for pair in pairs]
     self._is_compiled = False
     self._measured_sweeps = -1  # in all, at the last measurement of `solve`
     self._folders = training_folder.TrainingFolders()
@@ -302,7 +299,7 @@ class MatchSolver(solver.Solver):
       (iterations, seconds) after each chunk, and then (0, 0.0) once more before
       the values are computed, which takes a while.
     """
-    is_done = _is_done(iterations, seconds)
+    is_done = training_jobs.is_done(iterations, seconds)
     if is_done and (trainer.values or not trainer.iteration):
       return
     number = self._trainers.index(trainer)
@@ -364,7 +361,7 @@ class MatchSolver(solver.Solver):
                  for trainer in self._trainers)
     self._last_save = time.perf_counter()
     with progress.progress_bar(goal, initial=done if total else 0, leave=True,
-                             bar_format=_bar_format(by_time)) as bar:
+                               bar_format=_bar_format(by_time)) as bar:
       status = _Status(bar)
       for trainers in self._levels(engine):
         if len(trainers) == 1:
@@ -394,61 +391,15 @@ class MatchSolver(solver.Solver):
         yield trainer, size, elapsed
 
   def _train_apart(self, trainers, limits, engine):
-    """Trains pairs of rounds at the same time, in jobs of a minute at most.
-
-    Args:
-      trainers: list of `trainer.RoundTrainer`, with equally many dice in play.
-      limits: list of (iterations, seconds), as for `_train`.
-      engine: where, see `runtime.jobs`.
-
-    Yields:
-      (trainer, iterations, seconds) after each job.
-    """
+    """Trains pairs of rounds at the same time; see `training_jobs.run`."""
     number = self._trainers.index(trainers[0])
     values = self._values_of(number)
     for trainer, limit in zip(trainers, limits):
-      if not _is_done(*limit):  # what builds on this pair is out of date
+      if not training_jobs.is_done(*limit):  # what builds on it is out of date
         for later in (trainer, *self._trainers[number + len(trainers):]):
           later.values = {}
-    left = dict(zip(trainers, limits))
-    while waiting := [trainer for trainer in trainers
-                      if not _is_done(*left[trainer]) or
-                      trainer.iteration and not trainer.values]:
-      for trainer, size, elapsed in self._run_jobs(waiting, values, left,
-                                                   engine):
-        iterations, seconds = left[trainer]
-        if seconds is None:
-          left[trainer] = iterations - size, None
-        else:
-          left[trainer] = None, (0.0 if trainer.values else
-                                 max(seconds - elapsed, 0.0))
-        yield trainer, size, elapsed
-
-  def _run_jobs(self, trainers, values, limits, engine):
-    """Trains each pair of rounds for a minute at most.
-
-    Args:
-      trainers: list of `trainer.RoundTrainer`.
-      values: dict from smaller rounds to their starters' values.
-      limits: {trainer: (iterations, seconds)}.
-      engine: where, see `runtime.jobs`.
-
-    Yields:
-      (trainer, iterations, seconds) after each job.
-    """
-    num_threads = max(self._num_threads // len(trainers), 1)
-    work = {str(trainer.rounds[0]): trainer for trainer in trainers}
-    for job, result, error in jobs.run(match_trainer.train, [
-        jobs.Job(name, (trainer, values, *limits[trainer], SAVE_SECONDS,
-                        num_threads),
-                 _PROCESS_BYTES + 2 * trainer.memory_bytes, num_threads)
-        for name, trainer in work.items()], engine):
-      if error:
-        raise ValueError(f"engine={engine!r}: training the rounds {job.name} "
-                         f"failed ({error})")
-      trained, size, elapsed = result
-      work[job.name].take(trained)
-      yield work[job.name], size, elapsed
+    return training_jobs.run(trainers, values, limits, engine,
+                             self._num_threads, SAVE_SECONDS)
 
   def _iteration_limits(self, iterations, total):
     """Yields (iterations, None) for each pair of rounds; see `run`."""
@@ -557,11 +508,6 @@ class MatchSolver(solver.Solver):
     return training_folder.is_saved_in(path)
 
 
-def _is_done(iterations, seconds):
-  """Returns whether the limits leave nothing to train."""
-  return iterations == 0 or seconds == 0.0
-
-
 class _Status:
   """Shows how training goes beside a progress bar.
 
@@ -597,42 +543,3 @@ def _bar_format(by_time):
   unit = "s" if by_time else "iterations"
   return "{percentage:3.0f}%|{bar:10}| {n:.0f}/{total:.0f} " + unit + (
       "{postfix}")
-
-
-def memory_needed(game, recall_length=3, num_threads=None):
-  """Returns how many bytes a `MatchSolver` and its policy need."""
-  match = match_rounds.match_rules(game, _recall_length(game, recall_length))
-  pairs = _round_pairs(match_rounds.round_keys(game.start_dice))
-  return _memory_needed(match, pairs, None, jit.thread_count(num_threads),
-                        np.float32)
-
-
-def _memory_needed(match, pairs, hands_met, num_threads, dtype):
-  entries = sum(math.prod(match.table_shape(key)) for pair in pairs
-                for key in pair)
-  policy = entries * np.dtype(np.float32).itemsize
-  training = max(
-      match_trainer.memory_bytes(match, pair, _shifts(match, pair, hands_met),
-                                 num_threads, dtype) for pair in pairs)
-  return 2 * entries * np.dtype(dtype).itemsize + max(policy, training)
-
-
-def _recall_length(game, recall_length):
-  """Returns how many claims are remembered in the game."""
-  if isinstance(game, dudo.DudoIRGame):
-    return game.recall_length
-  return arguments.integer("recall_length", recall_length, 1)
-
-
-def _round_pairs(rounds):
-  """Returns the pairs of rounds that are trained together, in order."""
-  return list(dict.fromkeys(
-      match_rounds.round_pair(tuple(sorted(key))) for key in rounds))
-
-
-def _shifts(match, pair, hands_met):
-  """Returns how many hands each hand meets in an iteration of a pair."""
-  few = min(match.rolls(n).num_rolls for n in pair[0])
-  if hands_met is None:
-    hands_met = "all" if few <= _EXACT_HANDS else _SAMPLED_HANDS
-  return few if hands_met == "all" else min(hands_met, few)

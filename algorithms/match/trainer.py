@@ -6,7 +6,7 @@ of the opponent (see `rounds.shifted_deals`). Shifts are drawn without
 replacement: after as many as there are, all deals have come up equally often.
 They depend only on the seed and the number of the iteration.
 
-Serves `solver`.
+Serves `solver`, `training_jobs` and `round_pairs`.
 """
 
 import contextlib
@@ -19,7 +19,6 @@ from dudo_spiel.algorithms.match import kernels as match_kernels
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
-from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import random_streams
 
 MIN_PARALLEL_CELLS = 3_000_000  # rows times hands; threads cost time, too
@@ -393,34 +392,6 @@ class _Sweeper:
               self._settings(key, 1.0, False), self._scratch)
     new = slice(skipped * self._many, None)
     return float(deals.chances[new] @ starter.value[0, new])
-
-
-def train(trainer, values, iterations, seconds, at_most, num_threads):
-  """Trains a pair of rounds until a limit is reached; then sets its values.
-
-  It is a job, see `runtime.jobs`: in another process it trains a copy.
-
-  Args:
-    trainer: the `RoundTrainer`.
-    values: dict from smaller rounds to their starters' values.
-    iterations: how many iterations, or None.
-    seconds: how long, or None.
-    at_most: stop after so many seconds, without values.
-    num_threads: how many threads to use at most.
-
-  Returns:
-    (trainer, iterations, seconds): how many it ran, and how long.
-  """
-  limit = at_most if seconds is None else min(seconds, at_most)
-  first, before = trainer.iteration, trainer.seconds
-  with trainer.at_work(values, num_threads):
-    trainer.iterate(0)  # compiles what the others run
-    for _ in pacing.chunks(trainer.iterate, iterations, limit):
-      pass
-    size = trainer.iteration - first
-    if (size == iterations) if seconds is None else seconds <= at_most:
-      trainer.update_values()
-  return trainer, size, trainer.seconds - before
 
 
 def known_values(trainers):
