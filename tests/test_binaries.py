@@ -26,6 +26,7 @@ _FILE_FLAGS = [
     ("solve_game.py", "policy", []), ("train_dudo.py", "policy", [])]
 _FOLDER_FLAGS = [("convergence_study.py", "output"),
                  ("dudo_tournament.py", "folder"),
+                 ("plot_tutorial.py", "output"),
                  ("train_dudo.py", "checkpoint")]
 # Flags of solve_game.py are tested always, those of the others are slow tests.
 _QUICK = "solve_game.py"

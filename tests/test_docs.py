@@ -17,9 +17,13 @@ _BINARIES = sorted(path for path in helpers.EXAMPLES.glob("*.py")
                                          "interrupts.py", "study_panels.py"))
 
 
+def _prose(page):
+  """Returns the text of a page without its blocks of code."""
+  return re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+
+
 def _anchors(page):
-  text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
-  titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+  titles = re.findall(r"^#+ (.*)$", _prose(page), re.MULTILINE)
   return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
           for title in titles}
 
@@ -33,7 +37,7 @@ def _blocks(page, language):
 
 @pytest.mark.parametrize("page", _PAGES, ids=lambda page: page.name)
 def test_links(page):
-  for link in re.findall(r"\]\(([^)]+)\)", page.read_text("utf-8")):
+  for link in re.findall(r"\]\(([^)]+)\)", _prose(page)):
     if link.startswith("https://"):
       continue
     path, _, anchor = link.partition("#")
