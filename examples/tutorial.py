@@ -95,9 +95,9 @@ def kuhn_poker():
   for card, (mine, theirs) in {"jack": (0, 1), "queen": (1, 2),
                                "king": (2, 0)}.items():
     state = game.new_initial_state()
-    state.apply_action(mine)  # the first card
-    state.apply_action(theirs)  # the second card
-    bet = policy.action_probabilities(state)[1]
+    state.apply_action(mine)  # deals the card of player 0
+    state.apply_action(theirs)  # deals the card of player 1
+    bet = policy.action_probabilities(state)[1]  # 0 is check, 1 is bet
     print(f"{card} bets {bet:.3f}")
   value = solver.expected_values()[0]
   print(f"value: {value:.5f}, close to",
@@ -128,7 +128,7 @@ def liar_die():
           fractions.Fraction(value).limit_denominator(100))
   for roll in (1, 2, 3, 4):
     state = game.new_initial_state()
-    state.apply_action(roll - 1)
+    state.apply_action(roll - 1)  # actions count from 0
     chances = list(policy.action_probabilities(state).values())
     print(f"roll {roll}: claims 1 to 4", np.round(chances, 2))
   for claim in (1, 2, 3):
