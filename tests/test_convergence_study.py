@@ -192,3 +192,46 @@ def test_ray_gives_the_same_table_though_a_worker_dies(finished, tmp_path):
   assert process.returncode == 0, errors
   assert "4 jobs done, 0 were done before" in output
   assert _lines(tmp_path) == finished
+
+
+def _study(folder, *lines):
+  path = folder / "convergence.csv"
+  path.write_text("\n".join([",".join(_COLUMNS), *lines]) + "\n", "utf-8")
+  return f"--study={path}"
+
+
+def test_tables_of_a_study(tmp_path):
+  study = _study(tmp_path, "cfr,,kuhn_poker,100,0.1,0.25,0",
+                 "hs-dcfr,planned_iterations=200,kuhn_poker,100,0.1,0.5,0",
+                 "cfr,,leduc_poker,100,0.1,0.125,0",
+                 "cfr,,leduc_poker,200,0.1,0.0625,0")
+  output = helpers.run_example("study_table.py", study, "--at=100").stdout
+  assert output.splitlines() == [
+      "", "After 100 iterations:", "",
+      "| | kuhn_poker | leduc_poker |", "|---|---:|---:|",
+      "| cfr | **2.50e-01** | **1.25e-01** |", "| hs-dcfr | 5.00e-01 |  |"]
+  helpers.assert_refused("study_table.py", [study, "--at=300"],
+                         "--at=300: must be of those measured: 100, 200")
+
+
+def test_time_to_target():
+  """Ours and OpenSpiel's CFR are the same, so they count the same."""
+  flags = ["--game=kuhn_poker", "--solvers=cfr", "--targets=0.05,0.01",
+           "--peers=pyspiel CFR,pyspiel external sampling"]
+  result = helpers.run_example("time_to_target.py", *flags)
+  rows = [[cell.strip() for cell in line.split("|")[1:-1]]
+          for line in result.stdout.splitlines()[1:]]
+  assert rows[0] == ["kuhn_poker", "0.05: iterations", "seconds",
+                     "0.01: iterations", "seconds"]
+  ours, theirs, sampled = rows[2:]
+  assert ours[0] == "cfr" and theirs[0] == "pyspiel CFR"
+  assert ours[1::2] == theirs[1::2]
+  assert 0 < int(ours[1]) < int(ours[3])
+  assert float(sampled[2]) < float(sampled[4])
+  result = helpers.run_example("time_to_target.py", *flags[:3], "--seconds=0",
+                               "--peers=")
+  assert result.stdout.splitlines()[3].startswith("| cfr | > 0 | > 0 | > 0 ")
+  helpers.assert_refused("time_to_target.py", ["--peers=x"],
+                         "--peers=x: must be of")
+  helpers.assert_refused("time_to_target.py", ["--targets=0"],
+                         "--targets=0: must be numbers above 0")
