@@ -26,6 +26,7 @@ from dudo_spiel.algorithms.compiled import blocks as blocks_lib
 from dudo_spiel.algorithms.compiled import deal_terminals
 from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.compiled import public_tree
+from dudo_spiel.algorithms.compiled import rules_tree
 from dudo_spiel.algorithms.runtime import jit
 
 _MAX_EMPTINESS = 4  # payoff table entries a terminal history, at most
@@ -92,6 +93,8 @@ def compile_deal_form(tree):
   """
   if tree.num_players != 2:
     return None
+  if rules_tree.is_deal_form(tree):
+    return DealForm(tree, rules_tree.make_public_tree(tree))
   public = public_tree.merge_deals(tree)
   if public is None:
     return None
@@ -196,9 +199,8 @@ class DealForm:
   def _place_sets(self, public):
     """Sets which entries belong to which information set."""
     tree = self.tree
-    public_node = public.node[tree.set_node]
+    public_node, hand = public.sets(tree)
     number = self._class_of[public_node]
-    hand = public.hands[tree.set_player, tree.set_node]
     side = np.empty(tree.num_info_sets, dtype=np.int64)
     for player in range(2):
       first, last = self._side_begin[player:player + 2]
@@ -212,21 +214,10 @@ class DealForm:
     self.set_stride = num_hands * self._num_nodes[number]
 
   def _make_payoffs(self, public):
-    """Sums the returns of all histories that end in the same public node."""
-    tree = self.tree
-    ends = np.flatnonzero(tree.player == game_tree.TERMINAL)
-    terminal = self._place[public.node[ends]]
-    count = int(self._num_nodes[-1])
-    shape = (*public.num_hands, count)
-    weight = tree.chance_reach()[ends]
-    own, other = public.hands[0, ends], public.hands[1, ends]
-    payoffs = []
-    for player in range(2):
-      payoff = np.zeros(shape)
-      np.add.at(payoff, (own, other, terminal),
-                weight * tree.returns[ends, player])
-      payoffs.append(payoff if player == 0 else np.ascontiguousarray(
-          payoff.transpose(1, 0, 2)))
+    """Sets what terminal nodes pay, and with them all arrays."""
+    own, other = public.payoffs(self.tree, self._place,
+                                int(self._num_nodes[-1]))
+    payoffs = [own, np.ascontiguousarray(other.transpose(1, 0, 2))]
     runs, table_of, matrices, steps = deal_terminals.find_runs(payoffs)
     self.arrays = DealArrays(
         actor=self._actor, num_nodes=self._num_nodes,

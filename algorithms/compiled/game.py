@@ -16,8 +16,8 @@ import pyspiel
 
 from dudo_spiel.algorithms.compiled import blocks as blocks_lib
 from dudo_spiel.algorithms.compiled import deal_form
-from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.compiled import history_form
+from dudo_spiel.algorithms.compiled import rules_tree
 from dudo_spiel.algorithms.compiled import sequence_form
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import jit
@@ -37,7 +37,8 @@ class CompiledGame:
   Args:
     game: a `pyspiel.Game`.
     form: "deal", "sequence" or "history"; None chooses the fastest that fits.
-    tree: the game's `game_tree.GameTree`; None walks the game.
+    tree: the game's `game_tree.GameTree`; None makes it from the rules, where
+      the game tells them, or else walks the game.
 
   Attributes:
     game: the game.
@@ -54,12 +55,16 @@ class CompiledGame:
     arguments.game("game", game)
     arguments.choice("form", form, (None, *FORMS))
     self.game = game
-    self.tree = game_tree.GameTree(game) if tree is None else tree
+    self.tree = rules_tree.make_tree(game) if tree is None else tree
     if self.tree.num_info_sets == 0:
       raise ValueError(f"game={game}: no player ever decides anything")
-    parents = sequence_form.ParentSequences(self.tree)
-    self.has_perfect_recall = parents.of_set is not None
-    self.form_name, self.form = self._choose(form, parents)
+    if form in (None, "deal") and rules_tree.is_deal_form(self.tree):
+      self.has_perfect_recall = True
+      self.form_name, self.form = "deal", deal_form.compile_deal_form(self.tree)
+    else:
+      parents = sequence_form.ParentSequences(self.tree)
+      self.has_perfect_recall = parents.of_set is not None
+      self.form_name, self.form = self._choose(form, parents)
     self._kernels = _MODULES[self.form_name]
     self.blocks = self.form.blocks
     self.num_players = self.tree.num_players
@@ -274,7 +279,7 @@ def compile_game(game, form=None, perfect_recall=False):
 
 def _remembering_tree(game):
   """Returns the game's tree, its sets split where players have forgotten."""
-  tree = game_tree.GameTree(game)
+  tree = rules_tree.make_tree(game)
   if sequence_form.ParentSequences(tree).of_set is None:
     return tree.with_perfect_recall()
   return tree

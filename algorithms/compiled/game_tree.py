@@ -133,6 +133,11 @@ class GameTree:
     digest.update("\n".join(self.info_states).encode())
     return digest.hexdigest()[:16]
 
+  @property
+  def payoffs(self):
+    """Array of all that players may get."""
+    return self.returns
+
   def last_own_actions(self):
     """Returns [player, node] int32, the node after the player's last action.
 

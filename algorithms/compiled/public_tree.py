@@ -31,6 +31,36 @@ class PublicTree(NamedTuple):
   actor: np.ndarray
   num_children: np.ndarray
 
+  def sets(self, tree):
+    """Returns each information set's public node and hand.
+
+    Args:
+      tree: the `game_tree.GameTree`.
+    """
+    return (self.node[tree.set_node],
+            self.hands[tree.set_player, tree.set_node])
+
+  def payoffs(self, tree, place, count):
+    """Sums the returns of all histories that end in the same public node.
+
+    Args:
+      tree: the `game_tree.GameTree`.
+      place: [public node] int64, the terminal's number.
+      count: how many terminals there are.
+
+    Returns:
+      For each player [hand of 0, hand of 1, terminal] float64, what the player
+      gets, times the probability of chance.
+    """
+    ends = np.flatnonzero(tree.player == game_tree.TERMINAL)
+    where = (*self.hands[:, ends], place[self.node[ends]])
+    weight = tree.chance_reach()[ends]
+    payoffs = []
+    for player in range(2):
+      payoffs.append(np.zeros((*self.num_hands, count)))
+      np.add.at(payoffs[-1], where, weight * tree.returns[ends, player])
+    return payoffs
+
 
 def merge_deals(tree):
   """Returns the `PublicTree`, or None if the play is not public.

@@ -58,7 +58,7 @@ class TableSolver(solver.Solver):
     super().__init__(game, seed=seed, num_threads=num_threads, dtype=dtype)
     self._perfect_recall = arguments.boolean("perfect_recall", perfect_recall)
     self.compiled = compiled_game.compile_game(game, form, perfect_recall)
-    game_tree.check_payoffs(game, self.compiled.tree.returns, self._dtype.name)
+    game_tree.check_payoffs(game, self.compiled.tree.payoffs, self._dtype.name)
     self._evaluator = evaluator.Evaluator(self.compiled)
     self._epsilon = self.compiled.check_epsilon(epsilon)
     self._alternating = arguments.boolean("alternating", alternating)
