@@ -215,10 +215,10 @@ class DealForm:
 
   def _make_payoffs(self, public):
     """Sets what terminal nodes pay, and with them all arrays."""
-    own, other = public.payoffs(self.tree, self._place,
-                                int(self._num_nodes[-1]))
+    (own, other), payoff_of = public.payoffs(self.tree, self._members[-1])
     payoffs = [own, np.ascontiguousarray(other.transpose(1, 0, 2))]
-    runs, table_of, matrices, steps = deal_terminals.find_runs(payoffs)
+    runs, table_of, matrices, steps = deal_terminals.find_runs(
+        payoffs, payoff_of)
     self.arrays = DealArrays(
         actor=self._actor, num_nodes=self._num_nodes,
         side_begin=self._side_begin, hand_begin=self._hand_begin,

@@ -26,11 +26,13 @@ _TOGETHER = 4  # terminals whose values are computed together
 _MIN_EQUAL = 16  # terminals that are worth a run of their own
 
 
-def find_runs(payoffs):
+def find_runs(payoffs, payoff_of=None):
   """Cuts the terminals into runs, and keeps each different table once.
 
   Args:
-    payoffs: for each player [own hand, other hand, terminal].
+    payoffs: for each player [own hand, other hand, table]; some may be equal.
+    payoff_of: [terminal] int64, its table in `payoffs`; None if terminal t has
+      table t.
 
   Returns:
     (runs, table_of, matrices, steps): [run + 1] of RUN, whose last is the end;
@@ -38,9 +40,14 @@ def find_runs(payoffs):
     [matrix, other hand, own hand] float64, the own hands padded with zeros; the
     `step_payoffs.Steps`.
   """
-  is_step, steps = step_payoffs.find_steps(payoffs)
-  table_of, members = _distinct(payoffs, ~is_step)
+  if payoff_of is None:
+    payoff_of = np.arange(payoffs[0].shape[2])
+  is_step_table, steps = step_payoffs.find_steps(payoffs)
+  is_step = is_step_table[payoff_of]
+  table_of, members = _distinct(payoffs, np.where(is_step, -1, payoff_of))
   table_of[is_step] = np.arange(is_step.sum())
+  number = (np.cumsum(is_step_table) - 1)[payoff_of[is_step]]
+  steps = step_payoffs.Steps(*(column[:, number] for column in steps))
   runs = _cut(np.where(is_step, -1, table_of))
   matrices = []
   for payoff in payoffs:
@@ -75,26 +82,28 @@ def _cut(matrix_of):
   return runs
 
 
-def _distinct(payoffs, chosen):
-  """Numbers the different tables of some terminals.
+def _distinct(payoffs, payoff_of):
+  """Numbers the different tables of terminals, as they come.
 
   Args:
-    payoffs: for each player [own hand, other hand, terminal].
-    chosen: [terminal] bool, which of them.
+    payoffs: for each player [own hand, other hand, table].
+    payoff_of: [terminal] int64, its table, or -1 for those without a number.
 
   Returns:
-    (numbers, members): [terminal] int64, each chosen terminal's table, and
-    [table] int64, a terminal that has it.
+    (numbers, members): [terminal] int64, the number of each terminal's table,
+    or -1, and [number] int64, the table.
   """
-  numbers = np.full(len(chosen), -1)
+  used, first = np.unique(payoff_of, return_index=True)
+  used = used[np.argsort(first)]
+  number_of = np.full(payoffs[0].shape[2] + 1, -1)  # the last is that of -1
   found = {}
   members = []
-  for z in np.flatnonzero(chosen).tolist():
-    key = (payoffs[0][:, :, z].tobytes(), payoffs[1][:, :, z].tobytes())
-    numbers[z] = found.setdefault(key, len(found))
-    if numbers[z] == len(members):
-      members.append(z)
-  return numbers, np.array(members, dtype=np.int64)
+  for table in used[used >= 0].tolist():
+    key = tuple(payoff[:, :, table].tobytes() for payoff in payoffs)
+    number_of[table] = found.setdefault(key, len(found))
+    if number_of[table] == len(members):
+      members.append(table)
+  return number_of[payoff_of], np.array(members, dtype=np.int64)
 
 
 @jit.kernel

@@ -40,18 +40,21 @@ class PublicTree(NamedTuple):
     return (self.node[tree.set_node],
             self.hands[tree.set_player, tree.set_node])
 
-  def payoffs(self, tree, place, count):
+  def payoffs(self, tree, terminals):
     """Sums the returns of all histories that end in the same public node.
 
     Args:
       tree: the `game_tree.GameTree`.
-      place: [public node] int64, the terminal's number.
-      count: how many terminals there are.
+      terminals: [terminal] int64, the public nodes in the order of the form.
 
     Returns:
-      For each player [hand of 0, hand of 1, terminal] float64, what the player
-      gets, times the probability of chance.
+      (payoffs, payoff_of): for each player [hand of 0, hand of 1, table]
+      float64, what the player gets, times the probability of chance, and
+      None, as terminal t has table t.
     """
+    count = len(terminals)
+    place = np.empty(len(self.actor), dtype=np.int64)
+    place[terminals] = np.arange(count)
     ends = np.flatnonzero(tree.player == game_tree.TERMINAL)
     where = (*self.hands[:, ends], place[self.node[ends]])
     weight = tree.chance_reach()[ends]
@@ -59,7 +62,7 @@ class PublicTree(NamedTuple):
     for player in range(2):
       payoffs.append(np.zeros((*self.num_hands, count)))
       np.add.at(payoffs[-1], where, weight * tree.returns[ends, player])
-    return payoffs
+    return payoffs, None
 
 
 def merge_deals(tree):

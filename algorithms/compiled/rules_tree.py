@@ -52,7 +52,7 @@ def form_bytes(rules):
   Args:
     rules: the game's `deal_rules.DealRules`.
   """
-  tables = math.prod(rules.num_hands) * (rules.num_lines + rules.num_tables)
+  tables = math.prod(rules.num_hands) * rules.num_tables
   # Reaches, values and three tables; a line has two entries, on average.
   cells = 8 * sum(rules.num_hands) * rules.num_lines
   deals = 4 * math.prod(map(len, rules.draws))
@@ -418,25 +418,21 @@ class RulesPublicTree(NamedTuple):
     """Returns each information set's public node and hand."""
     return tree.set_line, tree.set_hand
 
-  def payoffs(self, tree, place, count):
-    """Returns for each player [hand of 0, hand of 1, terminal] float64.
+  def payoffs(self, tree, terminals):
+    """Returns tables of payoffs, and each terminal's; see `PublicTree`.
 
     Args:
       tree: the `RulesTree`.
-      place: [public node] int64, the terminal's number.
-      count: how many terminals there are.
+      terminals: [terminal] int64, the public nodes in the order of the form.
     """
-    ends = np.flatnonzero(self.num_children == 0)
     own, other = tree.hands
     payoffs = []
     for player in range(2):
       tables = np.zeros((*self.num_hands, len(tree.table_returns)))
       returns = tree.table_returns[:, player, own, other].T  # [deal, table]
       np.add.at(tables, (own, other), tree.deal_reach[:, None] * returns)
-      payoff = np.empty((*self.num_hands, count))
-      payoff[:, :, place[ends]] = tables[:, :, tree.lines.table[ends]]
-      payoffs.append(payoff)
-    return payoffs
+      payoffs.append(tables)
+    return payoffs, tree.lines.table[terminals]
 
 
 def is_deal_form(tree):

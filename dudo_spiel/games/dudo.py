@@ -20,6 +20,7 @@ import pyspiel
 
 from dudo_spiel import arguments
 from dudo_spiel import claims as claims_lib
+from dudo_spiel import deal_rules
 from dudo_spiel import rolls as rolls_lib
 from dudo_spiel import rules
 from dudo_spiel.games import base
@@ -131,6 +132,19 @@ class DudoGame(base.Game):
     deals = math.prod(self.rolls(dice).num_rolls for dice in self.start_dice)
     return deals * (2**(self.dudo_action + 1) - 1)
 
+  def deal_rules(self):
+    """Returns the `deal_rules.DealRules` of a match of one round, else None.
+
+    A loser of the only die is out. In longer matches dice are rolled again.
+    """
+    return self._round_rules(f" dice:1,1 start:{self.starting_player}")
+
+  def _round_rules(self, head, recall=None):
+    if self.start_dice != b"\1\1":
+      return None
+    return deal_rules.RollRules(self.rolls(1), self.claim_order(2), head,
+                                starter=self.starting_player, recall=recall)
+
   def new_initial_state(self):
     """Returns the state in which a game starts."""
     return DudoState(self)
@@ -172,6 +186,10 @@ class DudoIRGame(DudoGame):
     self.recall_length = self._parameters(params)["recall_length"]
     arguments.integer("recall_length", self.recall_length, 1)
     super().__init__(params)
+
+  def deal_rules(self):
+    """Returns the `deal_rules.DealRules` of a match of one round, else None."""
+    return self._round_rules(" dice:1,1", self.recall_length)
 
   def _recall_pieces(self):
     recent = pieces.recent_claims(self.recall_length, self.dudo_action)

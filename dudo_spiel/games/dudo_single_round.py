@@ -17,10 +17,12 @@ Challenge. Two kinds of claims must be challenged: those of more dice than
 
 import enum
 
+import numpy as np
 import pyspiel
 
 from dudo_spiel import arguments
 from dudo_spiel import claims as claims_lib
+from dudo_spiel import deal_rules
 from dudo_spiel import rolls as rolls_lib
 from dudo_spiel import rules
 from dudo_spiel.games import base
@@ -115,6 +117,13 @@ class DudoSingleRoundGame(base.Game):
     """Returns how many rolls there are: one per player."""
     return self.num_players()
 
+  def deal_rules(self):
+    """Returns the `deal_rules.DealRules` for two players, else None.
+
+    Two players see all decisions: who does not challenge has passed.
+    """
+    return SingleRoundRules(self) if self.num_players() == 2 else None
+
   def new_initial_state(self):
     """Returns the state in which a game starts."""
     return DudoSingleRoundState(self)
@@ -129,6 +138,53 @@ class DudoSingleRoundGame(base.Game):
     return ([pieces.roll(self.roll_table.num_sides), _decision_piece()],
             [pieces.claims(self.order.num_claims), pieces.phase(_PHASES),
              *_reveal_pieces(self)])
+
+
+class SingleRoundRules(deal_rules.RollRules):
+  """The rules for two players as tables.
+
+  Args:
+    game: the `DudoSingleRoundGame`.
+  """
+
+  def __init__(self, game):
+    super().__init__(game.roll_table, game.order, "", payoffs=(1.0, 0.0))
+    self._game = game
+    # From a claim on: a decision, a challenge and what follows a pass.
+    sizes = []
+    for claim in range(game.order.num_claims - 1, -1, -1):
+      goes_on = claim < game.first_forced
+      sizes.append(2 + (1 + sum(sizes[-game.claim_window:]) if goes_on else 0))
+    self.num_lines = 1 + sum(sizes[-game.claim_window:])
+
+  def lines(self):
+    """Returns the `deal_rules.Lines`."""
+    game = self._game
+    num_claims = game.order.num_claims
+
+    def legal(actor, table, last, is_claimed):
+      del actor, table
+      return (np.where(is_claimed, num_claims + (last >= game.first_forced),
+                       last + 1),
+              np.where(is_claimed, num_claims + 2,
+                       np.minimum(last + 1 + game.claim_window, num_claims)))
+
+    def step(actor, table, last, is_claimed, action):
+      del table
+      ends = action == game.challenge_action
+      goes_on = np.where(is_claimed, actor, 1 - actor)  # who passes claims
+      return (np.where(ends, deal_rules.END, goes_on),
+              np.where(ends, 2 * last + actor, -1),
+              np.where(is_claimed, last, action), 1 - is_claimed)
+
+    return deal_rules.grow_lines((0, -1, -1, 0), legal, step)
+
+  def line_texts(self, lines):
+    """Returns a list of str, the texts of lines."""
+    is_claimed = (lines.action >= 0) & (lines.action < self._game.pass_action)
+    return [text + (" phase:challenge" if claimed else " phase:claim")
+            for text, claimed in zip(super().line_texts(lines),
+                                     is_claimed.tolist())]
 
 
 class DudoSingleRoundIRGame(DudoSingleRoundGame):

@@ -16,9 +16,11 @@ The actions are those of OpenSpiel's Leduc poker: 0 folds, 1 checks or calls,
 
 import enum
 
+import numpy as np
 import pyspiel
 
 from dudo_spiel import arguments
+from dudo_spiel import deal_rules
 from dudo_spiel.games import base
 from dudo_spiel.games import observer
 
@@ -107,13 +109,20 @@ class NeumannPokerGame(base.Game):
     """Returns how many deals there are: one per player."""
     return _NUM_PLAYERS
 
-  def min_histories(self):
-    """Returns how many histories there are, which is also the least number."""
-    # A player who faces a bet, a fold and a call: for each bet three histories.
+  def num_lines(self):
+    """Returns how many lines of betting there are, finished or not."""
+    # A player who faces a bet, a fold and a call: for each bet three lines.
     after_bet = 3 * self.num_bets
     after_check = 1 if self.asymmetric else 2 + after_bet
-    return (1 + self.num_ranks +
-            self.num_ranks**2 * (1 + after_check + after_bet))
+    return 1 + after_check + after_bet
+
+  def min_histories(self):
+    """Returns how many histories there are, which is also the least number."""
+    return 1 + self.num_ranks + self.num_ranks**2 * self.num_lines()
+
+  def deal_rules(self):
+    """Returns the `deal_rules.DealRules`."""
+    return NeumannPokerRules(self)
 
   def new_initial_state(self):
     """Returns the state in which a game starts."""
@@ -125,6 +134,79 @@ class NeumannPokerGame(base.Game):
   def _recall_pieces(self):
     return ([_rank_piece(self)],
             [_betting_piece(self), _showdown_piece(self)])
+
+
+class NeumannPokerRules(deal_rules.DealRules):
+  """The rules as tables.
+
+  The first tables of returns are those of a showdown after 0, 1, 2 bets and so
+  on. Then come those of folds: for 1, 2 bets and so on one for each player.
+
+  Args:
+    game: the `NeumannPokerGame`.
+  """
+
+  def __init__(self, game):
+    ranks = game.num_ranks
+    self.draws = [np.full(ranks, 1.0 / ranks)] * _NUM_PLAYERS
+    self.num_hands = (ranks, ranks)
+    self.num_lines = game.num_lines()
+    self.num_tables = 1 + 3 * game.num_bets
+    self._game = game
+
+  def hands(self):
+    """Returns [player, deal] int64, the ranks."""
+    return np.indices(self.num_hands).reshape(2, -1)
+
+  def hand_texts(self, player):
+    """Returns a list of str, the texts of a player's ranks."""
+    return [f"p{player} rank:{rank + 1}"
+            for rank in range(self._game.num_ranks)]
+
+  def lines(self):
+    """Returns the `deal_rules.Lines`."""
+    num_bets, asymmetric = self._game.num_bets, self._game.asymmetric
+
+    def legal(actor, table, bets, checks):
+      del actor, table, checks
+      return (np.where(bets > 0, Action.FOLD, Action.CALL),
+              np.where(bets < num_bets, Action.RAISE, Action.CALL) + 1)
+
+    def step(actor, table, bets, checks, action):
+      del table
+      checks = checks + ((bets == 0) & (action == Action.CALL))
+      shows = (action == Action.CALL) & (
+          (bets > 0) | (checks == (1 if asymmetric else 2)))
+      folds = action == Action.FOLD
+      table = np.where(shows, bets, np.where(
+          folds, num_bets + 2 * bets - 1 + actor, -1))
+      return (np.where(table >= 0, deal_rules.END, 1 - actor), table,
+              bets + (action == Action.RAISE), checks)
+
+    return deal_rules.grow_lines((0, -1, 0, 0), legal, step)
+
+  def line_texts(self, lines):
+    """Returns a list of str, the texts of lines."""
+    betting = [""]
+    for parent, action in zip(lines.parent[1:].tolist(),
+                              lines.action[1:].tolist()):
+      before = betting[parent]
+      letters = _FACING_BET if before[-1:] in ("b", "r") else _FACING_NONE
+      betting.append(before + letters[action])
+    return [f" betting:{line}" if line else "" for line in betting]
+
+  def returns(self):
+    """Returns [table, player, rank of 0, rank of 1] float64."""
+    game = self._game
+    rank = np.arange(game.num_ranks)
+    sign = np.sign(rank[:, None] - rank).astype(np.float64)
+    stakes = np.array([game.stake(bets) for bets in range(game.num_bets + 1)])
+    # Who folds has not matched the last bet.
+    folds = stakes[:-1, None] * np.array([-1.0, 1.0])
+    gain = np.concatenate([
+        stakes[:, None, None] * sign,
+        np.broadcast_to(folds.reshape(-1, 1, 1), (folds.size, *sign.shape))])
+    return np.stack([gain, 0.0 - gain], axis=1)
 
 
 class NeumannPokerState(base.State):
