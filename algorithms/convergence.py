@@ -26,6 +26,7 @@ import pyspiel
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import fictitious_play
 from dudo_spiel.algorithms.compiled import game as game_lib
+from dudo_spiel.algorithms.compiled import rules_tree
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import random_streams
 
@@ -294,5 +295,9 @@ def estimated_memory(game):
   Args:
     game: the game's name, see `load_game`.
   """
-  histories = estimated_histories(load_game(game).game)
+  loaded = load_game(game).game
+  rules = rules_tree.find_rules(loaded)
+  if rules is not None and not rules.forgets:
+    return int(_PROCESS_BYTES + rules_tree.form_bytes(rules))
+  histories = estimated_histories(loaded)
   return int(_PROCESS_BYTES + _MARGIN * _HISTORY_BYTES * histories)

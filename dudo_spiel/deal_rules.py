@@ -171,17 +171,28 @@ class ClaimRules(DealRules):
     """Returns a list of str, the texts of lines."""
     head, first, between = self._texts
     names, recall = self._names, self._recall
-    claims = [()]  # the names that are remembered
+    if recall is not None:
+      return [head + (first + between.join(made) if made else "")
+              for made in self._remembered(lines, recall)]
+    texts = [head]
+    for parent, action in zip(lines.parent[1:].tolist(),
+                              lines.action[1:].tolist()):
+      text = texts[parent]
+      if action < len(names):
+        text += (between if text is not head else first) + names[action]
+      texts.append(text)
+    return texts
+
+  def _remembered(self, lines, recall):
+    """Returns a list of tuples, the names of the last claims of each line."""
+    claims = [()]
     for parent, action in zip(lines.parent[1:].tolist(),
                               lines.action[1:].tolist()):
       made = claims[parent]
-      if action < len(names):
-        made = (*made, names[action])
-        if recall is not None:
-          made = made[-recall:]
+      if action < len(self._names):
+        made = (*made, self._names[action])[-recall:]
       claims.append(made)
-    return [head + (first + between.join(made) if made else "")
-            for made in claims]
+    return claims
 
   def returns(self):
     """Returns [table, player, hand of 0, hand of 1] float64.

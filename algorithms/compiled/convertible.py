@@ -14,6 +14,7 @@ from open_spiel.python import policy as policy_lib
 import pyspiel
 
 from dudo_spiel.algorithms.compiled import game_tree
+from dudo_spiel.algorithms.compiled import rules_tree
 from dudo_spiel.algorithms.compiled import sequence_form
 from dudo_spiel.algorithms.runtime import arguments
 
@@ -95,7 +96,7 @@ class ConvertiblePolicy(policy_lib.Policy):
         the policy asks for.
     """
     try:
-      tree = game_tree.GameTree(game)
+      tree = rules_tree.make_tree(game, game_tree.MAX_NODES)
     except ValueError as error:
       count = self._num_info_states(game)
       if count is None:

@@ -1,4 +1,4 @@
-"""Games compiled for solvers: one walk, then arrays.
+"""Games compiled for solvers: from their rules or one walk, then arrays.
 
 `compile_game` looks at the game and chooses the form: the deal form for two
 players, private deals and public play; the sequence form for other games of
@@ -16,6 +16,7 @@ import pyspiel
 
 from dudo_spiel.algorithms.compiled import blocks as blocks_lib
 from dudo_spiel.algorithms.compiled import deal_form
+from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.compiled import history_form
 from dudo_spiel.algorithms.compiled import rules_tree
 from dudo_spiel.algorithms.compiled import sequence_form
@@ -55,7 +56,7 @@ class CompiledGame:
     arguments.game("game", game)
     arguments.choice("form", form, (None, *FORMS))
     self.game = game
-    self.tree = rules_tree.make_tree(game) if tree is None else tree
+    self.tree = _make_tree(game, form) if tree is None else tree
     if self.tree.num_info_sets == 0:
       raise ValueError(f"game={game}: no player ever decides anything")
     if form in (None, "deal") and rules_tree.is_deal_form(self.tree):
@@ -236,6 +237,18 @@ class CompiledGame:
     return real
 
 
+def _make_tree(game, form):
+  """Returns the game's tree, from its rules or by a walk.
+
+  Args:
+    game: a `pyspiel.Game`.
+    form: the form that is wanted, or None. All but the deal form need the
+      histories one by one.
+  """
+  return rules_tree.make_tree(
+      game, None if form in (None, "deal") else game_tree.MAX_NODES)
+
+
 @functools.lru_cache(maxsize=16)
 def _evaluation_rules(epsilon, dtype):
   """Returns the `blocks.Rule` of arrays of one iteration that only evaluates.
@@ -267,7 +280,7 @@ def compile_game(game, form=None, perfect_recall=False):
          arguments.choice("form", form, (None, *FORMS)), perfect_recall)
   compiled = _CACHE.get(key)
   if compiled is None or compiled.game is not game:
-    tree = _remembering_tree(game) if perfect_recall else None
+    tree = _remembering_tree(game, form) if perfect_recall else None
     compiled = _CACHE[key] = CompiledGame(game, form, tree)
   with contextlib.suppress(KeyError):  # another thread may have removed it
     _CACHE.move_to_end(key)
@@ -277,10 +290,11 @@ def compile_game(game, form=None, perfect_recall=False):
   return compiled
 
 
-def _remembering_tree(game):
+def _remembering_tree(game, form):
   """Returns the game's tree, its sets split where players have forgotten."""
-  tree = rules_tree.make_tree(game)
-  if sequence_form.ParentSequences(tree).of_set is None:
+  tree = _make_tree(game, form)
+  if not rules_tree.is_deal_form(tree) and (
+      sequence_form.ParentSequences(tree).of_set is None):
     return tree.with_perfect_recall()
   return tree
 

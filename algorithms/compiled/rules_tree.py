@@ -13,7 +13,9 @@ Serves `game` and `deal_form`.
 
 import functools
 import hashlib
+import itertools
 import math
+import operator
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +23,8 @@ import pyspiel
 
 from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.compiled import stock_rules
-from dudo_spiel.algorithms.runtime import random_streams
 from dudo_spiel.algorithms.runtime import ram
+from dudo_spiel.algorithms.runtime import random_streams
 
 _MAX_NODES = 2**31 - 1  # histories are numbered by int32
 _SAMPLES = 12  # histories that are compared with the game's states
@@ -57,21 +59,36 @@ def form_bytes(rules):
   cells = 8 * sum(rules.num_hands) * rules.num_lines
   deals = 4 * math.prod(map(len, rules.draws))
   return (_LINE_BYTES * rules.num_lines +
-          _NUMBER_BYTES * (2 * tables + cells + deals))
+          _NUMBER_BYTES * (7 * tables + cells + deals))
 
 
-def make_tree(game):
+def num_histories(rules):
+  """Returns how many histories a game has, terminal ones included.
+
+  Args:
+    rules: the game's `deal_rules.DealRules`.
+  """
+  sizes = list(itertools.accumulate(map(len, rules.draws), operator.mul,
+                                    initial=1))
+  return sum(sizes[:-1]) + sizes[-1] * rules.num_lines
+
+
+def make_tree(game, max_nodes=None):
   """Returns the `RulesTree` of a game that tells its rules, or else walks it.
 
   Args:
     game: a `pyspiel.Game`.
+    max_nodes: how many histories there may be; None for as many as are walked,
+      or in a game of deal form any number for which there is memory.
   """
   rules = find_rules(game)
-  if rules is not None:
+  limit = game_tree.MAX_NODES if max_nodes is None else max_nodes
+  is_free = rules is not None and max_nodes is None and not rules.forgets
+  if rules is not None and (is_free or num_histories(rules) <= limit):
     tree = RulesTree(game, rules)
     if tree.agrees_with_states():
       return tree
-  return game_tree.GameTree(game)
+  return game_tree.GameTree(game, limit)
 
 
 class RulesTree(game_tree.GameTree):
@@ -87,6 +104,7 @@ class RulesTree(game_tree.GameTree):
     hands: [player, deal] int64.
     deal_reach: [deal] float64, the probabilities of the deals.
     lines: the `deal_rules.Lines`.
+    table_returns: [table, player, hand of 0, hand of 1] float64; see `Lines`.
     num_children: [line] int64.
     set_line: [set] int64, the first line of each information set.
     set_hand: [set] int64, the hand.
@@ -99,8 +117,7 @@ class RulesTree(game_tree.GameTree):
     self.num_players = 2
     self.forgets = rules.forgets
     self._draws = rules.draws
-    counts = [1, *np.cumprod([len(draw) for draw in rules.draws], dtype=object)]
-    self.num_nodes = sum(counts[:-1]) + counts[-1] * rules.num_lines
+    self.num_nodes = num_histories(rules)
     if self.num_nodes > _MAX_NODES:
       raise ValueError(f"game={game}: has more than {_MAX_NODES:,} histories, "
                        "too many to number them; choose smaller parameters")
@@ -115,14 +132,16 @@ class RulesTree(game_tree.GameTree):
     self._line_texts = rules.line_texts(self.lines)
     self._sort_hands(rules)
     game_tree.check_payoffs(game, self.table_returns, "float64")
-    self._level_sizes = [*counts[:-1],
-                         *(counts[-1] * np.diff(self.lines.level_begin))]
+    sizes = np.cumprod([1, *map(len, self._draws)])
+    self._level_sizes = np.concatenate(
+        [sizes[:-1], sizes[-1] * np.diff(self.lines.level_begin)])
     self._place_sets()
 
   def _sort_hands(self, rules):
     """Numbers the hands in the order of their names."""
     self.num_hands = rules.num_hands
     self._hand_texts, numbers = [], []
+    self.table_returns = rules.returns()
     for player, hands in enumerate(rules.hands()):
       texts = rules.hand_texts(player)
       order = np.argsort([text + self._line_texts[0] for text in texts])
@@ -130,10 +149,8 @@ class RulesTree(game_tree.GameTree):
       number[order] = np.arange(len(order))
       numbers.append(number[hands])
       self._hand_texts.append([texts[hand] for hand in order])
-      returns = rules.returns() if player == 0 else returns
-      returns = returns.take(order, axis=2 + player)
+      self.table_returns = self.table_returns.take(order, axis=2 + player)
     self.hands = np.stack(numbers)
-    self.table_returns = returns
 
   def _place_sets(self):
     """Numbers the sets player by player, in the order of a walk.
@@ -215,16 +232,13 @@ class RulesTree(game_tree.GameTree):
   def _agrees(self, deal, end):
     """Returns whether a history is that of the game's own states."""
     state = self.game.new_initial_state()
-    sizes = [len(draw) for draw in self._draws]
-    for draw, outcome in zip(self._draws, np.unravel_index(deal, sizes)):
+    for draw, outcome in zip(self._draws, self._outcomes(deal)):
       if not state.is_chance_node() or (
           state.chance_outcomes() != list(enumerate(draw.tolist()))):
         return False
-      state.apply_action(int(outcome))
-    path = [end]
-    while path[-1] > 0:
-      path.append(int(self.lines.parent[path[-1]]))
-    for line, child in zip(path[:0:-1], path[-2::-1]):
+      state.apply_action(outcome)
+    path = self._path(end)
+    for line, child in zip(path, path[1:]):
       player = int(self.lines.actor[line])
       if (state.current_player() != player or
           tuple(state.legal_actions()) != self._legal_actions(line) or
@@ -236,6 +250,30 @@ class RulesTree(game_tree.GameTree):
     own, other = self.hands[:, deal]
     return state.is_terminal() and (
         state.returns() == self.table_returns[table, :, own, other].tolist())
+
+  def _outcomes(self, deal):
+    """Returns the list of what chance draws in a deal."""
+    sizes = [len(draw) for draw in self._draws]
+    return [int(outcome) for outcome in np.unravel_index(deal, sizes)]
+
+  def _path(self, line):
+    """Returns the list of lines from the first to this one."""
+    path = [line]
+    while path[-1] > 0:
+      path.append(int(self.lines.parent[path[-1]]))
+    return path[::-1]
+
+  def history(self, node):
+    """Returns the actions that lead to the node."""
+    level = int(np.searchsorted(self.level_begin, node, side="right")) - 1
+    place, depth = int(node - self.level_begin[level]), len(self._draws)
+    if level < depth:
+      sizes = [len(draw) for draw in self._draws[:level]]
+      return [int(action) for action in np.unravel_index(place, sizes)]
+    begin, end = self.lines.level_begin[level - depth:level - depth + 2]
+    deal, line = divmod(place, int(end - begin))
+    return self._outcomes(deal) + [int(self.lines.action[step]) for step in
+                                   self._path(int(begin) + line)[1:]]
 
   def _legal_actions(self, line):
     """Returns the tuple of legal actions at a line."""
@@ -272,7 +310,7 @@ class RulesTree(game_tree.GameTree):
   @functools.cached_property
   def level_begin(self):
     """[level + 1] int64, the first node of each level."""
-    return np.append(0, np.cumsum(self._level_sizes)).astype(np.int64)
+    return np.append(0, np.cumsum(self._level_sizes))
 
   @functools.cached_property
   def player(self):
@@ -404,12 +442,10 @@ class RulesPublicTree(NamedTuple):
   """What a `RulesTree` tells the deal form, as `public_tree.PublicTree` does.
 
   Attributes:
-    tree: the `RulesTree`.
     num_hands: (int, int).
     actor: [public node], which is a line.
     num_children: [public node] int64.
   """
-  tree: RulesTree
   num_hands: tuple[int, int]
   actor: np.ndarray
   num_children: np.ndarray
@@ -447,5 +483,4 @@ def is_deal_form(tree):
 
 def make_public_tree(tree):
   """Returns the `RulesPublicTree` of a tree that `is_deal_form`."""
-  return RulesPublicTree(tree, tree.num_hands, tree.lines.actor,
-                         tree.num_children)
+  return RulesPublicTree(tree.num_hands, tree.lines.actor, tree.num_children)

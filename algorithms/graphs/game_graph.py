@@ -30,6 +30,7 @@ import pyspiel
 
 from dudo_spiel.algorithms.compiled import game as compiled_game
 from dudo_spiel.algorithms.compiled import game_tree
+from dudo_spiel.algorithms.compiled import rules_tree
 from dudo_spiel.algorithms.compiled import table_policy
 from dudo_spiel.algorithms.graphs import graph_arrays
 from dudo_spiel.algorithms.graphs import set_kernels
@@ -191,9 +192,9 @@ def walked_graph(game, max_nodes=game_tree.MAX_NODES):
 
   Args:
     game: a `pyspiel.Game`.
-    max_nodes: how many histories are walked at most.
+    max_nodes: how many histories there may be.
   """
-  return WalkedGraph(game_tree.GameTree(game, max_nodes))
+  return WalkedGraph(rules_tree.make_tree(game, max_nodes))
 
 
 def _merged_arrays(tree, set_entry):
