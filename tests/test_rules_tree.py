@@ -67,9 +67,10 @@ def _check_equal_to_the_walk(game):
   assert isinstance(built.tree, rules_tree.RulesTree)
   # Before other arrays are made: it must not depend on them.
   assert built.tree.fingerprint() == walked.tree.fingerprint()
-  for name in ("num_players", "num_nodes", "num_info_sets", "info_states",
-               "set_actions", "is_split"):
+  for name in ("num_players", "num_nodes", "num_info_sets", "is_split"):
     assert getattr(built.tree, name) == getattr(walked.tree, name), name
+  for name in ("info_states", "set_actions"):
+    assert list(getattr(built.tree, name)) == list(getattr(walked.tree, name))
   for name in ("player", "parent", "action", "child_begin", "chance",
                "info_set", "level_begin", "returns", "set_player", "set_node"):
     _assert_same(getattr(built.tree, name), getattr(walked.tree, name))
@@ -157,6 +158,7 @@ def test_other_forms_and_perfect_recall_are_made_too(game):
   if game.get_type().short_name == "dudo_ir":
     split = walked.with_perfect_recall()
     _assert_same(ours.tree.info_set, split.info_set)
+    assert ours.tree.fingerprint() == split.fingerprint()
     assert ours.form_name == compiled_game.CompiledGame(
         game, tree=split).form_name
 

@@ -31,6 +31,10 @@ _SAMPLES = 12  # histories that are compared with the game's states
 _LINE_BYTES = 500  # that a line takes while the form is made
 _NUMBER_BYTES = 8
 _NODE_BYTES = 32  # of the largest array over histories, while it is made
+_ATTRIBUTES = (  # of a `GameTree`
+    "game", "num_players", "num_nodes", "player", "parent", "action",
+    "child_begin", "chance", "info_set", "level_begin", "returns",
+    "num_info_sets", "info_states", "set_player", "set_actions", "set_node")
 
 
 def find_rules(game):
@@ -360,6 +364,16 @@ class RulesTree(game_tree.GameTree):
     digest.update("\n".join(self.info_states).encode())
     return digest.hexdigest()[:16]
 
+  def with_perfect_recall(self):
+    """Returns the tree with sets split so that players forget nothing.
+
+    It is a plain `GameTree`, as its sets do not follow from the rules.
+    """
+    plain = game_tree.GameTree.__new__(game_tree.GameTree)
+    for name in _ATTRIBUTES:
+      setattr(plain, name, getattr(self, name))
+    return plain.with_perfect_recall()
+
   @property
   def payoffs(self):
     """Array of all that players may get."""
@@ -477,8 +491,7 @@ def is_deal_form(tree):
   Args:
     tree: a `game_tree.GameTree`.
   """
-  return (isinstance(tree, RulesTree) and
-          not (tree.forgets or tree.is_split))
+  return isinstance(tree, RulesTree) and not tree.forgets
 
 
 def make_public_tree(tree):
