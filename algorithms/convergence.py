@@ -26,7 +26,7 @@ import pyspiel
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import fictitious_play
 from dudo_spiel.algorithms.compiled import game as game_lib
-from dudo_spiel.algorithms.compiled import rules_tree
+from dudo_spiel.algorithms.compiled import known_rules
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import random_streams
 
@@ -296,8 +296,8 @@ def estimated_memory(game):
     game: the game's name, see `load_game`.
   """
   loaded = load_game(game).game
-  rules = rules_tree.find_rules(loaded)
+  rules = known_rules.find_rules(loaded)
   if rules is not None and not rules.forgets:
-    return int(_PROCESS_BYTES + rules_tree.form_bytes(rules))
+    return int(_PROCESS_BYTES + known_rules.form_bytes(rules))
   histories = estimated_histories(loaded)
   return int(_PROCESS_BYTES + _MARGIN * _HISTORY_BYTES * histories)

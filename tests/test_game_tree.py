@@ -125,7 +125,7 @@ def test_games_know_how_many_histories_they_have_at_least(game, is_all):
   assert not is_all or game.min_histories() == size
 
 
-@pytest.mark.parametrize("game", ["liars_dice(dice_sides=3)", "leduc_poker"])
+@pytest.mark.parametrize("game", ["liars_dice_ir(dice_sides=3)", "leduc_poker"])
 def test_estimates_refuse_no_game_within_the_limit(game):
   game = pyspiel.load_game(game)
   size = game_tree.GameTree(game).num_nodes

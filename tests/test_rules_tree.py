@@ -12,7 +12,9 @@ from dudo_spiel.algorithms import convergence
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms.compiled import game as compiled_game
 from dudo_spiel.algorithms.compiled import game_tree
+from dudo_spiel.algorithms.compiled import known_rules
 from dudo_spiel.algorithms.compiled import rules_tree
+from dudo_spiel.algorithms.compiled import tree_size
 from dudo_spiel.algorithms.compiled import tree_walk
 from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.games import dudo
@@ -103,7 +105,7 @@ def test_every_array_of_a_larger_game_is_that_of_the_walk(game):
 
 @pytest.mark.parametrize("game", _GAMES)
 def test_sizes_are_known_before_anything_is_made(game):
-  rules = rules_tree.find_rules(_load(game))
+  rules = known_rules.find_rules(_load(game))
   lines = rules.lines()
   assert rules.num_lines == len(lines.actor)
   assert rules.num_tables == len(rules.returns()) > lines.table.max()
@@ -124,7 +126,7 @@ def test_histories_need_no_arrays(game):
 
 def test_solvers_do_the_same_on_both(monkeypatch, tmp_path):
   built = cfr.CFRPlusSolver(_load(_DUDO))
-  monkeypatch.setattr(rules_tree, "find_rules", lambda game: None)
+  monkeypatch.setattr(known_rules, "find_rules", lambda game: None)
   game = pyspiel.load_game(_DUDO)  # not the one that is kept
   walked = cfr.CFRPlusSolver(game)
   assert isinstance(built.compiled.tree, rules_tree.RulesTree)
@@ -218,7 +220,7 @@ def test_a_game_with_other_rules_is_walked(game_class):
     "dudo_single_round_ir(players=2,numdice=1,dice_sides=2)",
     "liars_dice_ir(dice_sides=2)", "liar_die(sides=3)", "kuhn_poker"])
 def test_games_beyond_the_rules_tell_none(game):
-  assert rules_tree.find_rules(_load(game)) is None
+  assert known_rules.find_rules(_load(game)) is None
 
 
 def test_games_without_rules_are_walked():
@@ -232,7 +234,7 @@ def test_games_without_rules_are_walked():
 def test_games_that_are_too_large_are_refused_by_their_rules(game, monkeypatch):
   game = pyspiel.load_game(game)
   for name in ("lines", "hands", "returns"):
-    monkeypatch.setattr(type(rules_tree.find_rules(game)), name, None)
+    monkeypatch.setattr(type(known_rules.find_rules(game)), name, None)
   monkeypatch.setattr(ram, "available_bytes", lambda: 4 * 2**30)
   with pytest.raises(ValueError, match="^game=.*smaller parameters"):
     cfr.CFRSolver(game)
@@ -240,10 +242,10 @@ def test_games_that_are_too_large_are_refused_by_their_rules(game, monkeypatch):
 
 def test_the_need_of_memory_follows_from_the_rules(monkeypatch):
   game = _load("liars_dice(numdice=2,dice_sides=4)")
-  needed = rules_tree.form_bytes(rules_tree.find_rules(game))
+  needed = known_rules.form_bytes(known_rules.find_rules(game))
   solver = cfr.CFRSolver(_load("dudo(numdice=1)"))
-  rules = rules_tree.find_rules(solver.game)
-  assert solver.memory_bytes < rules_tree.form_bytes(rules)
+  rules = known_rules.find_rules(solver.game)
+  assert solver.memory_bytes < known_rules.form_bytes(rules)
   # That of the histories would be several gigabytes.
   assert needed < convergence.estimated_memory(str(game)) < 1e9
   monkeypatch.setattr(ram, "available_bytes", lambda: needed - 1)
@@ -255,8 +257,12 @@ def test_the_need_of_memory_follows_from_the_rules(monkeypatch):
     compiled.tree.parent  # noqa: B018
 
 
-def test_only_the_deal_form_may_have_more_histories_than_a_walk():
+def test_only_the_deal_form_may_have_more_histories_than_a_walk(monkeypatch):
   game = _load("liars_dice(numdice=2,dice_sides=4)")
+  monkeypatch.delattr(tree_walk, "Walk")
+  size = 33_554_261  # known exactly, without estimates
+  assert tree_size.is_surely_larger(game, size - 1)
+  assert not tree_size.is_surely_larger(game, size)
   for form in ("sequence", "history"):
     with pytest.raises(ValueError, match="^game=liars_dice.*histories"):
       compiled_game.CompiledGame(game, form)

@@ -11,70 +11,25 @@ compared with the game's own states. If one differs, the game is walked.
 Serves `game` and `deal_form`.
 """
 
+import bisect
 import functools
 import hashlib
-import itertools
-import math
-import operator
 from typing import NamedTuple
 
 import numpy as np
-import pyspiel
 
 from dudo_spiel.algorithms.compiled import game_tree
-from dudo_spiel.algorithms.compiled import stock_rules
+from dudo_spiel.algorithms.compiled import known_rules
 from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.algorithms.runtime import random_streams
 
 _MAX_NODES = 2**31 - 1  # histories are numbered by int32
 _SAMPLES = 12  # histories that are compared with the game's states
-_LINE_BYTES = 500  # that a line takes while the form is made
-_NUMBER_BYTES = 8
 _NODE_BYTES = 32  # of the largest array over histories, while it is made
 _ATTRIBUTES = (  # of a `GameTree`
     "game", "num_players", "num_nodes", "player", "parent", "action",
     "child_begin", "chance", "info_set", "level_begin", "returns",
     "num_info_sets", "info_states", "set_player", "set_actions", "set_node")
-
-
-def find_rules(game):
-  """Returns the `deal_rules.DealRules` of a game, or None if it tells none.
-
-  Args:
-    game: a `pyspiel.Game`.
-  """
-  if game.num_players() != 2:
-    return None
-  if type(game) is pyspiel.Game:  # written in C++
-    make = stock_rules.RULES.get(game.get_type().short_name)
-    return make(game) if make else None
-  # A subclass may play by other rules than those of its parent.
-  return game.deal_rules() if "deal_rules" in vars(type(game)) else None
-
-
-def form_bytes(rules):
-  """Returns about how much memory a game in deal form and a solver take.
-
-  Args:
-    rules: the game's `deal_rules.DealRules`.
-  """
-  tables = math.prod(rules.num_hands) * rules.num_tables
-  # Reaches, values and three tables; a line has two entries, on average.
-  cells = 8 * sum(rules.num_hands) * rules.num_lines
-  deals = 4 * math.prod(map(len, rules.draws))
-  return (_LINE_BYTES * rules.num_lines +
-          _NUMBER_BYTES * (7 * tables + cells + deals))
-
-
-def num_histories(rules):
-  """Returns how many histories a game has, terminal ones included.
-
-  Args:
-    rules: the game's `deal_rules.DealRules`.
-  """
-  sizes = list(itertools.accumulate(map(len, rules.draws), operator.mul,
-                                    initial=1))
-  return sum(sizes[:-1]) + sizes[-1] * rules.num_lines
 
 
 def make_tree(game, max_nodes=None):
@@ -85,13 +40,14 @@ def make_tree(game, max_nodes=None):
     max_nodes: how many histories there may be; None for as many as are walked,
       or in a game of deal form any number for which there is memory.
   """
-  rules = find_rules(game)
+  rules = known_rules.find_rules(game)
   limit = game_tree.MAX_NODES if max_nodes is None else max_nodes
-  is_free = rules is not None and max_nodes is None and not rules.forgets
-  if rules is not None and (is_free or num_histories(rules) <= limit):
-    tree = RulesTree(game, rules)
-    if tree.agrees_with_states():
-      return tree
+  if rules is not None:
+    is_free = max_nodes is None and not rules.forgets
+    if is_free or known_rules.num_histories(rules) <= limit:
+      tree = RulesTree(game, rules)
+      if tree.agrees_with_states():
+        return tree
   return game_tree.GameTree(game, limit)
 
 
@@ -121,11 +77,11 @@ class RulesTree(game_tree.GameTree):
     self.num_players = 2
     self.forgets = rules.forgets
     self._draws = rules.draws
-    self.num_nodes = num_histories(rules)
+    self.num_nodes = known_rules.num_histories(rules)
     if self.num_nodes > _MAX_NODES:
       raise ValueError(f"game={game}: has more than {_MAX_NODES:,} histories, "
                        "too many to number them; choose smaller parameters")
-    ram.check("game", game, form_bytes(rules), "its deal form",
+    ram.check("game", game, known_rules.form_bytes(rules), "its deal form",
               "smaller parameters")
     self.lines = rules.lines()
     self.num_children = np.bincount(self.lines.parent[1:],
@@ -236,7 +192,7 @@ class RulesTree(game_tree.GameTree):
   def _agrees(self, deal, end):
     """Returns whether a history is that of the game's own states."""
     state = self.game.new_initial_state()
-    for draw, outcome in zip(self._draws, self._outcomes(deal)):
+    for draw, outcome in zip(self._draws, self._outcomes(deal, self._draws)):
       if not state.is_chance_node() or (
           state.chance_outcomes() != list(enumerate(draw.tolist()))):
         return False
@@ -255,10 +211,13 @@ class RulesTree(game_tree.GameTree):
     return state.is_terminal() and (
         state.returns() == self.table_returns[table, :, own, other].tolist())
 
-  def _outcomes(self, deal):
-    """Returns the list of what chance draws in a deal."""
-    sizes = [len(draw) for draw in self._draws]
-    return [int(outcome) for outcome in np.unravel_index(deal, sizes)]
+  def _outcomes(self, place, draws):
+    """Returns the list of what chance has drawn at a place among its nodes."""
+    outcomes = []
+    for draw in reversed(draws):
+      place, outcome = divmod(place, len(draw))
+      outcomes.append(outcome)
+    return outcomes[::-1]
 
   def _path(self, line):
     """Returns the list of lines from the first to this one."""
@@ -269,15 +228,21 @@ class RulesTree(game_tree.GameTree):
 
   def history(self, node):
     """Returns the actions that lead to the node."""
-    level = int(np.searchsorted(self.level_begin, node, side="right")) - 1
-    place, depth = int(node - self.level_begin[level]), len(self._draws)
+    begins, line_begins = self._level_lists
+    node, depth = int(node), len(self._draws)
+    level = bisect.bisect_right(begins, node) - 1
     if level < depth:
-      sizes = [len(draw) for draw in self._draws[:level]]
-      return [int(action) for action in np.unravel_index(place, sizes)]
-    begin, end = self.lines.level_begin[level - depth:level - depth + 2]
-    deal, line = divmod(place, int(end - begin))
-    return self._outcomes(deal) + [int(self.lines.action[step]) for step in
-                                   self._path(int(begin) + line)[1:]]
+      return self._outcomes(node - begins[level], self._draws[:level])
+    begin, end = line_begins[level - depth:level - depth + 2]
+    deal, line = divmod(node - begins[level], end - begin)
+    path = self._path(begin + line)
+    return (self._outcomes(deal, self._draws) +
+            self.lines.action[path[1:]].tolist())
+
+  @functools.cached_property
+  def _level_lists(self):
+    """The first nodes and the first lines of each level, as lists."""
+    return self.level_begin.tolist(), self.lines.level_begin.tolist()
 
   def _legal_actions(self, line):
     """Returns the tuple of legal actions at a line."""

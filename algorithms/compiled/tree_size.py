@@ -3,8 +3,9 @@
 A walk of millions of histories takes minutes, and a game that is too large
 should be refused at once. Two ways prove that it is:
 
-  1. The games of this package know a number of histories that they surely have
-     (`min_histories`).
+  1. Where the rules are known, so is the number of histories (`known_rules`).
+     Other games of this package know a number of histories that they surely
+     have (`min_histories`).
   2. For any game, estimates level by level (stochastic enumeration: Rubinstein,
      Ridder & Vaisman 2014). A sample of the histories of a level, each as
      likely as the others, tells how many children they have on average, and so
@@ -20,6 +21,7 @@ Serves `game_tree`.
 
 import time
 
+from dudo_spiel.algorithms.compiled import known_rules
 from dudo_spiel.algorithms.runtime import random_streams
 
 _WIDTHS = (128, 256, 512, 1024)  # histories on a level that are looked at
@@ -43,6 +45,9 @@ def is_surely_larger(game, limit, seed=0):
     limit: how many histories are allowed.
     seed: for the samples.
   """
+  rules = known_rules.find_rules(game)
+  if rules is not None:
+    return known_rules.num_histories(rules) > limit
   if hasattr(game, "min_histories") and game.min_histories() > limit:
     return True
   rng = random_streams.chooser(seed)

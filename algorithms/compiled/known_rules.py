@@ -1,17 +1,22 @@
-"""The rules of OpenSpiel's own games of deal form.
+"""The games whose rules are known, and how large these games are.
 
-Only of those that are worth it: a walk of `liars_dice` takes seconds, and with
-two dice each minutes.
+The games of this package tell their rules themselves. OpenSpiel's `liars_dice`
+has them here, as a walk of it takes seconds, and with two dice each minutes.
 
-Serves `rules_tree`.
+Serves `rules_tree`, `tree_size` and `convergence`.
 """
 
 import itertools
 import math
+import operator
 
 import numpy as np
+import pyspiel
 
 from dudo_spiel import deal_rules
+
+_LINE_BYTES = 500  # that a line takes while the form is made
+_NUMBER_BYTES = 8
 
 
 class LiarsDiceRules(deal_rules.ClaimRules):
@@ -72,4 +77,44 @@ def _liars_dice(game):
                         parameters["bidding_rule"])
 
 
-RULES = {"liars_dice": _liars_dice}  # by the games' short names
+_STOCK_RULES = {"liars_dice": _liars_dice}  # by the games' short names
+
+
+def find_rules(game):
+  """Returns the `deal_rules.DealRules` of a game, or None if it tells none.
+
+  Args:
+    game: a `pyspiel.Game`.
+  """
+  if game.num_players() != 2:
+    return None
+  if type(game) is pyspiel.Game:  # written in C++
+    make = _STOCK_RULES.get(game.get_type().short_name)
+    return make(game) if make else None
+  # A subclass may play by other rules than those of its parent.
+  return game.deal_rules() if "deal_rules" in vars(type(game)) else None
+
+
+def num_histories(rules):
+  """Returns how many histories a game has, terminal ones included.
+
+  Args:
+    rules: the game's `deal_rules.DealRules`.
+  """
+  sizes = list(itertools.accumulate(map(len, rules.draws), operator.mul,
+                                    initial=1))
+  return sum(sizes[:-1]) + sizes[-1] * rules.num_lines
+
+
+def form_bytes(rules):
+  """Returns about how much memory a game in deal form and a solver take.
+
+  Args:
+    rules: the game's `deal_rules.DealRules`.
+  """
+  tables = math.prod(rules.num_hands) * rules.num_tables
+  # Reaches, values and three tables; a line has two entries, on average.
+  cells = 8 * sum(rules.num_hands) * rules.num_lines
+  deals = 4 * math.prod(map(len, rules.draws))
+  return (_LINE_BYTES * rules.num_lines +
+          _NUMBER_BYTES * (7 * tables + cells + deals))
