@@ -128,7 +128,7 @@ def compare_compilation(game):
     repeat(pyspiel.CFRSolver(game).evaluate_and_update_policy)(10)
 
   peer = statistics.median(seconds_of(construct) for _ in range(3))
-  print(f"  time to compile: {own:.3f} s, {own / peer:.2f} times "
+  print(f"  time to compile: {own:.3f} s, {own / peer:.2g} times "
         "pyspiel.CFRSolver's construction and ten iterations")
 
 

@@ -26,6 +26,7 @@ from dudo_spiel.algorithms.runtime import random_streams
 _MAX_NODES = 2**31 - 1  # histories are numbered by int32
 _SAMPLES = 12  # histories that are compared with the game's states
 _NODE_BYTES = 32  # of the largest array over histories, while it is made
+_TEXT_BYTES = 150  # of an information state, and more for long ones
 _ATTRIBUTES = (  # of a `GameTree`
     "game", "num_players", "num_nodes", "player", "parent", "action",
     "child_begin", "chance", "info_set", "level_begin", "returns",
@@ -263,6 +264,9 @@ class RulesTree(game_tree.GameTree):
   @functools.cached_property
   def info_states(self):
     """List of str, each set's information state."""
+    ram.check("game", self.game, _TEXT_BYTES * self.num_info_sets,
+              f"a list of {self.num_info_sets:,} information states",
+              "a smaller game")
     return [self._info_state(*place) for place in zip(
         self.set_player.tolist(), self.set_hand.tolist(),
         self.set_line.tolist())]
