@@ -13,7 +13,6 @@ import numpy as np
 from open_spiel.python import policy as policy_lib
 import pyspiel
 
-from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.compiled import rules_tree
 from dudo_spiel.algorithms.compiled import sequence_form
 from dudo_spiel.algorithms.runtime import arguments
@@ -96,7 +95,7 @@ class ConvertiblePolicy(policy_lib.Policy):
         the policy asks for.
     """
     try:
-      tree = rules_tree.make_tree(game, game_tree.MAX_NODES)
+      tree = rules_tree.make_tree(game)
     except ValueError as error:
       count = self._num_info_states(game)
       if count is None:

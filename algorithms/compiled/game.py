@@ -16,7 +16,6 @@ import pyspiel
 
 from dudo_spiel.algorithms.compiled import blocks as blocks_lib
 from dudo_spiel.algorithms.compiled import deal_form
-from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.compiled import history_form
 from dudo_spiel.algorithms.compiled import rules_tree
 from dudo_spiel.algorithms.compiled import sequence_form
@@ -24,6 +23,7 @@ from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import jit
 
 FORMS = ("deal", "sequence", "history")
+_DEAL = (None, "deal")  # what asks for the deal form, where the game has it
 _MODULES = {"deal": deal_form, "sequence": sequence_form,
             "history": history_form}
 _NO_RULE = blocks_lib.Rule(1.0, 1.0, 0.0, 1.0)
@@ -56,10 +56,12 @@ class CompiledGame:
     arguments.game("game", game)
     arguments.choice("form", form, (None, *FORMS))
     self.game = game
-    self.tree = _make_tree(game, form) if tree is None else tree
+    if tree is None:
+      tree = rules_tree.make_tree(game, deal_form=form in _DEAL)
+    self.tree = tree
     if self.tree.num_info_sets == 0:
       raise ValueError(f"game={game}: no player ever decides anything")
-    if form in (None, "deal") and rules_tree.is_deal_form(self.tree):
+    if form in _DEAL and rules_tree.is_deal_form(self.tree):
       self.has_perfect_recall = True
       self.form_name, self.form = "deal", deal_form.compile_deal_form(self.tree)
     else:
@@ -73,7 +75,7 @@ class CompiledGame:
     self._perfect_recall = None  # made when it is first needed
 
   def _choose(self, form, parents):
-    if form in (None, "deal") and self.has_perfect_recall:
+    if form in _DEAL and self.has_perfect_recall:
       deal = deal_form.compile_deal_form(self.tree)
       if deal is not None:
         return "deal", deal
@@ -237,18 +239,6 @@ class CompiledGame:
     return real
 
 
-def _make_tree(game, form):
-  """Returns the game's tree, from its rules or by a walk.
-
-  Args:
-    game: a `pyspiel.Game`.
-    form: the form that is wanted, or None. All but the deal form need the
-      histories one by one.
-  """
-  return rules_tree.make_tree(
-      game, None if form in (None, "deal") else game_tree.MAX_NODES)
-
-
 @functools.lru_cache(maxsize=16)
 def _evaluation_rules(epsilon, dtype):
   """Returns the `blocks.Rule` of arrays of one iteration that only evaluates.
@@ -292,7 +282,7 @@ def compile_game(game, form=None, perfect_recall=False):
 
 def _remembering_tree(game, form):
   """Returns the game's tree, its sets split where players have forgotten."""
-  tree = _make_tree(game, form)
+  tree = rules_tree.make_tree(game, deal_form=form in _DEAL)
   if not rules_tree.is_deal_form(tree) and (
       sequence_form.ParentSequences(tree).of_set is None):
     return tree.with_perfect_recall()

@@ -33,23 +33,23 @@ _ATTRIBUTES = (  # of a `GameTree`
     "num_info_sets", "info_states", "set_player", "set_actions", "set_node")
 
 
-def make_tree(game, max_nodes=None):
+def make_tree(game, max_nodes=game_tree.MAX_NODES, deal_form=False):
   """Returns the `RulesTree` of a game that tells its rules, or else walks it.
 
   Args:
     game: a `pyspiel.Game`.
-    max_nodes: how many histories there may be; None for as many as are walked,
-      or in a game of deal form any number for which there is memory.
+    max_nodes: how many histories there may be.
+    deal_form: whether the deal form is wanted, if the game has it. Then a game
+      that tells its rules may have any number for which there is memory.
   """
   rules = known_rules.find_rules(game)
-  limit = game_tree.MAX_NODES if max_nodes is None else max_nodes
   if rules is not None:
-    is_free = max_nodes is None and not rules.forgets
-    if is_free or known_rules.num_histories(rules) <= limit:
+    is_free = deal_form and not rules.forgets
+    if is_free or known_rules.num_histories(rules) <= max_nodes:
       tree = RulesTree(game, rules)
       if tree.agrees_with_states():
         return tree
-  return game_tree.GameTree(game, limit)
+  return game_tree.GameTree(game, max_nodes)
 
 
 class RulesTree(game_tree.GameTree):
