@@ -34,7 +34,7 @@ SOLVERS = {**cfr.SOLVERS, **fictitious_play.SOLVERS}
 _REMEMBERING = re.compile(r"perfect_recall\((.*)\)", re.DOTALL)
 _SOLVER = re.compile(r"([^(),=\s]+)(?:\((.*)\))?", re.DOTALL)
 _SAMPLES = 5000  # random histories by which the size of a game is estimated
-_MOST = 10**15  # histories of one length that are followed no further
+_MOST = 10**15  # histories of one length, or bytes: more makes no difference
 _MARGIN = 1.5  # by which the estimate may be wrong
 _PROCESS_BYTES = 300e6  # Python, OpenSpiel and the kernels
 _HISTORY_BYTES = 220  # of a history, its information sets and tables included
@@ -298,6 +298,6 @@ def estimated_memory(game):
   loaded = load_game(game).game
   rules = known_rules.find_rules(loaded)
   if rules is not None and not rules.forgets:
-    return int(_PROCESS_BYTES + known_rules.form_bytes(rules))
+    return int(_PROCESS_BYTES + min(known_rules.form_bytes(rules), _MOST))
   histories = estimated_histories(loaded)
   return int(_PROCESS_BYTES + _MARGIN * _HISTORY_BYTES * histories)

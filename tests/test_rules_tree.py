@@ -248,6 +248,7 @@ def test_the_need_of_memory_follows_from_the_rules(monkeypatch):
   assert solver.memory_bytes < known_rules.form_bytes(rules)
   # That of the histories would be several gigabytes.
   assert needed < convergence.estimated_memory(str(game)) < 1e9
+  assert convergence.estimated_memory("liars_dice(numdice=100)") > 1e14
   monkeypatch.setattr(ram, "available_bytes", lambda: needed - 1)
   with pytest.raises(ValueError, match="^game=liars_dice.*GB of memory"):
     compiled_game.CompiledGame(game)

@@ -112,9 +112,10 @@ def form_bytes(rules):
   Args:
     rules: the game's `deal_rules.DealRules`.
   """
-  tables = math.prod(rules.num_hands) * rules.num_tables
+  # Returns, payoffs, and copies of them while they are made.
+  tables = 7 * math.prod(rules.num_hands) * rules.num_tables
   # Reaches, values and three tables; a line has two entries, on average.
   cells = 8 * sum(rules.num_hands) * rules.num_lines
   deals = 4 * math.prod(map(len, rules.draws))
   return (_LINE_BYTES * rules.num_lines +
-          _NUMBER_BYTES * (7 * tables + cells + deals))
+          _NUMBER_BYTES * (tables + cells + deals))
