@@ -10,6 +10,14 @@ import numpy as np
 import pyspiel
 
 
+def shown(value):
+  """Returns a value as text, whatever it is."""
+  try:
+    return repr(value)
+  except Exception:  # integers of thousands of digits, and broken classes
+    return f"<{type(value).__name__}>"
+
+
 def integer(name, value, low=float("-inf"), high=None):
   """Returns the value as an int in low..high, or raises a ValueError."""
   allowed = (f"of at least {low}"
@@ -20,14 +28,14 @@ def integer(name, value, low=float("-inf"), high=None):
     number = None
   if (number is None or isinstance(value, bool) or number < low or
       (high is not None and number > high)):
-    raise ValueError(f"{name}={value!r}: must be an integer {allowed}")
+    raise ValueError(f"{name}={shown(value)}: must be an integer {allowed}")
   return number
 
 
 def choice(name, value, allowed):
   """Returns the value if it is one of those allowed, or raises a ValueError."""
   if not isinstance(value, (str, type(None))) or value not in allowed:
-    raise ValueError(f"{name}={value!r}: must be one of "
+    raise ValueError(f"{name}={shown(value)}: must be one of "
                      f"{', '.join(map(repr, allowed))}")
   return value
 
@@ -36,26 +44,26 @@ def number(name, value, low=float("-inf"), high=float("inf")):
   """Returns the value as a float in low..high, or raises a ValueError."""
   is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
   if not is_number or not low <= value <= high:
-    raise ValueError(f"{name}={value!r}: must be a number between {low} and "
-                     f"{high}")
+    raise ValueError(f"{name}={shown(value)}: must be a number between {low} "
+                     f"and {high}")
   try:
     return float(value)
   except OverflowError:
-    raise ValueError(f"{name}={value!r}: must be a number that a float can "
-                     "hold") from None
+    raise ValueError(f"{name}={shown(value)}: must be a number that a float "
+                     "can hold") from None
 
 
 def boolean(name, value):
   """Returns the value if it is a bool, or raises a ValueError."""
   if not isinstance(value, (bool, np.bool_)):
-    raise ValueError(f"{name}={value!r}: must be True or False")
+    raise ValueError(f"{name}={shown(value)}: must be True or False")
   return bool(value)
 
 
 def game(name, value):
   """Returns the value if it is a game, or raises a ValueError."""
   if not isinstance(value, pyspiel.Game):
-    raise ValueError(f"{name}={value!r}: must be a pyspiel.Game, such as "
+    raise ValueError(f"{name}={shown(value)}: must be a pyspiel.Game, such as "
                      "pyspiel.load_game returns")
   return value
 
@@ -63,5 +71,5 @@ def game(name, value):
 def state(name, value):
   """Returns the value if it is a state of a game, or raises a ValueError."""
   if not isinstance(value, pyspiel.State):
-    raise ValueError(f"{name}={value!r}: must be a pyspiel.State")
+    raise ValueError(f"{name}={shown(value)}: must be a pyspiel.State")
   return value

@@ -281,3 +281,23 @@ def test_every_public_name_gets_odd_arguments():
       is_result = inspect.isclass(value) and issubclass(value, tuple)
       if callable(value) and not is_result:
         assert name in called, f"{module.__name__}.{name} is not called"
+
+
+class _Unprintable:
+
+  def __repr__(self):
+    raise RuntimeError("not to be shown")
+
+
+@pytest.mark.parametrize("name", ["seed", "dtype", "num_threads"])
+@pytest.mark.parametrize("value", [10**5000, _Unprintable()],
+                         ids=["huge", "unprintable"])
+def test_values_that_cannot_be_shown_are_refused_by_name(name, value):
+  with pytest.raises(ValueError, match=f"^{name}=<"):
+    cfr.CFRSolver(pyspiel.load_game("kuhn_poker"), **{name: value})
+
+
+def test_whole_numbers_are_asked_for():
+  solver = cfr.CFRSolver(pyspiel.load_game("kuhn_poker"))
+  with pytest.raises(ValueError, match="^max_iterations='3': .* integer"):
+    solver.solve(max_iterations="3")

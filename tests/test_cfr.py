@@ -9,6 +9,7 @@ import pytest
 
 import dudo_spiel  # noqa: F401
 from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms import convergence
 from dudo_spiel.algorithms import exploitability
 
 pytestmark = pytest.mark.oracle
@@ -240,10 +241,9 @@ def test_late_strategies_still_count_in_float32():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["cfr", "cfr+", "lcfr", "dcfr", "pcfr+",
-                                  "pdcfr+"])
+@pytest.mark.parametrize("name", [*cfr.SOLVERS, "bdfp"])
 def test_float32_gets_no_worse_with_more_iterations(name):
-  solver = cfr.SOLVERS[name](_load("kuhn_poker"), dtype="float32")
+  solver = convergence.make_solver(f"{name}(dtype=float32)", "kuhn_poker")
   measured = []
   for iterations in (10**4, 10**5, 10**6, 10**7):
     solver.run(iterations - solver.iteration)

@@ -232,3 +232,11 @@ def test_files_of_other_games_are_refused(tmp_path):
     _solver(other).load(path)
   with pytest.raises(ValueError, match="updates"):
     _solver("matrix_rps", updates="sampled").load(path)
+
+
+@pytest.mark.parametrize("payoff", [float("nan"), float("inf"), 1e308])
+def test_payoffs_must_be_finite_and_not_huge(payoff):
+  game = pyspiel.create_matrix_game([[payoff, 0.0], [0.0, 1.0]],
+                                    [[-payoff, 0.0], [0.0, -1.0]])
+  with pytest.raises(ValueError, match="^game=.*: pays a player"):
+    regret_matching.RegretMatchingSolver(game)

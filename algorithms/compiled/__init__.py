@@ -1,4 +1,4 @@
 """Any OpenSpiel game as arrays, and what iterates on them.
 
-Serves `cfr`, `fictitious_play` and `exploitability`.
+Serves `cfr`, `fictitious_play`, `regret_matching` and `exploitability`.
 """

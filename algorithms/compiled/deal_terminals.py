@@ -37,7 +37,7 @@ def find_runs(payoffs, payoff_of=None):
   Returns:
     (runs, table_of, matrices, steps): [run + 1] of RUN, whose last is the end;
     [terminal] int64, the terminal's matrix or step table; for each player
-    [matrix, other hand, own hand] float64, the own hands padded with zeros; the
+    [matrix, other hand, own hand] float64, own hands padded with zeros; the
     `step_payoffs.Steps`.
   """
   if payoff_of is None:

@@ -32,6 +32,7 @@ from typing import NamedTuple
 import numpy as np
 import pyspiel
 
+from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.compiled import table_policy
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import jit
@@ -117,7 +118,11 @@ def _learn_expected(payoffs, own, other, values, regret):
 
 @jit.kernel
 def _renew(regret, strategy, cumulative):
-  """Adds the strategy to its sum and matches regrets; both are modified."""
+  """Adds the strategy to its sum and matches regrets; both are modified.
+
+  The kernels of `blocks` work on many information sets at once. Here each
+  player has one.
+  """
   total = 0.0
   for action in range(len(regret)):
     cumulative[action] += strategy[action]
@@ -238,8 +243,7 @@ class NormalForm:
     numbers = 6 * rows * columns + rows**2 + columns**2
     ram.check("game", game, 8 * numbers, "regret matching", "a smaller game")
     returns = _returns(game, state, self.actions)
-    if not np.isfinite(returns).all():
-      raise ValueError(f"game={game}: must have finite payoffs")
+    game_tree.check_payoffs(game, returns, "float64")
     self.payoffs = (np.ascontiguousarray(returns[0]),
                     np.ascontiguousarray(returns[1].T))
 

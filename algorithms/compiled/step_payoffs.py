@@ -9,7 +9,7 @@ that is one running sum and a few products a hand, instead of hands times hands.
 A table counts as steps only if its numbers are exactly so. Nothing depends on
 what the hands mean.
 
-Serves `deal_form`.
+Serves `deal_terminals`.
 """
 
 from typing import NamedTuple

@@ -98,8 +98,9 @@ def values_from_file(name, value):
     if not isinstance(item, list) or len(item) != 3:
       raise ValueError(f"{name}: must be a list of [starter's dice, other's "
                        "dice, value]")
-    a, b = (arguments.integer(name, dice, 1, _MAX_DICE) for dice in item[:2])
-    values[a, b] = arguments.number(name, item[2], -_MAX_VALUE, _MAX_VALUE)
+    *dice, starters = item
+    a, b = (arguments.integer(name, count, 1, _MAX_DICE) for count in dice)
+    values[a, b] = arguments.number(name, starters, -_MAX_VALUE, _MAX_VALUE)
   return values
 
 

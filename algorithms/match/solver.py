@@ -23,7 +23,6 @@ from dudo_spiel.algorithms.match import training_folder
 from dudo_spiel.algorithms.match import training_jobs
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import jobs
-from dudo_spiel.algorithms.runtime import kernel_cache
 from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import progress
 from dudo_spiel.algorithms.runtime import ram
@@ -348,7 +347,6 @@ class MatchSolver(solver.Solver):
 
   def _run(self, iterations, seconds, total, save_to, engine):
     """Trains all rounds; see `run`."""
-    kernel_cache.begin_call()
     self._advance(0)  # compiles all that will run, before the clock starts
     by_time = iterations is None
     if by_time:

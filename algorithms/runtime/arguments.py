@@ -9,6 +9,7 @@ import pyspiel
 
 from dudo_spiel import arguments
 
+shown = arguments.shown
 integer = arguments.integer
 choice = arguments.choice
 number = arguments.number
@@ -25,7 +26,7 @@ def is_policy(value):
 def policy(name, value):
   """Returns the value if it is an OpenSpiel policy, or raises a ValueError."""
   if not is_policy(value):
-    raise ValueError(f"{name}={value!r}: must be an OpenSpiel policy, in "
+    raise ValueError(f"{name}={shown(value)}: must be an OpenSpiel policy, in "
                      "Python or C++")
   return value
 
@@ -41,8 +42,8 @@ def integers(name, value, low, high):
   """
   if not isinstance(value, (list, tuple, range, np.ndarray)) or (
       np.ndim(value) != 1):
-    raise ValueError(f"{name}={value!r}: must be a list of integers between "
-                     f"{low} and {high}")
+    raise ValueError(f"{name}={shown(value)}: must be a list of integers "
+                     f"between {low} and {high}")
   if not (isinstance(value, np.ndarray) and value.dtype == np.int64 and
           np.all((value >= low) & (value <= high))):
     value = [integer(name, item, low, high) for item in value]

@@ -5,13 +5,15 @@ changes. But the code of a kernel also contains the code of the kernels that it
 calls, and these may stand in other files. Here a kernel is compiled anew when
 its own module, or any module of this package that it imports, has changed.
 
-Serves `jit`, whose decorators make all kernels, and `solver`.
+Serves `jit`, whose decorators make all kernels.
 """
 
 import functools
 import hashlib
+import math
 import os
 import sys
+import time
 import types
 
 from numba.core import caching
@@ -130,16 +132,13 @@ class NoCache(caching.NullCache):
              "for them can be written: set NUMBA_CACHE_DIR to one that can)")
 
 
-_ANNOUNCED = set()
-
-
-def begin_call():
-  """Says that a user's call begins: what it compiles is announced anew."""
-  _ANNOUNCED.clear()
+_ANNOUNCED = {}  # message: when it was written last
+_QUIET_SECONDS = 60.0
 
 
 def announce(message):
-  """Writes a line to the terminal, once a call; nothing on a pipe."""
-  if message not in _ANNOUNCED:
+  """Writes a line to the terminal, once a minute; nothing on a pipe."""
+  now = time.monotonic()
+  if now - _ANNOUNCED.get(message, -math.inf) > _QUIET_SECONDS:
     progress.write_line(message)
-  _ANNOUNCED.add(message)
+    _ANNOUNCED[message] = now

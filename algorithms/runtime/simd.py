@@ -17,7 +17,7 @@ An array may also be a `jit.pointer`; otherwise it must be contiguous. Indices
 are those of the flat array and of type np.uintp. They are not checked, except
 in the checked mode (see `checked`).
 
-Serves the kernels of `graphs`, and `compiled.matrix_payoffs`.
+Serves the kernels of `graphs`, and `compiled.deal_terminals`.
 """
 
 import operator

@@ -4,8 +4,8 @@ A solver iterates inside compiled code, a short while at a time (see `pacing`),
 and hands out OpenSpiel policies. A subclass says what an iteration does, what
 its tables are, and how good its average policy is.
 
-Serves `compiled.table_solver`, `graphs.graph_solver`, `graphs.fsicfr_solver`
-and `match.solver`.
+Serves `compiled.table_solver`, `graphs.graph_solver`, `match.solver`,
+`regret_matching` and `qlearning`.
 """
 
 import dataclasses
@@ -18,7 +18,6 @@ import numpy as np
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import jit
-from dudo_spiel.algorithms.runtime import kernel_cache
 from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import progress
 
@@ -221,7 +220,6 @@ class Solver:
         count.
     """
     check_limits(iterations, seconds)
-    kernel_cache.begin_call()
     if seconds is not None:
       self._advance(0)  # compiles all that will run, before the clock starts
     with progress.progress_bar(iterations) as bar:
@@ -248,12 +246,13 @@ class Solver:
               "max_iterations": max_iterations, "max_seconds": max_seconds}
     for name, value in limits.items():
       if value is not None:
-        arguments.number(name, value, 0.0)
+        check = (arguments.integer if name == "max_iterations" else
+                 arguments.number)
+        check(name, value, 0)
     if all(value is None for value in limits.values()):
       raise ValueError(f"{', '.join(limits)}: at least one must be given")
-    end = math.inf if max_iterations is None else (
-        self.iteration + arguments.integer("max_iterations", max_iterations, 0))
-    kernel_cache.begin_call()
+    end = (math.inf if max_iterations is None else
+           self.iteration + max_iterations)
     self._advance(0)  # compiles all that will run, before the clock starts
     history = [self._check(0.0)]
     clock = _Clock(max_seconds)
@@ -390,7 +389,8 @@ class Solver:
 def check_limits(iterations, seconds):
   """Raises a ValueError unless exactly one limit of a run is given."""
   if (iterations is None) == (seconds is None):
-    raise ValueError(f"iterations={iterations!r}, seconds={seconds!r}: one of "
+    raise ValueError(f"iterations={arguments.shown(iterations)}, "
+                     f"seconds={arguments.shown(seconds)}: one of "
                      "them must be given, and not both")
   if iterations is not None:
     arguments.integer("iterations", iterations, 0)

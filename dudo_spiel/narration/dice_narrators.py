@@ -67,7 +67,7 @@ class DiceNarrator(narrator.Narrator):
     return f"{name} by {maker}"
 
   def _odds(self, state, claim):
-    """Returns the probability that a claim is true, given the own dice."""
+    """Returns the probability that a claim is true, given the person's dice."""
     order = state.claim_order()
     quantity, rank = order.claims[claim]
     return odds.claim_odds(quantity, rank, state.hand(self.seat),
