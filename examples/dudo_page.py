@@ -7,6 +7,7 @@ that comes with the package. It needs the extra web:
 
 import binary
 
+import logging
 import socket
 
 from absl import flags
@@ -23,6 +24,7 @@ _NAMES = flags.DEFINE_multi_string(
     "name", [], "Another name by which browsers reach this machine, such as "
     "its name in your network. The flag may be given several times.")
 _THREADS = 8
+_CONNECTIONS = 400  # at once
 
 
 def main(_):
@@ -34,16 +36,18 @@ def main(_):
   except ImportError as error:
     raise ValueError(f"the page needs {error.name}: "
                      'pip install "dudo_spiel[web]"') from error
-  with binary.errors_of("policy"):
-    shelf = library.Library(_POLICY.value)
+  # It warns of every request that waits, which tells people nothing.
+  logging.getLogger("waitress.queue").setLevel(logging.ERROR)
   family = socket.AF_INET6 if ":" in _HOST.value else socket.AF_INET
   with socket.socket(family, socket.SOCK_STREAM) as listener:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
       listener.bind((_HOST.value, _PORT.value))
     except OSError as error:
-      raise ValueError(f"--port={_PORT.value}: cannot listen on {_HOST.value}: "
-                       f"{error.strerror}") from error
+      raise ValueError(f"--host={_HOST.value} --port={_PORT.value}: cannot "
+                       f"listen there: {error.strerror}") from error
+    with binary.errors_of("policy"):
+      shelf = library.Library(_POLICY.value)
     shelf.warm_up()
     port = listener.getsockname()[1]
     own = f"[{_HOST.value}]" if ":" in _HOST.value else _HOST.value
@@ -52,13 +56,15 @@ def main(_):
     server = waitress.create_server(
         app, sockets=[listener], threads=_THREADS, ident=None,
         max_request_body_size=page_app.MAX_BODY_BYTES,
-        max_request_header_size=16384, channel_timeout=60)
+        max_request_header_size=16384, connection_limit=_CONNECTIONS,
+        channel_timeout=60)
     print(f"Open http://{own}:{port}/ in a browser; Ctrl-C ends the server.",
           flush=True)
     try:
       server.run()
     finally:
       server.close()
+  raise KeyboardInterrupt  # which is all that ends `run`
 
 
 if __name__ == "__main__":

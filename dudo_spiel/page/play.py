@@ -60,6 +60,7 @@ class _Match:
 
   Attributes:
     number: as given.
+    state: the state; it has everybody's dice, so it must not leave the server.
     turn: how many moves and rolls there were; it tells stale requests.
     note: a function (state, action) that is told of the person's moves.
   """
@@ -70,16 +71,11 @@ class _Match:
     self._bots = players
     self._names = names
     self._rng = rng
-    self._state = game.new_initial_state()
+    self.state = game.new_initial_state()
     self.number = number
     self.turn = 0
     self.note = None
     self._go_on(rolls=True)
-
-  @property
-  def state(self):
-    """The state; it has everybody's dice, so it must not leave the server."""
-    return self._state
 
   def _go_on(self, rolls):
     """Rolls dice and lets the bots move until the person is to decide.
@@ -87,7 +83,7 @@ class _Match:
     Args:
       rolls: whether to roll the dice of a new round.
     """
-    state = self._state
+    state = self.state
     while not state.is_terminal():
       if state.is_chance_node():
         if not rolls:
@@ -104,15 +100,15 @@ class _Match:
 
   def is_persons_turn(self):
     """Returns whether the person is to decide."""
-    return (not self._state.is_terminal() and
-            self._state.current_player() == self._seat)
+    return (not self.state.is_terminal() and
+            self.state.current_player() == self._seat)
 
   def legal(self):
     """Returns {name: action} of the person's legal moves."""
     if not self.is_persons_turn():
       return {}
-    return {self._state.action_to_string(self._seat, action): action
-            for action in self._state.legal_actions()}
+    return {self.state.action_to_string(self._seat, action): action
+            for action in self.state.legal_actions()}
 
   def check_turn(self, turn):
     """Raises a ValueError if the match has gone on since the page saw it."""
@@ -132,8 +128,8 @@ class _Match:
     if name not in legal:
       raise ValueError(f"move={name!r}: must be one of {', '.join(legal)}")
     if self.note is not None:
-      self.note(self._state.clone(), legal[name])
-    self._state.apply_action(legal[name])
+      self.note(self.state.clone(), legal[name])
+    self.state.apply_action(legal[name])
     self.turn += 1
     self._go_on(rolls=False)
 
@@ -171,19 +167,19 @@ class DudoMatch(_Match):
 
   def go_on(self):
     """Begins the next round after a reveal."""
-    if not self._state.is_chance_node():
+    if not self.state.is_chance_node():
       raise ValueError("match: no round has just ended")
     self._go_on(rolls=True)
 
   def result(self):
     """Returns "won" or "lost" when the match is over, else None."""
-    if not self._state.is_terminal():
+    if not self.state.is_terminal():
       return None
-    return "won" if self._state.returns()[_PERSON] > 0 else "lost"
+    return "won" if self.state.returns()[_PERSON] > 0 else "lost"
 
   def view(self):
     """Returns what the person may know."""
-    state = self._state
+    state = self.state
     past = state.past_rounds()
     is_reveal = state.is_chance_node() or state.is_terminal()
     shown = past[-1] if is_reveal else state.round()
@@ -256,13 +252,13 @@ class SingleRound(_Match):
 
   def result(self):
     """Returns "won" or "lost" when the game is over, else None."""
-    if not self._state.is_terminal():
+    if not self.state.is_terminal():
       return None
-    return "won" if self._state.returns()[self._seat] > 0 else "lost"
+    return "won" if self.state.returns()[self._seat] > 0 else "lost"
 
   def view(self):
     """Returns what the person may know."""
-    state, legal = self._state, self.legal()
+    state, legal = self.state, self.legal()
     order = self._game.order
     is_over = state.is_terminal()
     players = self._game.num_players()
@@ -291,7 +287,7 @@ class SingleRound(_Match):
 
   def _reveal(self):
     """Returns what everyone sees at the end."""
-    state = self._state
+    state = self.state
     players = range(self._game.num_players())
     return {**count_view([state.hand(p) for p in players], self._game.order,
                          state.last_claim()),

@@ -148,6 +148,9 @@ function grid(view, query, set, side, isWanted) {
   hands.sort(by[sort] || by.chance);
   const columns = view.actions.map((_, i) => i).filter((i) => isAll ||
     hands.some((hand) => hand.chance > 0 && hand.row[i] >= SEEN));
+  // Dudo stands last among the actions; here it must be in sight.
+  columns.sort((a, b) => (view.actions[b] === "Dudo") -
+    (view.actions[a] === "Dudo") || a - b);
   const faces = [[0, "any face"], ...Array.from({ length: view.sides },
     (_, i) => [i + 1, `face ${i + 1}`])];
   const counts = Array.from({ length: view.own + 1 }, (_, i) =>
@@ -221,7 +224,7 @@ async function showHand(side, view, hand, isWanted, row) {
       h("p", {}, "It wins ", h("strong", { id: "hand-value" },
         percent(found.value, 2)), " of matches if it plays as the policy " +
         "does."),
-      valueTable({ ...found, claim_names: view.ladder.map((one) => one.name),
+      ...valueTable({ ...found, claim_names: view.ladder.map((one) => one.name),
         last: view.ladder.findIndex((one) =>
           one.name === claims[claims.length - 1]) }, null));
   } catch (error) {

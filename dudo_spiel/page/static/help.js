@@ -74,7 +74,7 @@ export function valueTable(help, play) {
         "For Dudo: how likely the last claim is false." }, "By dice"),
     h("th", { scope: "col", class: "number",
       title: "The same with what the policy's claims tell" }, "By claims"))),
-  body)), more];
+  body)), more].filter(Boolean);
 }
 
 function oddsOnly(help, view, play) {

@@ -47,21 +47,26 @@ export async function show(main, rest, query, info, isWanted) {
         }) : null,
       h("div", { class: "scroll" }, h("table", { id: "review-table",
         class: "numbers" },
-      h("thead", {}, h("tr", {}, ["Lost", "Your dice", "Claims before",
-        "Your move", "Best move", "Win", "Best", "Where"].map((name) =>
-        h("th", { scope: "col" }, name)))),
+      h("thead", {}, h("tr", {}, [["Lost"], ["Your dice"],
+        ["Claims before", "wide-only"], ["Your move"], ["Best move"],
+        ["Win", "wide-only number"], ["Best", "wide-only number"],
+        ["Where"]].map(([name, kind]) =>
+        h("th", { scope: "col", class: kind }, name)))),
       h("tbody", {}, moves.map((move) => h("tr", {},
         h("td", { class: "number" }, h("span", {
           class: `badge ${move.loss < 0.00005 ? "good" : "bad"}` },
         lossText(move.loss))),
         h("td", {}, smallDice(move.hand)),
-        h("td", { class: "wrap" }, move.claims.length ?
+        h("td", { class: "wrap wide-only" }, move.claims.length ?
           move.claims.slice(-3).map((name) => claim(name)) : "none"),
         h("td", {}, claim(move.move)), h("td", {}, claim(move.best)),
-        h("td", { class: "number" }, percent(move.value, 2)),
-        h("td", { class: "number" }, percent(move.best_value, 2)),
+        h("td", { class: "number wide-only" }, percent(move.value, 2)),
+        h("td", { class: "number wide-only" }, percent(move.best_value, 2)),
         h("td", {}, h("a", { href: positionLink(move) },
-          `match ${move.match}, round ${move.round}`))))))),
+          h("span", { class: "visually-hidden" }, "Open "),
+          `${move.match}.${move.round}`, h("span", {
+            class: "visually-hidden" }, " in the explorer"))))))))),
+      h("p", { class: "muted" }, "2.3 is round 3 of match 2."),
     ]));
 }
 

@@ -27,8 +27,8 @@ export async function show(main, rest, query, info, isWanted) {
       "claims. A click opens the round."),
     h("div", { class: "scroll" }, h("table", { class: "numbers grid wide",
       id: "rounds" },
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Starter has"),
-      numbers.map((other) => h("th", { scope: "col" }, `against ${other}`)))),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Starter"),
+      numbers.map((other) => h("th", { scope: "col" }, `v ${other}`)))),
     h("tbody", {}, numbers.map((own) => h("tr", {},
       h("th", { scope: "row" }, `${own} ${own === 1 ? "die" : "dice"}`),
       numbers.map((other) => {

@@ -134,7 +134,7 @@ function drawLiarDie(found) {
         "(column) is doubted by the player whose own claim (row) was " +
         "accepted before. 0: no claim before."),
       h("div", { class: "scroll" }, h("table", { class: "numbers grid",
-        id: "doubts" }, head(["Own claim"]),
+        id: "doubts" }, head(["Own"]),
       h("tbody", {}, found.doubts.map((row, old) => h("tr", {},
         h("th", { scope: "row" }, String(old)), cells(row, old))))))),
     h("section", { class: "card" }, h("h2", {}, "What to claim"),
