@@ -9,10 +9,9 @@ import json
 import signal
 import time
 
-import pytest
-
 import helpers
 import page_server
+import pytest
 
 pytest.importorskip("flask", reason="needs the extra web")
 pytest.importorskip("waitress", reason="needs the extra web")

@@ -50,7 +50,7 @@ export async function show(main, rest, query, info, isWanted) {
       h("thead", {}, h("tr", {}, [["Lost"], ["Your dice"],
         ["Claims before", "wide-only"], ["Your move"], ["Best move"],
         ["Win", "wide-only number"], ["Best", "wide-only number"],
-        ["Where"]].map(([name, kind]) =>
+        ["Round", "wide-only"], ["Position"]].map(([name, kind]) =>
         h("th", { scope: "col", class: kind }, name)))),
       h("tbody", {}, moves.map((move) => h("tr", {},
         h("td", { class: "number" }, h("span", {
@@ -62,11 +62,11 @@ export async function show(main, rest, query, info, isWanted) {
         h("td", {}, claim(move.move)), h("td", {}, claim(move.best)),
         h("td", { class: "number wide-only" }, percent(move.value, 2)),
         h("td", { class: "number wide-only" }, percent(move.best_value, 2)),
-        h("td", {}, h("a", { href: positionLink(move) },
-          h("span", { class: "visually-hidden" }, "Open "),
-          `${move.match}.${move.round}`, h("span", {
-            class: "visually-hidden" }, " in the explorer"))))))))),
-      h("p", { class: "muted" }, "2.3 is round 3 of match 2."),
+        h("td", { class: "wide-only" }, `${move.match}.${move.round}`),
+        h("td", {}, h("a", { href: positionLink(move),
+          "aria-label": `Open round ${move.round} of match ${move.match} in ` +
+            "the explorer" },
+          "Open"))))))),
     ]));
 }
 
