@@ -36,6 +36,19 @@ export async function show(main, [round, claims = ""], query, info, isWanted) {
     location.hash = address(view.round, names, kept);
   };
   const side = h("div", { class: "card", id: "hand-panel" });
+  // A hand gets an address, but the grid stays as it is.
+  const choose = (name, row) => {
+    query.set("hand", name);
+    history.pushState(null, "", address(view.round, names, query));
+    for (const other of document.querySelectorAll("#grid tr[data-hand]")) {
+      const isChosen = other === row;
+      other.classList.toggle("chosen", isChosen);
+      other.querySelector("button").setAttribute("aria-pressed",
+        String(isChosen));
+    }
+    showHand(side, view, name, isWanted, row).then(() =>
+      side.scrollIntoView({ block: "nearest" }));
+  };
   const hand = query.get("hand");
   main.replaceChildren(
     h("section", { class: "card" }, h("h1", {}, "Explore"),
@@ -59,7 +72,7 @@ export async function show(main, [round, claims = ""], query, info, isWanted) {
         belief(view.range, "The opponent's dice"))),
     h("div", { class: "explore-grid" },
       h("section", { class: "card", "aria-label": "All hands" },
-        grid(view, query, set, side, isWanted)),
+        grid(view, query, set, choose, side, isWanted)),
       side));
   if (hand) showHand(side, view, hand, isWanted);
   else {
@@ -128,7 +141,7 @@ function grouped(hands) {
     row: group.row.map((sum) => group.chance > 0 ? sum / group.chance : 0) }));
 }
 
-function grid(view, query, set, side, isWanted) {
+function grid(view, query, set, choose, side, isWanted) {
   const face = Number(query.get("face") || 0);
   const least = Number(query.get("least") || 0);
   const sort = query.get("sort") || "chance";
@@ -160,7 +173,8 @@ function grid(view, query, set, side, isWanted) {
       class: "hand-button", "data-hand": hand.hand,
       "aria-label": `Values of ${hand.hand}`,
       "aria-pressed": String(query.get("hand") === hand.hand),
-      onclick: () => set("hand", hand.hand) }, smallDice(hand.hand));
+      onclick: (event) => choose(hand.hand, event.target.closest("tr")) },
+    smallDice(hand.hand));
     return h("tr", { "data-hand": hand.isGroup ? null : hand.hand,
       class: query.get("hand") === hand.hand ? "chosen" : null },
     h("th", { scope: "row" }, label),

@@ -31,12 +31,17 @@ async function show() {
   }
   document.title = `${TITLES[view]} – Dudo`;
   const main = document.getElementById("main");
+  const focused = document.activeElement?.id;
   const number = ++shown;
   const isWanted = () => number === shown;
   try {
     info = info || await api("info");
     if (isWanted()) {
       await VIEWS[view](main, rest, new URLSearchParams(query), info, isWanted);
+      // A view is drawn anew, but who used a control stays there.
+      if (focused && focused !== "main") {
+        document.getElementById(focused)?.focus({ preventScroll: true });
+      }
     }
   } catch (error) {
     if (!isWanted()) return;

@@ -13,9 +13,10 @@ export function moveLink(move) {
   return h("a", { class: "move-line", href: positionLink(move) },
     h("span", { class: `badge ${isBest ? "good" : "bad"}` },
       isBest ? "✓ best" : lossText(move.loss)),
-    smallDice(move.hand), h("span", {}, "you: "), claim(move.move),
-    isBest ? null : [h("span", { class: "muted" }, "best: "),
-      claim(move.best)]);
+    smallDice(move.hand),
+    h("span", { class: "pair" }, "you: ", claim(move.move)),
+    isBest ? null : h("span", { class: "pair muted" }, "best: ",
+      claim(move.best)));
 }
 
 export async function show(main, rest, query, info, isWanted) {
@@ -39,18 +40,19 @@ export async function show(main, rest, query, info, isWanted) {
       h("p", { class: "muted" }, "What each move lost compared with the best " +
         "one, in per cent of matches, computed exactly against the policy. " +
         "A click opens the position."),
-      matches.length > 1 ? select("Match", "match",
+      matches.length > 1 ? h("div", { class: "controls" }, select("Match",
+        "match",
         [["", "all"], ...matches.map((one) => [one, `match ${one}`])], match,
         (event) => {
           location.hash = event.target.value ?
             `#/review?match=${event.target.value}` : "#/review";
-        }) : null,
+        })) : null,
       h("div", { class: "scroll" }, h("table", { id: "review-table",
         class: "numbers" },
-      h("thead", {}, h("tr", {}, [["Lost"], ["Your dice"],
-        ["Claims before", "wide-only"], ["Your move"], ["Best move"],
-        ["Win", "wide-only number"], ["Best", "wide-only number"],
-        ["Round", "wide-only"], ["Position"]].map(([name, kind]) =>
+      h("thead", {}, h("tr", {}, [["Lost"], ["Dice"],
+        ["Claims before", "wide-only"], ["Move"], ["Best"],
+        ["Move wins", "wide-only number"], ["Best wins", "wide-only number"],
+        ["Round", "wide-only"], ["See"]].map(([name, kind]) =>
         h("th", { scope: "col", class: kind }, name)))),
       h("tbody", {}, moves.map((move) => h("tr", {},
         h("td", { class: "number" }, h("span", {
