@@ -4,6 +4,8 @@ Without Chromium or Playwright the tests are skipped. On Debian
 `apt-get install chromium` brings the one and the extra `browser` the other.
 """
 
+import os
+import pathlib
 import re
 import shutil
 
@@ -13,6 +15,7 @@ import pytest
 sync_api = pytest.importorskip(
     "playwright.sync_api", reason="needs Playwright, of the extra browser")
 pytest.importorskip("flask", reason="needs the extra web")
+image = pytest.importorskip("PIL.Image", reason="needs Pillow")
 
 from dudo_spiel.algorithms import exploitability  # noqa: E402
 from dudo_spiel.algorithms import policy_bots  # noqa: E402
@@ -359,3 +362,41 @@ _FAINT = """() => {
   }
   return faint;
 }"""
+
+
+def test_pictures(browser, url, tmp_path):
+  """Draws the pictures of the docs; see docs/page.md for how to keep them."""
+  folder = pathlib.Path(os.environ.get("DUDO_PAGE_PICTURES") or tmp_path)
+  for name, scheme, height in [("page_play", "light", 920),
+                               ("page_explore", "dark", 1200)]:
+    context = browser.new_context(viewport={"width": 1240, "height": height},
+                                  color_scheme=scheme)
+    context.set_default_timeout(_PATIENCE)
+    page = context.new_page()
+    if name == "page_play":
+      _begin(page, url, dice=3)
+      for _ in range(30):
+        view = _state(page)
+        if view["phase"] == "move" and view["claims"] and (
+            view["dice"] == [3, 3]):
+          break
+        if view["phase"] != "move":
+          page.goto("about:blank")
+          page.context.clear_cookies()
+          _begin(page, url, dice=3)
+        else:
+          _click_move(page, view["legal"][len(view["claims"])])
+      page.click("#help-button")
+      page.wait_for_selector("#help-table")
+      page.mouse.move(0, 0)
+      page.evaluate("document.activeElement.blur()")
+    else:
+      page.goto(f"{url}#/explore/3v3/1x2.2x3?hand=125")
+      page.wait_for_selector("#hand-value")
+    path = folder / f"{name}.png"
+    page.screenshot(path=path)
+    with image.open(path) as picture:
+      small = picture.convert("RGB").quantize(128, dither=image.Dither.NONE)
+    small.save(path, optimize=True)
+    assert 10_000 < path.stat().st_size < 150_000
+    context.close()

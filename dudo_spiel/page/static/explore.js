@@ -56,8 +56,8 @@ export async function show(main, [round, claims = ""], query, info, isWanted) {
     h("div", { class: "explore" },
       h("section", { class: "card next", "aria-label": "Next claim" },
         h("h2", {}, view.claims.length ? "Answers" : "First claims"),
-        h("p", { class: "muted" }, "Darker claims are made more often. " +
-          "Click one to go on."),
+        h("p", { class: "muted" }, "The bluer a claim, the more often it " +
+          "is made. Click one to go on."),
         ladder(view.ladder, view.sides, names[names.length - 1],
           (name) => go([...names, name]), (cell, one) => {
             const at = view.actions.indexOf(one.name);
