@@ -39,7 +39,7 @@ class _Client:
   """
 
   def __init__(self, seed=0, store=None):
-    self.store = store or page_sessions.Store(_library().match)
+    self.store = store or page_sessions.Store(_library())
     seeds = itertools.count(1000 * seed)
     self.app = page_app.make_app(
         _library(), store=self.store,
@@ -437,7 +437,7 @@ def test_a_failure_shows_no_traceback(monkeypatch, caplog):
 
 def test_old_sessions_are_dropped():
   now = 0.0
-  store = page_sessions.Store(_library().match, max_sessions=3, max_idle=10.0,
+  store = page_sessions.Store(_library(), max_sessions=3, max_idle=10.0,
                               clock=lambda: now)
   tokens = [store.add()[0] for _ in range(3)]
   assert len(set(tokens)) == 3 and store.find(tokens[0]) is not None
@@ -452,7 +452,7 @@ def test_old_sessions_are_dropped():
 
 
 def test_sessions_are_apart():
-  store = page_sessions.Store(_library().match)
+  store = page_sessions.Store(_library())
   first, second = _Client(1, store), _Client(2, store)
   first.post("match", {"dice": 1})
   second.post("match", {"dice": 3})

@@ -17,7 +17,8 @@ class ReviewedMove:
   """One move of a person.
 
   Args:
-    policy: the `policy.MatchPolicy` that values are computed against.
+    look: a function of the dice, the claims and the hand, which returns the
+      `action_values.ActionValues`.
     state: the state before the move.
     action: the action.
     match: which match it belongs to, from 1.
@@ -31,9 +32,9 @@ class ReviewedMove:
     name: the move, such as "3x5" or "Dudo".
   """
 
-  def __init__(self, policy, state, action, match):
+  def __init__(self, look, state, action, match):
     player = state.current_player()
-    self._policy = policy
+    self._look = look
     self.match = match
     self.round = len(state.past_rounds()) + 1
     self.dice = state.dice[player], state.dice[1 - player]
@@ -44,8 +45,7 @@ class ReviewedMove:
   @functools.cached_property
   def values(self):
     """The `action_values.ActionValues`; it may take a second."""
-    return action_values.action_values(self._policy, self.dice, self.claims,
-                                       self.hand)
+    return self._look(self.dice, tuple(self.claims), self.hand)
 
   @property
   def loss(self):
@@ -63,14 +63,18 @@ class Review:
 
   Args:
     policy: the `policy.MatchPolicy` that values are computed against.
+    look: a function of the dice, the claims and the hand that returns what
+      `action_values.action_values` does, such as one with a cache; None to
+      compute it.
 
   Attributes:
     moves: list of `ReviewedMove`, first to last.
   """
 
-  def __init__(self, policy):
+  def __init__(self, policy, look=None):
     match_response.check_policy(policy)
     self._policy = policy
+    self._look = look or functools.partial(action_values.action_values, policy)
     self.moves = []
 
   def note(self, state, action, match=1):
@@ -83,7 +87,7 @@ class Review:
     """
     arguments.state("state", state)
     self._policy.check_game(state.get_game())
-    self.moves.append(ReviewedMove(self._policy, state, action, match))
+    self.moves.append(ReviewedMove(self._look, state, action, match))
 
   def worst(self, match=None, round_number=None):
     """Returns a list of `ReviewedMove`, the one that lost most first.

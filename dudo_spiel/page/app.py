@@ -326,7 +326,7 @@ def make_app(library=None, port=8000, hosts=LOOPBACK, store=None,
     make_rng: a function that returns a generator of dice for a new match.
   """
   library = library_lib.Library() if library is None else library
-  store = sessions.Store(library.match) if store is None else store
+  store = sessions.Store(library) if store is None else store
   app = flask.Flask("dudo_spiel.page", static_folder=None)
   app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
   app.json.sort_keys = False

@@ -16,12 +16,16 @@ from dudo_spiel.algorithms.match import review
 
 MAX_SESSIONS = 256
 MAX_IDLE_SECONDS = 6 * 3600.0
-_MAX_MOVES = 2000  # of one person that are reviewed
+_MAX_MOVES = 400  # of one person that are reviewed, the last ones
 _TOKEN_BYTES = 24
 
 
 class PageSession:
   """One person.
+
+  Args:
+    library: the `library.Library`.
+    now: the time in seconds.
 
   Attributes:
     lock: held while a request reads or changes the session.
@@ -32,12 +36,12 @@ class PageSession:
     used: when it was used last, in seconds.
   """
 
-  def __init__(self, policy, now):
+  def __init__(self, library, now):
     self.lock = threading.Lock()
     self.match = None
     self.matches = 0
     self.score = {"won": 0, "lost": 0}
-    self.review = review.Review(policy)
+    self.review = review.Review(library.match, library.values)
     self.used = now
 
   def note(self, state, action):
@@ -50,15 +54,15 @@ class Store:
   """All sessions.
 
   Args:
-    policy: the `policies.MatchPolicy` for reviews.
+    library: the `library.Library` for reviews.
     max_sessions: how many there are at most.
     max_idle: after how many seconds without use a session ends.
     clock: a function that returns the time in seconds.
   """
 
-  def __init__(self, policy, max_sessions=MAX_SESSIONS,
+  def __init__(self, library, max_sessions=MAX_SESSIONS,
                max_idle=MAX_IDLE_SECONDS, clock=time.monotonic):
-    self._policy = policy
+    self._library = library
     self._max_sessions = max_sessions
     self._max_idle = max_idle
     self._clock = clock
@@ -86,7 +90,7 @@ class Store:
       self._drop_old()
       while len(self._sessions) >= self._max_sessions:
         self._sessions.popitem(last=False)
-      session = PageSession(self._policy, self._clock())
+      session = PageSession(self._library, self._clock())
       self._sessions[token] = session
     return token, session
 
