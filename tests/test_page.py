@@ -15,6 +15,7 @@ flask = pytest.importorskip("flask", reason="needs the extra web")
 from dudo_spiel import rules  # noqa: E402
 from dudo_spiel.algorithms import cfr  # noqa: E402
 from dudo_spiel.algorithms import exploitability  # noqa: E402
+from dudo_spiel.algorithms import pfsi  # noqa: E402
 from dudo_spiel.algorithms import policy_bots  # noqa: E402
 from dudo_spiel.page import app as page_app  # noqa: E402
 from dudo_spiel.page import library as page_library  # noqa: E402
@@ -513,6 +514,27 @@ def test_small_games_are_solved(name, size):
       for shares in zip(*spot["shares"]):
         assert sum(shares) == pytest.approx(1.0, abs=1e-5)
     assert [spot["betting"] for spot in found["spots"]][:2] == [[], ["check"]]
+
+
+def test_a_policy_for_the_single_round(tmp_path):
+  path = str(tmp_path / "policy.npz")
+  solver = pfsi.PFSISolver(
+      pyspiel.load_game("dudo_single_round(players=3,numdice=1)"),
+      abstraction="no_recall", seed=0)
+  solver.run(20)
+  policy = solver.average_policy()
+  policy.save(path)
+  client = page_app.make_app(page_library.Library([path])).test_client()
+  view = client.post("/api/match", base_url=_BASE, json={
+      "game": "single_round", "opponent": "trained"}).get_json()
+  found = client.get("/api/help", base_url=_BASE).get_json()
+  assert view["seat"] == 0 and len(view["players"]) == 3
+  state = policy.game.new_initial_state()
+  for roll in (view["hand"][0] - 1, 0, 0):
+    state.apply_action(roll)
+  expected = policy.action_probabilities(state)
+  assert found["probabilities"] == pytest.approx(
+      [expected[action] for action in state.legal_actions()], abs=1e-6)
 
 
 def test_policies_from_files(tmp_path):

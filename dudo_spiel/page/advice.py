@@ -70,8 +70,15 @@ def help_view(library, match):
   state, seat = match.state, match.state.current_player()
   order, hand = state.claim_order(), state.hand(seat)
   if not match.is_known:
-    return {"names": list(match.legal()), "values": None,
-            "probabilities": None, "best": None, "odds": None, "belief": None,
+    legal = match.legal()
+    probabilities = None
+    if match.kind == "single_round" and library.single_round is not None:
+      chances = library.single_round.action_probabilities(state)
+      probabilities = _rounded(chances.get(action, 0.0)
+                               for action in legal.values())
+    return {"names": list(legal), "values": None,
+            "probabilities": probabilities, "best": None, "odds": None,
+            "belief": None,
             "claim_names": list(order.names), "last": state.last_claim(),
             "odds_alone": _rounded(play.odds_alone(order, hand))}
   dice = state.dice[seat], state.dice[1 - seat]

@@ -136,6 +136,7 @@ class _Page:
                    if (b, a) in library.match.tables],
         "sides": library.rules.num_sides,
         "has_single_round_policy": library.single_round is not None,
+        "single_round_players": library.single_round_game().num_players(),
         "small_policies": sorted(library.small),
         "ranks": [small_games.MIN_RANKS, small_games.MAX_RANKS],
         "die_sides": [small_games.MIN_SIDES, small_games.MAX_SIDES]}

@@ -78,26 +78,32 @@ export function valueTable(help, play) {
 }
 
 function oddsOnly(help, view, play) {
-  const rows = help.names.map((name) => {
+  const shares = help.probabilities;
+  const rows = help.names.map((name, i) => {
     const at = help.claim_names.indexOf(name);
     const odds = at >= 0 ? help.odds_alone[at] :
       /Dudo|Challenge/.test(name) && help.last >= 0 ?
-        1 - help.odds_alone[help.last] : null;
-    return { name, odds };
-  }).filter((row) => row.odds !== null);
+        1 - help.odds_alone[help.last] :
+        name === "Pass" ? help.odds_alone[help.last] : null;
+    return { name, odds, share: shares ? shares[i] : 0 };
+  });
   return h("div", { class: "card help", id: "help-panel" },
     h("h2", {}, "Odds by your dice"),
     h("p", { class: "muted" }, "How likely each claim is true, if you know " +
       "only your own dice" + (help.last >= 0 ?
         "; for Dudo or a challenge: how likely the last claim is false." :
-        ".") + " The policy does not know this game, so there are no values."),
+        ".") + (shares ? "" : " The policy does not know this game, so there " +
+        "are no values.")),
     h("div", { class: "scroll" }, h("table", { id: "help-table",
       class: "numbers" },
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Move"),
+      shares ? h("th", { scope: "col" }, "Policy") : null,
       h("th", { scope: "col" }, "By dice"))),
     h("tbody", {}, rows.map((row) => h("tr", { "data-move": row.name },
       h("th", { scope: "row" }, h("button", { class: "move-button",
         onclick: () => play(row.name) }, claim(row.name))),
+      shares ? h("td", { class: "policy" }, h("span", { class: "bar-cell" },
+        bar(row.share), h("span", {}, chance(row.share)))) : null,
       h("td", {}, h("span", { class: "bar-cell" }, bar(row.odds),
         h("span", {}, chance(row.odds))))))))));
 }

@@ -109,7 +109,8 @@ function newMatch(view, info, act) {
       view.start_dice?.[0] || 3);
     form.replaceChildren(
       select("Game", "game", [["dudo", "Two players, whole match"],
-        ["single_round", "Four players, one round"]], game, redraw),
+        ["single_round", `${info.single_round_players} players, one round`]],
+      game, redraw),
       select("Opponent", "opponent", [
         ...(hasPolicy ? [["trained", "Trained policy"]] : []),
         ["heuristic", "Heuristic bot"]], chosen, redraw),
@@ -131,7 +132,7 @@ function newMatch(view, info, act) {
 function scoreBoard(view) {
   const what = view.kind === "dudo" ?
     `Match ${view.match}, round ${view.round}` :
-    `Game ${view.match}, four players`;
+    `Game ${view.match}, ${view.players.length} players`;
   return h("div", { class: "score" }, h("span", {}, what),
     h("span", { id: "score" }, `You won ${view.score.won}, lost ` +
       `${view.score.lost}`));
