@@ -69,12 +69,12 @@ export function valueTable(help, play) {
     h("th", { scope: "col", class: "number" }, "Win"),
     h("th", { scope: "col", class: "number" }, "Loses"),
     h("th", { scope: "col" }, "Policy"),
-    h("th", { scope: "col", class: "number",
-      title: "How likely it is true by your dice alone (binomial). " +
-        "For Dudo: how likely the last claim is false." }, "By dice"),
-    h("th", { scope: "col", class: "number",
-      title: "The same with what the policy's claims tell" }, "By claims"))),
-  body)), more].filter(Boolean);
+    h("th", { scope: "col", class: "number" }, "By dice"),
+    h("th", { scope: "col", class: "number" }, "By claims"))),
+  body)), h("p", { class: "muted legend-text" }, "By dice: how likely the " +
+    "claim is true if you know only these dice. By claims: the same with " +
+    "what the opponent's claims tell. For Dudo: how likely the last claim " +
+    "is false."), more].filter(Boolean);
 }
 
 function oddsOnly(help, view, play) {
