@@ -1,5 +1,6 @@
 """Hints and reviews in the terminal: words and numbers."""
 
+import helpers
 import numpy as np
 import pyspiel
 import pytest
@@ -68,3 +69,13 @@ def test_worst_of_one_round():
     review.Review(None)
   with pytest.raises(ValueError, match="^game="):
     notes.note(pyspiel.load_game("dudo").new_initial_state(), 0)
+
+
+def test_hints_of_the_terminal_game():
+  result = helpers.run_example("play_dudo.py", f"--game={_GAME}", "--hints",
+                               "--seed=1", stdin="1x2\ndudo\ndudo\n")
+  assert "What moves are worth" in result.stdout
+  assert "Your moves in round 1, and what they lost:" in result.stdout
+  assert "All your moves so far lost" in result.stdout
+  helpers.assert_refused("play_dudo.py", ["--game=kuhn_poker", "--hints"],
+                         "--hints: game=kuhn_poker")

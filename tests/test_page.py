@@ -15,6 +15,7 @@ flask = pytest.importorskip("flask", reason="needs the extra web")
 from dudo_spiel import rules  # noqa: E402
 from dudo_spiel.algorithms import cfr  # noqa: E402
 from dudo_spiel.algorithms import exploitability  # noqa: E402
+from dudo_spiel.algorithms import fsicfr  # noqa: E402
 from dudo_spiel.algorithms import pfsi  # noqa: E402
 from dudo_spiel.algorithms import policy_bots  # noqa: E402
 from dudo_spiel.page import app as page_app  # noqa: E402
@@ -555,3 +556,24 @@ def test_policies_from_files(tmp_path):
   found = app.test_client().get("/api/small?game=neumann_poker",
                                 base_url=_BASE).get_json()
   assert found["ranks"] == 4 and len(found["spots"]) == 6
+
+
+def test_exploitability_is_measured(tmp_path):
+  """With one die each: the whole policy is measured in a moment."""
+  path = str(tmp_path / "policy.npz")
+  solver = fsicfr.MatchSolver(pyspiel.load_game("dudo(numdice=1)"), 2,
+                              num_threads=1)
+  solver.run(20)
+  policy = solver.average_policy()
+  policy.save(path)
+  client = page_app.make_app(page_library.Library([path])).test_client()
+  assert client.post("/api/task", base_url=_BASE,
+                     json={"what": "measure"}).status_code == 200
+  for _ in range(600):
+    if client.get("/api/task?task=measure", base_url=_BASE).get_json()[
+        "is_done"]:
+      break
+    time.sleep(0.1)
+  (found,) = client.get("/api/rounds", base_url=_BASE).get_json()["rounds"]
+  exact = exploitability.round_exploitability(policy, (1, 1))
+  assert found["exploitability"] == pytest.approx([exact, exact])

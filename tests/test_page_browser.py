@@ -272,7 +272,7 @@ def test_rounds_and_small_games(page, url):
   page.wait_for_selector("#rounds")
   policy = policy_bots.load_policy()
   for (own, other), value in policy.values.items():
-    cell = page.locator(f"#rounds [data-round='{own}v{other}']")
+    cell = page.locator(f"#rounds [data-round='{own}v{other}'] a")
     assert _percent(cell.inner_text()) == pytest.approx((1.0 + value) / 2.0,
                                                         abs=6e-5)
   assert _fits(page)

@@ -28,8 +28,7 @@ from dudo_spiel.page import tasks
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 MAX_BODY_BYTES = 4096
 _MAX_EXACT_DICE = 5  # in play, for exploitability without bounds
-_MAX_BOUND_DICE = 8
-_BOUND_SECONDS = 6.0  # for each seat of a round
+_BOUND_SECONDS = 12.0  # for each seat of a round
 _FILES = {"/": ("index.html", "text/html; charset=utf-8")} | {
     f"/{name}": (name, kind) for name, kind in [
         ("style.css", "text/css; charset=utf-8"),
@@ -294,7 +293,7 @@ class _Page:
     policy = self._library.match
     rounds = sorted((dice for dice in policy.tables
                      if dice[::-1] in policy.tables and
-                     sum(dice) <= _MAX_BOUND_DICE), key=sum)
+                     sum(dice) <= explorer.MAX_MEASURED_DICE), key=sum)
     weights = [2.0**sum(dice) for dice in rounds]
     for number, dice in enumerate(rounds):
       report(sum(weights[:number]) / sum(weights),

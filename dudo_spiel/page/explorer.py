@@ -15,6 +15,7 @@ from dudo_spiel import rolls as rolls_lib
 from dudo_spiel.page import advice
 from dudo_spiel.page import play
 
+MAX_MEASURED_DICE = 8  # in play
 _MAX_TEXT = 400  # characters of a list of claims
 _ROUND = re.compile(r"([1-9])v([1-9])")
 _GROUPS = {1: "no pair", 2: "pair", 3: "three alike", 4: "four alike",
@@ -185,6 +186,7 @@ def rounds_view(library, measured):
     rounds.append({
         "round": f"{dice[0]}v{dice[1]}", "dice": list(dice),
         "value": None if value is None else round((1.0 + value) / 2.0, 6),
+        "is_measurable": sum(dice) <= MAX_MEASURED_DICE,
         "exploitability": measured.get(dice)})
   return {"name": library.match_name, "rounds": rounds,
           "recall_length": library.rules.recall_length}

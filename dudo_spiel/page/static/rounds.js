@@ -20,6 +20,9 @@ export async function show(main, rest, query, info, isWanted) {
   const most = Math.max(...found.rounds.map((one) => one.dice[0]));
   const numbers = Array.from({ length: most }, (_, i) => i + 1);
   const at = new Map(found.rounds.map((one) => [one.round, one]));
+  const isMeasured = found.rounds.some((one) => one.exploitability);
+  const isComplete = found.rounds.every((one) => one.exploitability ||
+    !one.is_measurable);
   main.replaceChildren(h("section", { class: "card" },
     h("h1", {}, "What rounds are worth"),
     h("p", {}, "How often the player who starts a round wins the match when " +
@@ -34,27 +37,23 @@ export async function show(main, rest, query, info, isWanted) {
       numbers.map((other) => {
         const one = at.get(`${own}v${other}`);
         if (!one) return h("td", {}, "");
-        return heat(one.value ?? 0, h("a", { href: `#/explore/${one.round}` },
-          one.value === null ? "open" : percent(one.value, 2)),
-        { "data-round": one.round });
+        return heat(one.value ?? 0, [
+          h("a", { href: `#/explore/${one.round}` },
+            one.value === null ? "open" : percent(one.value, 2)),
+          one.exploitability ? h("span", { class: "gain" },
+            gain(one.exploitability)) : null], { "data-round": one.round });
       })))))),
     h("h2", {}, "How exploitable"),
-    h("p", {}, "What a perfect opponent who knows the policy gains in one " +
-      "round, in per cent of matches; later rounds are valued as if both " +
-      "played the policy. Where it is not exact, it lies between two bounds."),
-    found.rounds.some((one) => one.exploitability) ?
-      h("div", { class: "scroll" }, h("table", { class: "numbers",
-        id: "exploitability" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Round"),
-        h("th", { scope: "col", class: "number" }, "Gain"))),
-      h("tbody", {}, found.rounds.filter((one) => one.exploitability)
-        .map((one) => h("tr", {}, h("th", { scope: "row" }, one.round),
-          h("td", { class: "number" }, gain(one.exploitability))))))) : null,
-    place, button));
+    h("p", {}, isMeasured ? "Below each value stands what" : "What",
+      " a perfect opponent who knows the policy gains in that round, in per " +
+      "cent of matches. Later rounds are valued as if both played the " +
+      "policy. Where the gain is not exact, it lies between two bounds."),
+    place, isComplete ? null : button));
 }
 
 // A win is +1 and a loss -1, so a gain of 0.02 is one per cent of matches.
 function gain([lower, upper]) {
   const low = percent(lower / 2, 2);
-  return upper - lower < 1e-6 ? low : `${low} to ${percent(upper / 2, 2)}`;
+  return upper - lower < 1e-6 ? `gain ${low}` :
+    `gain ${low} to ${percent(upper / 2, 2)}`;
 }
