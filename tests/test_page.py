@@ -360,6 +360,35 @@ def test_wrong_bodies_are_named(path, body, part):
   assert answer["error"].startswith(part)
 
 
+def test_odd_requests_never_fail():
+  """Odd values in every field and address: refused by a 4xx, or answered."""
+  client = _Client()
+  client.post("match", {"dice": 1})
+  rng = np.random.RandomState(0)
+  odd = [None, True, -1, 0, 2, 2.5, 10**30, "", "1x2", "Dudo", "dudo", "3v3",
+         "1x2.2x2", "\0", "\ud800", "é" * 90, "9" * 90, [], [1], {}, {"a": 1},
+         "trained", "single_round", "measure_", "125", "../x", "%s%n", "NaN"]
+  fields = {"match": ("game", "opponent", "dice"), "move": ("move", "turn"),
+            "next": ("turn",), "task": ("what", "size")}
+  addresses = {"explore": ("round", "claims"), "task": ("task",),
+               "values": ("round", "claims", "hand"), "small": ("game",)}
+  seen = set()
+  for _ in range(300):
+    path = str(rng.choice([*fields]))
+    body = {name: odd[rng.randint(len(odd))] for name in fields[path]
+            if rng.rand() < 0.8}
+    answer = client.raw(path=f"/api/{path}", method="POST",
+                        data=json.dumps(body), content_type="application/json")
+    seen.add(answer.status_code)
+    path = str(rng.choice([*addresses]))
+    query = {name: str(odd[rng.randint(len(odd))]).replace("\ud800", "?")
+             for name in addresses[path]}
+    answer = client.raw(path=f"/api/{path}", query_string=query)
+    seen.add(answer.status_code)
+    assert "Traceback" not in answer.get_data(as_text=True)
+  assert seen <= {200, 400, 404, 409} and len(seen) >= 3
+
+
 def test_requests_without_a_match():
   client = _Client()
   client.post("move", {"move": "1x2", "turn": 0}, status=404)

@@ -331,6 +331,8 @@ def make_app(library=None, port=8000, hosts=LOOPBACK, store=None,
   app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
   app.json.sort_keys = False
   names = {f"{host.lower()}:{port}" for host in hosts}
+  if port == 80:  # browsers leave it out
+    names |= {host.lower() for host in hosts}
   app.before_request(lambda: _check_request(names))
 
   @app.after_request
