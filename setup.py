@@ -11,6 +11,7 @@ setuptools.setup(
         "dudo_spiel",
         "dudo_spiel.games",
         "dudo_spiel.narration",
+        "dudo_spiel.page",
         *(f"dudo_spiel.algorithms{package}" for package in (
             "", ".runtime", ".compiled", ".graphs", ".single_round",
             ".match")),
@@ -18,5 +19,6 @@ setuptools.setup(
     ],
     package_dir={"dudo_spiel.algorithms": "algorithms",
                  "dudo_spiel_examples": "examples"},
-    package_data={"dudo_spiel": ["data/*.npz"]},
+    package_data={"dudo_spiel": ["data/*.npz"],
+                  "dudo_spiel.page": ["static/*"]},
 )

@@ -41,6 +41,17 @@ def _plays_trained(game):
   return True
 
 
+def load_policy(name=TRAINED):
+  """Returns the policy of a bot, read anew only if its file was replaced.
+
+  Args:
+    name: "trained", or the path of a policy file.
+  """
+  if not isinstance(name, (str, os.PathLike)):
+    raise ValueError(f"name={name!r}: must be {TRAINED!r} or a policy file")
+  return _load(_TRAINED_FILE if name == TRAINED else name)
+
+
 def bot_names(game):
   """Returns a list of the bots that play the game, the best first."""
   names = bots.bot_names(game)

@@ -16,7 +16,11 @@ import numpy as np
 import pyspiel
 
 from dudo_spiel import bots
+from dudo_spiel.algorithms import exploitability
+from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import policy_bots
+from dudo_spiel.algorithms.match import review
+from dudo_spiel.narration import coach
 from dudo_spiel.narration import narrator
 from dudo_spiel.narration import narrators
 from dudo_spiel.narration import session
@@ -29,6 +33,10 @@ _OPPONENTS = flags.DEFINE_list(
 _SEAT = flags.DEFINE_integer("seat", 0, "Your seat, from 0.")
 _SEED = flags.DEFINE_integer("seed", None, "Seed of the dice and bots.",
                              lower_bound=0, upper_bound=2**32 - 1)
+_HINTS = flags.DEFINE_bool(
+    "hints", False, "Show what each move is worth, and after each round what "
+    "your moves lost. For two-player dudo, against the opponent's policy or "
+    "the one that comes with the package.")
 _ODDS = flags.DEFINE_bool("odds", False, "Show the odds of every claim.")
 
 
@@ -66,6 +74,26 @@ def make_adviser(names, game, seat, rng):
   return None
 
 
+def make_coach(names, game, seat):
+  """Returns a `coach.Coach`, or raises a ValueError.
+
+  Args:
+    names: the names of the opponents.
+    game: the game.
+    seat: the person's seat.
+  """
+  untrained = bots.bot_names(game)
+  name = next((name for name in names if name not in untrained),
+              policy_bots.TRAINED)
+  policy = policy_bots.load_policy(name)
+  if not isinstance(policy, policies.MatchPolicy):
+    raise ValueError("the opponent's policy must be one for two-player dudo")
+  policy.check_game(game)
+  return coach.Coach(
+      review.Review(policy),
+      lambda state: exploitability.state_action_values(policy, state), seat)
+
+
 def main(_):
   rng = np.random.RandomState(_SEED.value)
   game = load(_GAME.value)
@@ -77,12 +105,16 @@ def main(_):
     players = {player: policy_bots.make_bot(name, game, player, rng)
                for player, name in opponents.items()}
     adviser = make_adviser(opponents.values(), game, _SEAT.value, rng)
+  the_coach = None
+  if _HINTS.value:
+    with binary.errors_of("hints"):
+      the_coach = make_coach(opponents.values(), game, _SEAT.value)
   is_interactive = sys.stdin.isatty()
   if is_interactive:
     with contextlib.suppress(ImportError):  # not every system has it
       import readline  # noqa: F401, input() then lets one edit the line
-  session.Session(game, narration, players, adviser, rng, input, print).run(
-      opponents, asks_again=is_interactive)
+  session.Session(game, narration, players, adviser, rng, input, print,
+                  the_coach).run(opponents, asks_again=is_interactive)
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ def policy_leaves(policy, own_dice, other_dice):
                       {key: -value for key, value in policy.values.items()})
 
 
-def _check_policy(policy):
+def check_policy(policy):
   """Raises a ValueError if it is not a policy for matches."""
   if not isinstance(policy, match_policy.MatchPolicy):
     raise ValueError(f"policy={policy!r}: must be a policies.MatchPolicy")
@@ -95,7 +95,7 @@ def _check_policy(policy):
 
 def _check_round(policy, dice, role):
   """Returns (responder's dice, policy's dice) of a round, or raises."""
-  _check_policy(policy)
+  check_policy(policy)
   arguments.integer("role", role, 0, 1)
   if not isinstance(dice, (tuple, list, bytes)):
     raise ValueError(f"dice={dice!r}: must be (starter's, other's) dice")
@@ -174,6 +174,41 @@ class _ResponderRound:
         challenged=np.stack([bound.challenged for bound in leaves]))
     if not np.all(np.isfinite([self.game.challenges, self.game.challenged])):
       raise ValueError(f"leaves={leaves!r}: must be finite")
+
+  def keep_hand(self, hand):
+    """Leaves the responder with one hand."""
+    own_matches = self.game.own_matches[:, hand:hand + 1]
+    self.game = self.game._replace(
+        own_chances=np.ones(1), own_matches=np.ascontiguousarray(own_matches))
+
+  def claim_values(self, claims, chances):
+    """Returns [claim], what stronger claims are worth to the only own hand.
+
+    Args:
+      claims: list of int, the claims made.
+      chances: [hand], the probabilities of the policy's hands.
+    """
+    game, nowhere = self.game, self.frontier(-1, 0)
+    last = claims[-1] if claims else -1
+    values = np.zeros(game.num_claims - 1 - last)
+    for number in range(len(values)):
+      claim = last + 1 + number
+      node = self.memory.index([*claims, claim])
+      dudo = game.row_begin[node + 1] - 1
+      work = self.scratch()
+      reach = np.zeros(len(game.chances))
+      reach[:len(chances)] = chances
+      rank = game.rank[claim]
+      counts = game.own_matches[rank, 0] + game.matches[rank]
+      values[number] = (reach * game.probabilities[dudo]) @ (
+          game.challenged[walk_kernels.LOWER, claim, counts])
+      for row in range(game.num_claims - 1 - claim):
+        work.reach[0] = reach * game.probabilities[game.row_begin[node] + row]
+        if work.reach[0].any():
+          walk_kernels.respond(game, game.child_begin[node] + row,
+                               claim + 1 + row, 0, work, nowhere)
+          values[number] += work.value[0, 0]
+    return values
 
   @property
   def _depths(self):
@@ -333,6 +368,26 @@ def best_response_value(policy, dice, role, leaves=None, *, method="search",
   return this_round.walk()[0]
 
 
+def best_claim_values(policy, dice, claims, hand, chances):
+  """Returns what each stronger claim of one hand is worth, then best play.
+
+  Args:
+    policy: the `policy.MatchPolicy`.
+    dice: (responder's dice, policy's dice). It is the responder's turn.
+    claims: list of int, the claims of the round, first to last.
+    hand: the number of the responder's roll.
+    chances: [policy's hand], the probabilities of its hands.
+
+  Returns:
+    [claim] float64. Later rounds have the policy's values.
+  """
+  role = len(claims) % 2
+  this_round = _ResponderRound(policy, dice if role == 0 else dice[::-1], role,
+                               None, 1)
+  this_round.keep_hand(hand)
+  return this_round.claim_values(claims, chances)
+
+
 def estimate_seconds(policy, dice, role):
   """Returns about how many seconds one thread needs at most to walk a round.
 
@@ -477,7 +532,7 @@ def match_bounds(policy, start_dice=None, starting_player=None, *, seconds=None,
   num_threads = jit.thread_count(num_threads)
   if seconds is not None:
     arguments.number("seconds", seconds, 0.0)
-  _check_policy(policy)
+  check_policy(policy)
   start_dice = policy.game.start_dice if start_dice is None else start_dice
   if not isinstance(start_dice, (tuple, list, bytes)):
     raise ValueError(f"start_dice={start_dice!r}: must be the dice of two "

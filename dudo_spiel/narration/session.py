@@ -31,9 +31,11 @@ class Session:
     read: a function that shows a prompt and returns what the person types. It
       raises an EOFError when there is no more.
     tell: a function that shows a line.
+    coach: a `coach.Coach` that says what moves are worth, or None.
   """
 
-  def __init__(self, game, narrator, bots, adviser, rng, read, tell):
+  def __init__(self, game, narrator, bots, adviser, rng, read, tell,
+               coach=None):
     self._game = game
     self._narrator = narrator
     self._bots = bots
@@ -41,6 +43,7 @@ class Session:
     self._rng = rng
     self._read = read
     self._tell = tell
+    self._coach = coach
     self._verdicts = collections.Counter()
     self._total = 0.0
 
@@ -77,6 +80,8 @@ class Session:
       action = self._choose(state)
       state.apply_action(action)
       self._say(self._narrator.after(before, action, state))
+      if self._coach is not None:
+        self._say(self._coach.after(before, action, state))
     self._verdicts[self._narrator.verdict(state)] += 1
     self._total += state.returns()[self._narrator.seat]
     self._tell(self._narrator.result(state))
@@ -95,6 +100,8 @@ class Session:
   def _ask(self, state):
     """Returns the person's move."""
     self._say(self._narrator.situation(state))
+    if self._coach is not None:
+      self._say(self._coach.before(state))
     while True:
       self._say(self._narrator.status(state))
       text = self._read(_PROMPT)

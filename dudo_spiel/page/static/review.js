@@ -1,0 +1,78 @@
+// All moves of the session, the worst first.
+
+import { api, claim, h, lossText, percent, select, smallDice } from "./ui.js";
+
+export function positionLink(move) {
+  const claims = move.position.claims ? `/${move.position.claims}` : "";
+  return `#/explore/${move.position.round}${claims}?hand=${move.hand}`;
+}
+
+// Returns a move in one line: what it lost, and a link to the position.
+export function moveLink(move) {
+  const isBest = move.loss < 0.00005;
+  return h("a", { class: "move-line", href: positionLink(move) },
+    h("span", { class: `badge ${isBest ? "good" : "bad"}` },
+      isBest ? "✓ best" : lossText(move.loss)),
+    smallDice(move.hand),
+    h("span", { class: "pair" }, "you: ", claim(move.move)),
+    isBest ? null : h("span", { class: "pair muted" }, "best: ",
+      claim(move.best)));
+}
+
+export async function show(main, rest, query, info, isWanted) {
+  const found = await api("review");
+  if (!isWanted()) return;
+  const match = query.get("match") || "";
+  const matches = [...new Set(found.moves.map((move) => move.match))]
+    .sort((a, b) => a - b);
+  const moves = match ? found.moves.filter((move) =>
+    String(move.match) === match) : found.moves;
+  const total = moves.reduce((sum, move) => sum + move.loss, 0);
+  main.replaceChildren(h("section", { class: "card" },
+    h("h1", {}, "Review"),
+    found.moves.length === 0 ? h("p", {}, "There are no moves to review yet. ",
+      h("a", { href: "#/play" }, "Play a round"), " first.") : [
+      h("div", { class: "facts" },
+        fact("Matches won", String(found.score.won)),
+        fact("Matches lost", String(found.score.lost)),
+        fact("Moves", String(moves.length)),
+        fact("Lost by moves", percent(total, 2), "review-total")),
+      h("p", { class: "muted" }, "What each move lost compared with the best " +
+        "one, in per cent of matches, computed exactly against the policy. " +
+        "A click opens the position."),
+      matches.length > 1 ? h("div", { class: "controls" }, select("Match",
+        "match",
+        [["", "all"], ...matches.map((one) => [one, `match ${one}`])], match,
+        (event) => {
+          location.hash = event.target.value ?
+            `#/review?match=${event.target.value}` : "#/review";
+        })) : null,
+      h("div", { class: "scroll" }, h("table", { id: "review-table",
+        class: "numbers" },
+      h("thead", {}, h("tr", {}, [["Lost"], ["Dice"],
+        ["Claims before", "wide-only"], ["Move"], ["Best"],
+        ["Move wins", "wide-only number"], ["Best wins", "wide-only number"],
+        ["Round", "wide-only"], ["See"]].map(([name, kind]) =>
+        h("th", { scope: "col", class: kind }, name)))),
+      h("tbody", {}, moves.map((move) => h("tr", {},
+        h("td", { class: "number" }, h("span", {
+          class: `badge ${move.loss < 0.00005 ? "good" : "bad"}` },
+        lossText(move.loss))),
+        h("td", {}, smallDice(move.hand)),
+        h("td", { class: "wrap wide-only" }, move.claims.length ?
+          move.claims.slice(-3).map((name) => claim(name)) : "none"),
+        h("td", {}, claim(move.move)), h("td", {}, claim(move.best)),
+        h("td", { class: "number wide-only" }, percent(move.value, 2)),
+        h("td", { class: "number wide-only" }, percent(move.best_value, 2)),
+        h("td", { class: "wide-only" }, `${move.match}.${move.round}`),
+        h("td", {}, h("a", { href: positionLink(move),
+          "aria-label": `Open round ${move.round} of match ${move.match} in ` +
+            "the explorer" },
+          "Open"))))))),
+    ]));
+}
+
+export function fact(label, text, id) {
+  return h("div", { class: "fact" }, h("span", { class: "muted" }, label),
+    h("strong", id ? { id } : {}, text));
+}
