@@ -546,6 +546,7 @@ def test_small_games_are_solved(name, size):
     assert [spot["betting"] for spot in found["spots"]][:2] == [[], ["check"]]
 
 
+@pytest.mark.slow
 def test_a_policy_for_the_single_round(tmp_path):
   path = str(tmp_path / "policy.npz")
   solver = pfsi.PFSISolver(
@@ -587,6 +588,7 @@ def test_policies_from_files(tmp_path):
   assert found["ranks"] == 4 and len(found["spots"]) == 6
 
 
+@pytest.mark.slow
 def test_exploitability_is_measured(tmp_path):
   """With one die each: the whole policy is measured in a moment."""
   path = str(tmp_path / "policy.npz")
