@@ -1,7 +1,7 @@
 """Counterfactual regret minimization and its variants.
 
-All variants share one traversal (see `compiled.game`) and one update
-(`compiled.blocks.learn_block`). They differ in four numbers:
+All variants share one traversal (see `compiled.game`), and all but two share
+one update (`compiled.learning.learn_block`). They differ in four numbers:
 
   alpha: in iteration t positive regrets are multiplied by
     t^alpha / (t^alpha + 1); infinity keeps them as they are.
@@ -11,7 +11,9 @@ All variants share one traversal (see `compiled.game`) and one update
   prediction: how much the newest regrets count once more when the next strategy
     is made, from 0 to 1.
 
-Some variants change alpha, beta and gamma from iteration to iteration.
+Some variants change alpha, beta and gamma from iteration to iteration. APCFR+
+and VAD-CFR remember more of an information set than sums of regrets, and have
+updates of their own.
 
 The order is OpenSpiel's: new regrets are added, then the sums are discounted.
 Other papers discount the sums before they add the next iteration's regrets, and
@@ -31,7 +33,7 @@ Serves users.
 
 import numpy as np
 
-from dudo_spiel.algorithms.compiled import blocks
+from dudo_spiel.algorithms.compiled import learning
 from dudo_spiel.algorithms.compiled import table_solver
 from dudo_spiel.algorithms.runtime import arguments
 
@@ -80,7 +82,7 @@ class RegretSolver(table_solver.TableSolver):
     _, _, gamma = self._powers(t)
     # Weights w(t) = t^gamma, as the factor w(t-1) / w(t) on what was summed.
     decay = ((t - 1) / t)**gamma
-    return blocks.Rule(
+    return learning.Rule(
         positive=_discount(t, alpha), negative=_discount(t, beta),
         prediction=float(self._prediction), decay=decay, epsilon=self._epsilon)
 
@@ -202,6 +204,91 @@ class SAPCFRPlusSolver(RegretSolver):
                      **kwargs)
 
 
+class APCFRPlusSolver(table_solver.TableSolver):
+  """APCFR+ (Meng et al. 2026): PCFR+ that learns how much to predict.
+
+  At each information set the newest regrets r(t) count 1 / (1 + a) times in the
+  next strategy. The asymmetry a is the square root of the sum of |r(s) -
+  r(s-1)|^2 over the sum of |R(s+1) - R(s)|^2, for s from 1 to t, where R(s+1) =
+  [R(s) + r(s)]+ and the norms are Euclidean; and at most `max_asymmetry`.
+  Nothing is discounted.
+
+  Args:
+    game: a `pyspiel.Game`.
+    gamma: weight of the average.
+    max_asymmetry: how large the asymmetry may be. 0 is PCFR+.
+    **kwargs: see `RegretSolver`.
+  """
+
+  _TABLES = ("regret", "cumulative", "latest", "state")
+
+  def __init__(self, game, *, gamma=2.0, max_asymmetry=5.0, **kwargs):
+    self._gamma = arguments.number("gamma", gamma, 0.0, 1000.0)
+    self._limit = arguments.number("max_asymmetry", max_asymmetry, 0.0, 1e100)
+    super().__init__(game, **kwargs)
+
+  def _parameters(self):
+    return {**super()._parameters(), "gamma": self._gamma,
+            "max_asymmetry": self._limit}
+
+  def _rule(self, first, last):
+    t = np.arange(first, last + 1, dtype=np.float64)
+    return learning.AsymmetricRule(
+        decay=((t - 1) / t)**self._gamma, epsilon=self._epsilon, step=0.0,
+        limit=self._limit)
+
+
+class VADCFRSolver(table_solver.TableSolver):
+  """VAD-CFR (Li et al. 2026): discounts and weights follow the regrets' sizes.
+
+  In iteration t, from 1, m is the size of an information set's largest new
+  regret (by its absolute value), and v is half the moving average of m, in
+  which the newest counts one tenth; v is at most 1.
+
+  1. Old sums are discounted by their old sign, by t^p / (t^p + 1) with p = 1.5
+     - v/2 where they are not negative, and p = -0.1 - v/2 where they are.
+  2. New regrets are added, the positive ones 1.1 times. Sums stay above -20.
+  3. The next strategy is proportional to the power 1.5 of what is positive of
+     the new sums, discounted once more in the same way by their new sign, plus
+     the new regrets of step 2 times (1 - v/2) / (1 + (t - 1) / 100).
+  4. After `warmup_iterations`, the strategy that was played weighs t^g sqrt(1 +
+     m/2) / (1 + m^1.5) in the average, where g = 2 + 1.5 min(1, m/2).
+
+  This is the paper's full listing (its fifth). The abridged one (its third)
+  differs in the discount and in step 3. Neither says whether all information
+  sets share one moving average; here each has its own. The numbers suit payoffs
+  of order one and about 1,000 iterations. No proof of convergence is known.
+
+  Until the average begins, `average_policy` is the current policy.
+
+  Args:
+    game: a `pyspiel.Game`.
+    warmup_iterations: how many iterations do not count in the average.
+    **kwargs: see `RegretSolver`.
+  """
+
+  _TABLES = ("regret", "cumulative", "state")
+
+  def __init__(self, game, *, warmup_iterations=500, **kwargs):
+    self._warmup = arguments.integer("warmup_iterations", warmup_iterations, 0,
+                                     2**53)
+    super().__init__(game, **kwargs)
+
+  def _parameters(self):
+    return {**super()._parameters(), "warmup_iterations": self._warmup}
+
+  def _rule(self, first, last):
+    t = np.arange(first, last + 1, dtype=np.float64)
+    return learning.VolatileRule(
+        time=t, optimism=1.0 / (1.0 + (t - 1.0) / 100.0),
+        is_averaged=t > self._warmup, epsilon=self._epsilon, step=0.0)
+
+  def _average(self):
+    if self.iteration <= self._warmup:
+      return self.tables.strategy.astype(np.float64)
+    return super()._average()
+
+
 class ScheduledSolver(RegretSolver):
   """Base of the solvers with hyperparameter schedules (Zhang et al. 2024).
 
@@ -281,6 +368,8 @@ SOLVERS = {
     "pdcfr+": PDCFRPlusSolver,
     "dcfr+": DCFRPlusSolver,
     "sapcfr+": SAPCFRPlusSolver,
+    "apcfr+": APCFRPlusSolver,
+    "vad-cfr": VADCFRSolver,
     "hs-dcfr": HSDCFRSolver,
     "hs-pcfr+": HSPCFRPlusSolver,
     "hs-pdcfr+": HSPDCFRPlusSolver,

@@ -33,6 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dudo_spiel.algorithms.compiled import blocks
+from dudo_spiel.algorithms.compiled import learning
 from dudo_spiel.algorithms.compiled import table_policy
 from dudo_spiel.algorithms.compiled import table_solver
 from dudo_spiel.algorithms.runtime import arguments
@@ -83,9 +84,9 @@ class FictitiousPlaySolver(table_solver.TableSolver):
     return {**super()._parameters(), "average": self._has_mean}
 
   def _rule(self, first, last):
-    return blocks.Rule(positive=0.0, negative=0.0, prediction=0.0, decay=0.0,
-                       epsilon=self._epsilon,
-                       step=1.0 / (np.arange(first, last + 1) + 1.0))
+    return learning.Rule(positive=0.0, negative=0.0, prediction=0.0, decay=0.0,
+                         epsilon=self._epsilon,
+                         step=1.0 / (np.arange(first, last + 1) + 1.0))
 
   def _average(self):
     if self._has_mean and self.iteration > 0:

@@ -39,12 +39,15 @@ _SOLVERS = {
     "DCFR": cfr.DiscountedCFRSolver,
     "PCFR+": cfr.PredictiveCFRPlusSolver,
 }
+_ALL = {**_SOLVERS, **{name.upper(): solver
+                       for name, solver in cfr.SOLVERS.items()}}
 _GROWTH = 1.01
 
 _GAME = flags.DEFINE_multi_string(
     "game", list(_NAMES), "A game: one of the default names, or any that "
     "OpenSpiel loads, with its parameters")
-_SOLVER = flags.DEFINE_list("solvers", list(_SOLVERS), "Which solvers.")
+_SOLVER = flags.DEFINE_list("solvers", list(_SOLVERS),
+                            f"Which solvers, of {', '.join(_ALL)}.")
 _TARGETS = flags.DEFINE_list("targets", ["1e-2", "1e-3", "1e-4"],
                              "The exploitabilities to reach.")
 _ITERATIONS = flags.DEFINE_integer("iterations", 1_000_000, "Limit of a run, "
@@ -113,8 +116,8 @@ def first_counts(solver, scale, targets, bar):
 
 def cells(name, game, scale, targets, alternating, bar):
   """Returns the table's cells for one run."""
-  solver = _SOLVERS[name](game, alternating=alternating, epsilon=_EPSILON.value,
-                          initial=_INITIAL.value, seed=_SEED.value)
+  solver = _ALL[name](game, alternating=alternating, epsilon=_EPSILON.value,
+                      initial=_INITIAL.value, seed=_SEED.value)
   found, least = first_counts(solver, scale, targets, bar)
   texts = [f"{count:,}" if count else f"> {solver.iteration:,}"
            for count in found]
@@ -144,8 +147,8 @@ def compare(name, solvers, targets):
 def main(_):
   targets = read_targets()
   for name in _SOLVER.value or [""]:
-    if name not in _SOLVERS:
-      raise ValueError(f"--solvers={name}: must be of {', '.join(_SOLVERS)}")
+    if name not in _ALL:
+      raise ValueError(f"--solvers={name}: must be of {', '.join(_ALL)}")
   for name in _GAME.value:
     load(name)  # raises an error now, not after the first table
   for name in _GAME.value:

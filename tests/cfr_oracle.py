@@ -67,16 +67,9 @@ class OracleCFR:
     reach = collections.defaultdict(float)
     self._walk(self._game.new_initial_state(), player, 1.0, 1.0, new, reach)
     following = {}
-    decay = ((self._t - 1) / self._t)**self._at(self._gamma, self._t)
     for key, regrets in new.items():
-      for action, probability in self._strategy[key].items():
-        self._sum[key][action] = (
-            decay * self._sum[key][action] + reach[key] * probability)
-        total = self._regret[key][action] + regrets[action]
-        power = self._powers[0] if total > 0 else self._powers[1]
-        self._regret[key][action] = total * self._discount(power)
-      scores = {a: max(0.0, r + self._prediction * regrets[a])
-                for a, r in self._regret[key].items()}
+      self._add_strategy(key, regrets, reach[key])
+      scores = self._add_regrets(key, regrets)
       norm = sum(scores.values())
       self._matched[key] = {a: x / norm if norm > 0 else 1.0 / len(scores)
                             for a, x in scores.items()}
@@ -84,6 +77,23 @@ class OracleCFR:
       following[key] = {a: self._epsilon + rest * p
                         for a, p in self._matched[key].items()}
     return following
+
+  def _add_strategy(self, key, regrets, reach):
+    """Adds what was played in a set to the sums of its strategies."""
+    del regrets
+    decay = ((self._t - 1) / self._t)**self._at(self._gamma, self._t)
+    for action, probability in self._strategy[key].items():
+      self._sum[key][action] = (
+          decay * self._sum[key][action] + reach * probability)
+
+  def _add_regrets(self, key, regrets):
+    """Adds a set's regrets; the next strategy is proportional to the result."""
+    for action in regrets:
+      total = self._regret[key][action] + regrets[action]
+      power = self._powers[0] if total > 0 else self._powers[1]
+      self._regret[key][action] = total * self._discount(power)
+    return {a: max(0.0, r + self._prediction * regrets[a])
+            for a, r in self._regret[key].items()}
 
   @staticmethod
   def _at(power, iteration):
@@ -134,3 +144,86 @@ class OracleCFR:
       result[key] = {a: x / norm if norm > 0 else 1.0 / len(sums)
                      for a, x in sums.items()}
     return result
+
+
+class OracleAPCFRPlus(OracleCFR):
+  """APCFR+ (Meng et al. 2026): PCFR+ that learns how much to predict.
+
+  Args:
+    game: the game.
+    alternating: whether the players are updated one after the other.
+    epsilon: the least probability of every action.
+  """
+
+  def __init__(self, game, alternating, epsilon=0.0):
+    super().__init__(game, float("inf"), float("-inf"), 2, None, alternating,
+                     epsilon)
+    self._latest = {}  # the regrets of the iteration before
+    self._errors = collections.defaultdict(float)  # sums of squares
+    self._moves = collections.defaultdict(float)
+
+  def _add_regrets(self, key, regrets):
+    latest = self._latest.get(key, dict.fromkeys(regrets, 0.0))
+    self._latest[key] = dict(regrets)
+    for action, regret in regrets.items():
+      old = self._regret[key][action]
+      self._regret[key][action] = max(0.0, old + regret)
+      self._errors[key] += (regret - latest[action])**2
+      self._moves[key] += (self._regret[key][action] - old)**2
+    asymmetry = 0.0  # where nothing moved there is nothing to predict
+    if self._moves[key] > 0.0:
+      asymmetry = min((self._errors[key] / self._moves[key])**0.5, 5.0)
+    return {a: max(0.0, self._regret[key][a] + regrets[a] / (1.0 + asymmetry))
+            for a in regrets}
+
+
+class OracleVADCFR(OracleCFR):
+  """VAD-CFR (Li et al. 2026), listing 5 of the paper.
+
+  Args:
+    game: the game.
+    warmup: how many iterations do not count in the average.
+    alternating: whether the players are updated one after the other.
+    epsilon: the least probability of every action.
+  """
+
+  def __init__(self, game, warmup, alternating, epsilon=0.0):
+    super().__init__(game, None, None, None, None, alternating, epsilon)
+    self._warmup = warmup
+    self._ewma = {}
+
+  def _add_strategy(self, key, regrets, reach):
+    if self._t <= self._warmup:
+      return
+    size = max(map(abs, regrets.values()))
+    gamma = min(4.0, 2.0 + 1.5 * min(1.0, size / 2.0))
+    weight = (self._t**gamma * (1.0 + size / 2.0)**0.5 / (1.0 + size**1.5))
+    for action, probability in self._strategy[key].items():
+      self._sum[key][action] += weight * reach * probability
+
+  def _add_regrets(self, key, regrets):
+    size = max(map(abs, regrets.values()))
+    self._ewma[key] = (0.1 * size + 0.9 * self._ewma[key]
+                       if key in self._ewma else size)
+    volatility = min(1.0, self._ewma[key] / 2.0)
+    alpha = max(0.1, 1.5 - 0.5 * volatility)
+    beta = min(alpha, -0.1 - 0.5 * volatility)
+    optimism = (1.0 - 0.5 * volatility) / (1.0 + (self._t - 1) / 100.0)
+    scores = {}
+    for action, regret in regrets.items():
+      boosted = 1.1 * regret if regret > 0 else regret
+      old = self._regret[key][action]
+      self._regret[key][action] = max(
+          -20.0, self._share(alpha, beta, old) * old + boosted)
+      total = self._regret[key][action]
+      scores[action] = max(0.0, self._share(alpha, beta, total) * total +
+                           optimism * boosted)**1.5
+    return scores
+
+  def _share(self, alpha, beta, total):
+    power = self._t**(alpha if total >= 0 else beta)
+    return power / (power + 1.0)
+
+  def average(self):
+    """Returns the average; the current strategies while there is none."""
+    return self.current() if self._t <= self._warmup else super().average()

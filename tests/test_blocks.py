@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dudo_spiel.algorithms.compiled import blocks
+from dudo_spiel.algorithms.compiled import learning
 from dudo_spiel.algorithms.runtime import arguments
 
 pytestmark = pytest.mark.oracle
@@ -55,7 +56,7 @@ def test_respond_block(block):
   values[layout.rows[0]] = values[layout.rows[2]] = 9.0
   out = np.empty(_WIDTH)
   blocks.respond_block(layout, tables.strategy, values, out,
-                       blocks.Rule(1.0, 1.0, 0.0, 1.0), np.empty(2 * _WIDTH))
+                       learning.Rule(1.0, 1.0, 0.0, 1.0), np.empty(2 * _WIDTH))
   matrix = _rows(values, layout)
   np.testing.assert_array_equal(out, matrix.max(axis=0))
   np.testing.assert_array_equal(_matrix(tables.strategy),
@@ -63,8 +64,8 @@ def test_respond_block(block):
 
 
 @pytest.mark.parametrize("rule", [
-    blocks.Rule(1.0, 1.0, 0.0, 1.0), blocks.Rule(1.0, 0.0, 0.0, 0.5),
-    blocks.Rule(0.7, 0.4, 0.0, 0.9), blocks.Rule(0.8, 0.0, 1.0, 0.3)])
+    learning.Rule(1.0, 1.0, 0.0, 1.0), learning.Rule(1.0, 0.0, 0.0, 0.5),
+    learning.Rule(0.7, 0.4, 0.0, 0.9), learning.Rule(0.8, 0.0, 1.0, 0.3)])
 def test_learn_block(block, rule):
   tables, values, layout = block
   old = blocks.SolverTables(*(_matrix(table).copy() for table in tables[:3]))
@@ -72,8 +73,8 @@ def test_learn_block(block, rule):
   reach = np.linspace(0.0, 1.0, _WIDTH)
   # A set without positive regrets plays uniformly next.
   tables.regret[_BEGIN::_WIDTH] = old.regret[:, 0] = -50.0
-  blocks.learn_block(layout, tables, values, set_value, reach, rule,
-                     np.empty(_WIDTH))
+  learning.learn_block(layout, tables, values, set_value, reach, rule,
+                       np.empty(_WIDTH))
   new = _rows(values, layout) - set_value
   total = old.regret + new
   regret = total * np.where(total > 0, rule.positive, rule.negative)
@@ -96,10 +97,11 @@ def test_regrets_below_all_normal_numbers_are_none(block, dtype):
   tables.regret[:] = np.finfo(dtype).smallest_subnormal
   tables = tables._replace(strategy=tables.strategy.astype(dtype),
                            regret=tables.regret.astype(dtype))
-  blocks.learn_block(layout, tables, values.astype(dtype),
-                     np.zeros(_WIDTH, dtype), np.ones(_WIDTH, dtype),
-                     blocks.Rule(*map(dtype, (1.0, 1.0, 0.0, 1.0, 0.0, 0.0))),
-                     np.empty(_WIDTH, dtype))
+  learning.learn_block(
+      layout, tables, values.astype(dtype), np.zeros(_WIDTH, dtype),
+      np.ones(_WIDTH, dtype),
+      learning.Rule(*map(dtype, (1.0, 1.0, 0.0, 1.0, 0.0, 0.0))),
+      np.empty(_WIDTH, dtype))
   np.testing.assert_allclose(_matrix(tables.strategy), 1 / _ACTIONS, rtol=1e-6)
 
 
@@ -108,7 +110,7 @@ def test_late_decisions_still_count(block):
   strategy = tables.strategy.astype(np.float32)
   tables = blocks.SolverTables(strategy.copy(),
                                cumulative=strategy.astype(np.float64))
-  rule = blocks.Rule(0.0, 0.0, 0.0, 0.0, step=1e-9)
+  rule = learning.Rule(0.0, 0.0, 0.0, 0.0, step=1e-9)
   for _ in range(1000):
     blocks.decide_block(layout, tables, values.astype(np.float32),
                         np.empty(_WIDTH, np.float32), rule,

@@ -138,20 +138,29 @@ _NUMBERS = {  # alpha, beta, gamma, prediction
                 lambda t: 30 - 5 * min(t / 5, 1), 0),
     "hs-pcfr+": (_INF, -_INF, lambda t: 30 - 5 * min(t / 5, 1), 1),
     "hs-pdcfr+": (2.3, -_INF, lambda t: 30 - 5 * min(t / 5, 1), 1)}
-# Fewer than the tests run, to see what comes after them.
-_PLANNED = {name: {"planned_iterations": 5} for name in _NUMBERS
-            if name.startswith("hs-")}
+# Fewer iterations than the tests run, to see what comes after them.
+_OPTIONS = {"vad-cfr": {"warmup_iterations": 3},
+            **{name: {"planned_iterations": 5} for name in _NUMBERS
+               if name.startswith("hs-")}}
 
 
 def _solver(name, game, **kwargs):
-  return cfr.SOLVERS[name](game, **_PLANNED.get(name, {}), **kwargs)
+  return cfr.SOLVERS[name](game, **_OPTIONS.get(name, {}), **kwargs)
+
+
+def _oracle(name, game, alternating, epsilon=0.0):
+  if name == "apcfr+":
+    return cfr_oracle.OracleAPCFRPlus(game, alternating, epsilon)
+  if name == "vad-cfr":
+    return cfr_oracle.OracleVADCFR(game, 3, alternating, epsilon)
+  return cfr_oracle.OracleCFR(game, *_NUMBERS[name], alternating, epsilon)
 
 
 @pytest.mark.parametrize("alternating", [True, False])
 @pytest.mark.parametrize("name", cfr.SOLVERS)
 @pytest.mark.parametrize("game", _SMALL)
 def test_iterates_are_the_oracles(game, name, alternating):
-  slow = cfr_oracle.OracleCFR(_load(game), *_NUMBERS[name], alternating)
+  slow = _oracle(name, _load(game), alternating)
   ours = _solver(name, _load(game), alternating=alternating)
   for _ in range(7):
     slow.iterate()
@@ -168,7 +177,7 @@ def test_iterates_are_the_oracles(game, name, alternating):
                                   "kuhn_poker(players=3)",
                                   "liar_die_ir(sides=3)"])
 def test_iterates_in_perturbed_games_are_the_oracles(game, name, alternating):
-  slow = cfr_oracle.OracleCFR(_load(game), *_NUMBERS[name], alternating, 0.05)
+  slow = _oracle(name, _load(game), alternating, 0.05)
   ours = _solver(name, _load(game), alternating=alternating, epsilon=0.05)
   for _ in range(7):
     slow.iterate()

@@ -165,11 +165,16 @@ def test_random_games(seed, num_players, zero_sum, uneven):
 
 
 @pytest.mark.parametrize("alternating", [True, False])
-def test_threads_do_not_change_the_result(alternating, monkeypatch):
+@pytest.mark.parametrize("solver", [
+    cfr.PDCFRPlusSolver,
+    # These have kernels of their own, which take a while to compile.
+    pytest.param(cfr.APCFRPlusSolver, marks=pytest.mark.slow),
+    pytest.param(lambda *args, **kwargs: cfr.VADCFRSolver(
+        *args, warmup_iterations=10, **kwargs), marks=pytest.mark.slow)])
+def test_threads_do_not_change_the_result(solver, alternating, monkeypatch):
   monkeypatch.setattr(deal_form, "MIN_CELLS_TO_CUT", 1)
   game = pyspiel.load_game("leduc_poker")
-  one, two = (cfr.PDCFRPlusSolver(game, alternating=alternating,
-                                  num_threads=num_threads)
+  one, two = (solver(game, alternating=alternating, num_threads=num_threads)
               for num_threads in (1, 2))
   assert one.compiled.can_use_threads
   assert list(one.compiled.form.arrays.num_hands) == [3, 3, 3, 3]
@@ -178,8 +183,8 @@ def test_threads_do_not_change_the_result(alternating, monkeypatch):
   for ours, theirs in zip(one.tables, two.tables):
     np.testing.assert_array_equal(ours, theirs)
   monkeypatch.undo()
-  whole = cfr.PDCFRPlusSolver(pyspiel.load_game("leduc_poker"),
-                              alternating=alternating, num_threads=2)
+  whole = solver(pyspiel.load_game("leduc_poker"), alternating=alternating,
+                 num_threads=2)
   assert not whole.compiled.can_use_threads
   whole.run(30)
   assert whole.nash_conv() == pytest.approx(one.nash_conv(), abs=1e-9)

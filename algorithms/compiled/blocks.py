@@ -9,7 +9,7 @@ stand action by action, so that all loops run over neighbouring sets:
 Each form of a game (`deal_form`, `sequence_form`, `history_form`) decides which
 sets make a block, and computes counterfactual values from the last sets to the
 first. This module decides what happens with the values of a block, whatever the
-form: it holds the one update of the CFR family and of fictitious play.
+form: it holds the updates of fictitious play, `learning` those of CFR.
 
 Serves the forms and `table_solver`.
 """
@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dudo_spiel.algorithms.compiled import learning
 from dudo_spiel.algorithms.runtime import jit
 
 # What to do with the values of a block.
@@ -44,8 +45,6 @@ class Blocks(NamedTuple):
 
 
 _NONE = np.zeros(0)
-_TINY_32 = float(np.finfo(np.float32).tiny)
-_TINY_64 = float(np.finfo(np.float64).tiny)
 
 
 class SolverTables(NamedTuple):
@@ -63,52 +62,20 @@ class SolverTables(NamedTuple):
       DECIDE), the strategy before it was rounded to float32.
     response: the best response to the others' strategies.
     mean: float64, the sums of all strategies so far, each with weight one.
+    latest: the regrets of the last iteration.
+    state: float64, what an update knows of a set besides its entries: the k-th
+      number stands where the entry of action k would.
   """
   strategy: np.ndarray
   regret: np.ndarray = _NONE
   cumulative: np.ndarray = _NONE
   response: np.ndarray = _NONE
   mean: np.ndarray = _NONE
+  latest: np.ndarray = _NONE
+  state: np.ndarray = _NONE
 
 
-class Rule(NamedTuple):
-  """How iterations change the tables (see `cfr`, `fictitious_play`).
-
-  Each attribute is a number, or [iteration]: `decay` and `step`, the weights of
-  averages, in float64, the others in the type of the strategy.
-
-  Attributes:
-    positive: factor on positive regrets after the new ones are added.
-    negative: factor on negative regrets; 0 clips them (regret matching+).
-    prediction: weight of the newest regret as a prediction of the next.
-    decay: factor on the cumulative strategy before the new one is added.
-    epsilon: the lowest probability that an action may have.
-    step: how far a strategy moves towards the best action.
-  """
-  positive: float
-  negative: float
-  prediction: float
-  decay: float
-  epsilon: float = 0.0
-  step: float = 0.0
-
-
-AVERAGES = ("cumulative", "mean")  # the tables that are float64 always
-WEIGHTS = ("decay", "step")  # likewise of a `Rule`
-
-
-def rule_arrays(rule, count, dtype):
-  """Returns a `Rule` of arrays [iteration] that kernels can take.
-
-  Args:
-    rule: the `Rule` of numbers or arrays.
-    count: how many iterations there are.
-    dtype: the type of the strategy.
-  """
-  return Rule(*(
-      np.array(np.broadcast_to(column, count),
-               np.float64 if name in WEIGHTS else dtype)
-      for name, column in rule._asdict().items()))
+AVERAGES = ("cumulative", "mean", "state")  # the tables that are float64 always
 
 
 @jit.kernel
@@ -222,7 +189,7 @@ def respond_block(block, response, values, out, rule, work):
     response: [entry], modified in place; the first among equals is the best.
     values: array that `block.rows` points into.
     out: [set], modified in place.
-    rule: the `Rule` of this iteration.
+    rule: the `learning.Rule` of this iteration.
     work: [2 * set] scratch.
   """
   begin, width, rows = block.begin, block.width, block.rows
@@ -256,7 +223,7 @@ def decide_block(block, tables, values, out, rule, work):
       place.
     values: array that `block.rows` points into.
     out: [set], modified in place: each set's value under the old strategy.
-    rule: the `Rule` of this iteration.
+    rule: the `learning.Rule` of this iteration.
     work: [2 * set] scratch.
   """
   begin, width, rows = block.begin, block.width, block.rows
@@ -329,84 +296,6 @@ def _add_to_mean(begin, end, tables):
       mean[e] += strategy[e]
 
 
-@jit.kernel
-def _matched_value(block, values, set_value, epsilon, out):
-  """Writes each set's value of regret matching, without the perturbation.
-
-  The strategy is epsilon + (1 - |A| epsilon) times regret matching.
-  """
-  width, rows = block.width, block.rows
-  first = values[rows[0]:rows[0] + width]
-  scale = 1.0 - len(rows) * epsilon
-  factor = out.dtype.type(1.0 / scale if scale > 0.0 else 0.0)
-  for j in range(width):
-    out[j] = set_value[j] - first[j]
-  for a in range(1, len(rows)):
-    value = values[rows[a]:rows[a] + width]
-    for j in range(width):
-      out[j] -= epsilon * (value[j] - first[j])
-  for j in range(width):
-    out[j] = first[j] + factor * out[j]
-
-
-@jit.kernel
-def learn_block(block, tables, values, set_value, reach, rule, work):
-  """Adds a block's regrets and its strategy, and makes the next strategy.
-
-  In a perturbed game the next strategy is epsilon + (1 - |A| epsilon) times
-  regret matching, and regrets are those of regret matching (Farina, Kroer &
-  Sandholm 2017): nobody regrets what is forced.
-
-  Args:
-    block: the `Block`.
-    tables: the `SolverTables`, modified in place.
-    values: array that `block.rows` points into.
-    set_value: [set], the value of each set.
-    reach: [set], how likely the player plays to each set.
-    rule: the `Rule` of this iteration.
-    work: [set] scratch, [2 * set] in a perturbed game.
-  """
-  begin, width, rows = block.begin, block.width, block.rows
-  positive, negative = rule.positive, rule.negative
-  prediction, decay = rule.prediction, rule.decay
-  total = work[:width]
-  total[:] = 0.0
-  base = set_value
-  if rule.epsilon > 0.0:
-    base = work[width:2 * width]
-    _matched_value(block, values, set_value, rule.epsilon, base)
-  for a in range(len(rows)):
-    first, last = begin + a * width, begin + (a + 1) * width
-    strategy = tables.strategy[first:last]
-    cumulative = tables.cumulative[first:last]
-    for j in range(width):
-      cumulative[j] = cumulative[j] * decay + reach[j] * strategy[j]
-    regret = tables.regret[first:last]
-    value = values[rows[a]:rows[a] + width]
-    for j in range(width):
-      new = value[j] - base[j]
-      r = regret[j] + new
-      r = r * positive if r > 0.0 else r * negative
-      regret[j] = r
-      r += prediction * new
-      strategy[j] = r if r > 0.0 else 0.0
-    for j in range(width):
-      total[j] += strategy[j]
-  uniform = 1.0 / len(rows)
-  low = tables.strategy.dtype.type(rule.epsilon)
-  scale = tables.strategy.dtype.type(1.0 - len(rows) * rule.epsilon)
-  # Where the sum is below every normal number its inverse could be infinite.
-  least = tables.strategy.dtype.type(_TINY_32 if total.itemsize == 4 else
-                                     _TINY_64)
-  for j in range(width):
-    total[j] = scale / total[j] if total[j] >= least else -1.0
-  for a in range(len(rows)):
-    strategy = tables.strategy[begin + a * width:begin + (a + 1) * width]
-    for j in range(width):
-      strategy[j] = (low + strategy[j] * total[j] if total[j] >= 0.0 else
-                     uniform)
-
-
 @jit.inline
 def update_block(block, tables, values, out, reach, mode, rule, work):
   """Writes the values of a block, and changes its tables as the mode says.
@@ -418,7 +307,7 @@ def update_block(block, tables, values, out, reach, mode, rule, work):
     out: [set], modified in place: each set's value.
     reach: [set], how likely the player plays to each set; read only to learn.
     mode: EVALUATE, RESPOND, LEARN, DECIDE or MIX.
-    rule: the `Rule` of this iteration.
+    rule: the `learning.Rule` of this iteration.
     work: [2 * set] scratch.
   """
   if mode >= RESPOND:
@@ -428,18 +317,11 @@ def update_block(block, tables, values, out, reach, mode, rule, work):
   else:
     play_block(block, tables.strategy, values, out)
     if mode == LEARN:
-      learn_block(block, tables, values, out, reach, rule, work)
+      learning.learn_block(block, tables, values, out, reach, rule, work)
 
 
 # Each form has its own copy of the kernels `renew` and `run`: Numba does not
 # cache kernels that take functions as arguments. A test keeps the copies equal.
-
-
-@jit.kernel
-def rule_at(rules, t):
-  """Returns the `Rule` of one iteration of a `Rule` of arrays."""
-  return Rule(rules.positive[t], rules.negative[t], rules.prediction[t],
-              rules.decay[t], rules.epsilon[t], rules.step[t])
 
 
 def entry_rows(blocks):

@@ -25,6 +25,7 @@ import numpy as np
 from dudo_spiel.algorithms.compiled import blocks as blocks_lib
 from dudo_spiel.algorithms.compiled import deal_terminals
 from dudo_spiel.algorithms.compiled import game_tree
+from dudo_spiel.algorithms.compiled import learning
 from dudo_spiel.algorithms.compiled import public_tree
 from dudo_spiel.algorithms.compiled import rules_tree
 from dudo_spiel.algorithms.runtime import jit
@@ -334,7 +335,7 @@ def evaluate(space, player, tables, mode, rule):
     player: the player.
     tables: the `blocks.SolverTables`, modified in place as the mode says.
     mode: what to do with the values, such as `blocks.LEARN`.
-    rule: the `blocks.Rule` of this iteration.
+    rule: the `learning.Rule` of this iteration.
 
   Returns:
     The player's expected value, in modes EVALUATE and RESPOND.
@@ -366,7 +367,7 @@ def run(space, tables, rules, alternating, mode, iteration, values):
     space: the `blocks.FormWorkspace`. Its reaches must be up to date before,
       and are so afterwards.
     tables: the `blocks.SolverTables`, modified in place as the mode says.
-    rules: the `blocks.Rule` of arrays [iteration].
+    rules: the `learning.Rule` of arrays [iteration].
     alternating: whether players are updated one after the other.
     mode: what to do with the values, such as `blocks.LEARN`.
     iteration: [1] int64, counted up here, so that it is right whenever Python
@@ -377,7 +378,7 @@ def run(space, tables, rules, alternating, mode, iteration, values):
   space, tables = jit.borrowed(space), jit.borrowed(tables)
   players = len(values)
   for t in range(len(rules.step)):
-    rule = blocks_lib.rule_at(rules, t)
+    rule = learning.rule_at(rules, t)
     for step in range(2 * players):  # each is evaluated, then renewed
       player = step // 2 if alternating else step % players
       if step == 2 * player if alternating else step < players:
@@ -396,7 +397,7 @@ def _learn_side(arrays, scratch, tables, side, player, mode, rule, alternating):
   space = jit.borrowed(blocks_lib.FormWorkspace(DealArrays(*arrays), *scratch))
   named_tables = jit.borrowed(blocks_lib.SolverTables(*tables))
   _evaluate_side(space, side, player, named_tables, mode,
-                 blocks_lib.Rule(*rule))
+                 learning.named_rule(rule))
   if alternating:
     _renew_side(arrays, scratch, tables, side, player, mode)
 
@@ -422,7 +423,7 @@ def run_parallel(space, tables, rules, alternating, mode, iteration, values):
   arrays, scratch = space.arrays[:], space[1:]
   columns, num_players = tables[:], len(values)
   for t in range(len(rules.step)):
-    rule = blocks_lib.rule_at(rules, t)[:]
+    rule = learning.rule_at(rules, t)[:]
     for player in range(num_players):
       for side in numba.prange(sides[player], sides[player + 1]):
         _learn_side(arrays, scratch, columns, side, player, mode, rule,

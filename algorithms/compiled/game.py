@@ -17,6 +17,7 @@ import pyspiel
 from dudo_spiel.algorithms.compiled import blocks as blocks_lib
 from dudo_spiel.algorithms.compiled import deal_form
 from dudo_spiel.algorithms.compiled import history_form
+from dudo_spiel.algorithms.compiled import learning
 from dudo_spiel.algorithms.compiled import rules_tree
 from dudo_spiel.algorithms.compiled import sequence_form
 from dudo_spiel.algorithms.runtime import arguments
@@ -26,7 +27,7 @@ FORMS = ("deal", "sequence", "history")
 _DEAL = (None, "deal")  # what asks for the deal form, where the game has it
 _MODULES = {"deal": deal_form, "sequence": sequence_form,
             "history": history_form}
-_NO_RULE = blocks_lib.Rule(1.0, 1.0, 0.0, 1.0)
+_NO_RULE = learning.Rule(1.0, 1.0, 0.0, 1.0)
 
 
 class CompiledGame:
@@ -187,7 +188,7 @@ class CompiledGame:
     Args:
       tables: the `blocks.SolverTables`, modified in place.
       workspace: the `blocks.FormWorkspace`, modified in place.
-      rules: the `blocks.Rule` of arrays [iteration].
+      rules: the `learning.Rule` of arrays [iteration].
       alternating: whether players are updated one after the other.
       mode: what to do with the values, such as `blocks.LEARN`.
       iteration: [1] int64, counted up.
@@ -241,13 +242,13 @@ class CompiledGame:
 
 @functools.lru_cache(maxsize=16)
 def _evaluation_rules(epsilon, dtype):
-  """Returns the `blocks.Rule` of arrays of one iteration that only evaluates.
+  """Returns the `learning.Rule` of arrays of one iteration that only evaluates.
 
   Args:
     epsilon: the lowest probability of every action in a response.
     dtype: the type of the tables.
   """
-  return blocks_lib.rule_arrays(_NO_RULE._replace(epsilon=epsilon), 1, dtype)
+  return learning.rule_arrays(_NO_RULE._replace(epsilon=epsilon), 1, dtype)
 
 
 _CACHE = collections.OrderedDict()

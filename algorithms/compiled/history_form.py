@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dudo_spiel.algorithms.compiled import blocks as blocks_lib
+from dudo_spiel.algorithms.compiled import learning
 from dudo_spiel.algorithms.compiled import sequence_form
 from dudo_spiel.algorithms.runtime import jit
 
@@ -159,7 +160,7 @@ def evaluate(space, player, tables, mode, rule):
     player: the player.
     tables: the `blocks.SolverTables`, modified in place as the mode says.
     mode: what to do with the values, such as `blocks.LEARN`.
-    rule: the `blocks.Rule` of this iteration.
+    rule: the `learning.Rule` of this iteration.
 
   Returns:
     The player's expected value.
@@ -232,7 +233,7 @@ def run(space, tables, rules, alternating, mode, iteration, values):
     space: the `blocks.FormWorkspace`. Its reaches must be up to date before,
       and are so afterwards.
     tables: the `blocks.SolverTables`, modified in place as the mode says.
-    rules: the `blocks.Rule` of arrays [iteration].
+    rules: the `learning.Rule` of arrays [iteration].
     alternating: whether players are updated one after the other.
     mode: what to do with the values, such as `blocks.LEARN`.
     iteration: [1] int64, counted up here, so that it is right whenever Python
@@ -243,7 +244,7 @@ def run(space, tables, rules, alternating, mode, iteration, values):
   space, tables = jit.borrowed(space), jit.borrowed(tables)
   players = len(values)
   for t in range(len(rules.step)):
-    rule = blocks_lib.rule_at(rules, t)
+    rule = learning.rule_at(rules, t)
     for step in range(2 * players):  # each is evaluated, then renewed
       player = step // 2 if alternating else step % players
       if step == 2 * player if alternating else step < players:

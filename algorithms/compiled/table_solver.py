@@ -11,6 +11,7 @@ from dudo_spiel.algorithms.compiled import blocks
 from dudo_spiel.algorithms.compiled import evaluator
 from dudo_spiel.algorithms.compiled import game as compiled_game
 from dudo_spiel.algorithms.compiled import game_tree
+from dudo_spiel.algorithms.compiled import learning
 from dudo_spiel.algorithms.compiled import table_policy
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import random_streams
@@ -88,7 +89,7 @@ class TableSolver(solver.Solver):
     self._propagate()
 
   def _rule(self, first, last):
-    """Returns the `blocks.Rule` of iterations first..last: numbers or arrays.
+    """Returns the `learning.Rule` of iterations first..last: numbers or arrays.
 
     Args:
       first: the first iteration.
@@ -117,7 +118,7 @@ class TableSolver(solver.Solver):
 
   def _advance(self, iterations):
     first = self.iteration + 1
-    rules = blocks.rule_arrays(
+    rules = learning.rule_arrays(
         self._rule(first, self.iteration + iterations), iterations, self._dtype)
     self.compiled.run(self.tables, self._space, rules, self._alternating,
                       self._MODE, self._count, self._num_threads)

@@ -77,6 +77,27 @@ sums = _decorator(_ANY_ORDER, nogil=True)
 parallel_sums = _decorator(_ANY_ORDER, parallel=True, nogil=True)
 
 
+def choose_by_types(dispatcher, choose):
+  """Lets the types of arguments choose what kernels get that call a kernel.
+
+  Python gets the kernel itself.
+
+  Args:
+    dispatcher: the kernel.
+    choose: function of Numba's types of the arguments that returns a kernel:
+      this one or another with the same arguments.
+  """
+  own = dispatcher.get_call_template, dispatcher.get_overload
+
+  def chosen(kinds):
+    kernel = choose(kinds)
+    return (own if kernel is dispatcher else
+            (kernel.get_call_template, kernel.get_overload))
+
+  dispatcher.get_call_template = lambda args, kws: chosen(args)[0](args, kws)
+  dispatcher.get_overload = lambda args: chosen(args)[1](args)
+
+
 @extending.intrinsic
 def borrowed(typing_context, array):
   """Returns the array, or tuple of arrays, without its count of references.
