@@ -19,9 +19,10 @@ The order is OpenSpiel's: new regrets are added, then the sums are discounted.
 Other papers discount the sums before they add the next iteration's regrets, and
 then write (t - 1)^alpha where we write t^alpha. That gives the same strategies.
 
-Up to rounding, the iterates are OpenSpiel's. Where all regrets of a set are
-zero, rounding may decide the current strategy there, both here and in
-OpenSpiel. Average strategies of sets that are reached do not depend on it.
+Up to rounding, the iterates are OpenSpiel's, except after ties. Where the
+largest regret of a set is exactly zero, regret matching is uniform, and so are
+we in float64 (see `compiled.blocks.least_regrets`). In OpenSpiel, and here in
+float32, a rounding error may decide the strategy there.
 
 With `epsilon` the game is perturbed: players play epsilon + (1 - |A| epsilon)
 times regret matching (Farina, Kroer & Sandholm 2017). Regrets compare each
@@ -84,7 +85,8 @@ class RegretSolver(table_solver.TableSolver):
     decay = ((t - 1) / t)**gamma
     return learning.Rule(
         positive=_discount(t, alpha), negative=_discount(t, beta),
-        prediction=float(self._prediction), decay=decay, epsilon=self._epsilon)
+        prediction=float(self._prediction), decay=decay, epsilon=self._epsilon,
+        rounding=t)
 
 
 def _discount(t, power):
@@ -235,7 +237,7 @@ class APCFRPlusSolver(table_solver.TableSolver):
     t = np.arange(first, last + 1, dtype=np.float64)
     return learning.AsymmetricRule(
         decay=((t - 1) / t)**self._gamma, epsilon=self._epsilon, step=0.0,
-        limit=self._limit)
+        rounding=t, limit=self._limit)
 
 
 class VADCFRSolver(table_solver.TableSolver):
@@ -281,7 +283,8 @@ class VADCFRSolver(table_solver.TableSolver):
     t = np.arange(first, last + 1, dtype=np.float64)
     return learning.VolatileRule(
         time=t, optimism=1.0 / (1.0 + (t - 1.0) / 100.0),
-        is_averaged=t > self._warmup, epsilon=self._epsilon, step=0.0)
+        is_averaged=t > self._warmup, epsilon=self._epsilon, step=0.0,
+        rounding=t)
 
   def _average(self):
     if self.iteration <= self._warmup:

@@ -1,6 +1,7 @@
 import functools
 
 import cfr_oracle
+import exact_cfr_oracle
 import numpy as np
 from open_spiel.python.algorithms import cfr as open_spiel_cfr
 from open_spiel.python.algorithms import discounted_cfr
@@ -186,6 +187,60 @@ def test_iterates_in_perturbed_games_are_the_oracles(game, name, alternating):
                  lambda *key: slow.current()[key])
     _assert_equal(ours.current_policy(), slow.current())
     _assert_equal(ours.average_policy(), slow.average())
+
+
+def _goofspiel(**options):
+  text = ",".join(f"{key}={value}" for key, value in options.items())
+  return f"turn_based_simultaneous_game(game=goofspiel(num_cards=3,{text}))"
+
+
+# In all of these a set's largest regret is exactly zero in some iteration, and
+# a rounding error was taken for a preference.
+_TIES = ("nim(pile_sizes=1;2;3)", "nim(pile_sizes=1;2;2)",
+         "nim(pile_sizes=2;3)", "neumann_poker(num_ranks=3)",
+         _goofspiel(imp_info=True, points_order="descending"),
+         _goofspiel(imp_info=True, points_order="random"),
+         _goofspiel(points_order="descending"))
+_SLOW_TIES = ("kuhn_poker(players=3)",
+              "turn_based_simultaneous_game(game=oshi_zumo(coins=3,size=1,"
+              "horizon=3))")
+
+
+def _compare_with_exact_cfr(game, iterations):
+  exact = exact_cfr_oracle.ExactCFR(_load(game))
+  solvers = []
+  for form in ("deal", "sequence", "history"):
+    try:
+      solvers.append(cfr.CFRSolver(_load(game), form=form))
+    except ValueError:  # the game does not have this form
+      assert form != "history"
+  for _ in range(iterations):
+    exact.iterate()
+    for solver in solvers:
+      solver.run(1)
+      _assert_equal(solver.current_policy(), exact.current())
+      _assert_equal(solver.average_policy(), exact.average())
+
+
+@pytest.mark.parametrize("game", _TIES)
+def test_rounding_decides_no_ties(game):
+  _compare_with_exact_cfr(game, 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game", _SLOW_TIES)
+def test_rounding_decides_no_ties_in_larger_games(game):
+  _compare_with_exact_cfr(game, 6)
+
+
+def test_rounding_errors_do_not_add_up():
+  solver = cfr.CFRSolver(_load("nim(pile_sizes=1;2;3)"))
+  solver.run(10)
+  ties = np.abs(solver.tables.regret) < 1e-12
+  assert ties.any()
+  before = solver.tables.strategy[ties]
+  solver.run(10**5)
+  np.testing.assert_allclose(solver.tables.strategy[ties], before, atol=1e-9)
 
 
 @pytest.mark.parametrize("options, numbers", [

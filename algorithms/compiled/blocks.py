@@ -129,10 +129,13 @@ class Block(NamedTuple):
     width: int, how many sets it has.
     rows: [action] int64, where the values of each action begin in an array of
       values.
+    least: up to this size new regrets may be rounding errors (see
+      `least_regrets`).
   """
   begin: int
   width: int
   rows: np.ndarray
+  least: float = 0.0
 
 
 @jit.kernel
@@ -345,8 +348,40 @@ class FormWorkspace(NamedTuple):
   work: np.ndarray
 
 
+_ROUNDING = 2.0**-49  # 16 times the rounding error of one number
+
+
+def least_regrets(tree):
+  """Returns [set] float64, up to which size regrets may be rounding errors.
+
+  A regret is a difference of sums of payoffs, each times the reach of chance
+  and of the other players. The largest payoff times the reach of chance limits
+  what is summed. Where all actions of a set are worth the same, the exact
+  regrets are zero, and what is left of them must not decide its strategy.
+
+  Args:
+    tree: the `game_tree.GameTree`.
+  """
+  acts = tree.info_set >= 0
+  # Histories that differ in others' actions share the reach of chance.
+  reach = np.minimum(np.bincount(tree.info_set[acts],
+                                 tree.chance_reach()[acts],
+                                 tree.num_info_sets), 1.0)
+  return _ROUNDING * reach * np.abs(tree.returns).max(axis=0)[tree.set_player]
+
+
 def with_dtype(arrays, dtype):
-  """Returns the arrays with all floats in the given type."""
+  """Returns the arrays with all floats in the given type.
+
+  In float32 `least` is 0: as many roundings of it are no longer small beside
+  what a set that others rarely reach must learn.
+
+  Args:
+    arrays: a form's arrays.
+    dtype: float64 or float32.
+  """
+  if dtype == np.float32:
+    arrays = arrays._replace(least=np.zeros_like(arrays.least))
   return arrays._replace(**{
       name: array.astype(dtype, copy=False)
       for name, array in arrays._asdict().items()

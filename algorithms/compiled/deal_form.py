@@ -53,6 +53,7 @@ class DealArrays(NamedTuple):
       side begin in an array over all cells.
     entry_begin: [side, class] int64, the first strategy entry, where the side's
       player decides.
+    least: [side, class], the `least` of the class's `blocks.Block`.
     edge_begin: [class + 1] int64, the class's edges, action by action.
     edge_row: [side, edge] int64, the cell where the children begin: as many as
       there are cells in the class.
@@ -72,6 +73,7 @@ class DealArrays(NamedTuple):
   num_hands: np.ndarray
   cell_begin: np.ndarray
   entry_begin: np.ndarray
+  least: np.ndarray
   edge_begin: np.ndarray
   edge_row: np.ndarray
   matrix_0: np.ndarray
@@ -213,6 +215,8 @@ class DealForm:
                       self._place[public_node] * num_hands +
                       hand - self._hand_begin[side])
     self.set_stride = num_hands * self._num_nodes[number]
+    self._least = np.zeros(self._entry_begin.shape)
+    np.maximum.at(self._least, (side, number), blocks_lib.least_regrets(tree))
 
   def _make_payoffs(self, public):
     """Sets what terminal nodes pay, and with them all arrays."""
@@ -224,9 +228,10 @@ class DealForm:
         actor=self._actor, num_nodes=self._num_nodes,
         side_begin=self._side_begin, hand_begin=self._hand_begin,
         num_hands=self._num_hands, cell_begin=self._cell_begin,
-        entry_begin=self._entry_begin, edge_begin=self._edge_begin,
-        edge_row=self._edge_row, matrix_0=matrices[0], matrix_1=matrices[1],
-        runs=runs, table_of=table_of, step_index=steps.index,
+        entry_begin=self._entry_begin, least=self._least,
+        edge_begin=self._edge_begin, edge_row=self._edge_row,
+        matrix_0=matrices[0], matrix_1=matrices[1], runs=runs,
+        table_of=table_of, step_index=steps.index,
         step_coefficient=steps.coefficient)
 
   def workspace(self, dtype):
@@ -280,7 +285,8 @@ def _evaluate_side(space, side, player, tables, mode, rule):
     out = values[begin:begin + width]
     rows = deal.edge_row[side, deal.edge_begin[c]:deal.edge_begin[c + 1]]
     if deal.actor[c] == player:
-      block = blocks_lib.Block(deal.entry_begin[side, c], width, rows)
+      block = blocks_lib.Block(deal.entry_begin[side, c], width, rows,
+                               deal.least[side, c])
       blocks_lib.update_block(block, tables, values, out,
                               reach[begin:begin + width], mode, rule, scratch)
       continue

@@ -25,6 +25,7 @@ class HistoryArrays(NamedTuple):
     blocks: the `blocks.Blocks`.
     rows: [block, most actions] int64, where each action's entries begin.
     set_begin: [block] int64, where the block's sets begin in order of blocks.
+    least: [block], the `least` of each `blocks.Block`.
     actor: [node] int64, a player, CHANCE or TERMINAL.
     child_begin: [node + 1] int64.
     entry: [node] int64, the entry of the first action, -1 where nobody acts.
@@ -38,6 +39,7 @@ class HistoryArrays(NamedTuple):
   blocks: blocks_lib.Blocks
   rows: np.ndarray
   set_begin: np.ndarray
+  least: np.ndarray
   actor: np.ndarray
   child_begin: np.ndarray
   entry: np.ndarray
@@ -70,9 +72,11 @@ class HistoryForm:
     place[order] = np.arange(len(order))
     acts = tree.info_set >= 0
     info_set = np.where(acts, tree.info_set, 0)
+    set_begin = np.cumsum(self.blocks.width) - self.blocks.width
     self.arrays = HistoryArrays(
         blocks=self.blocks, rows=blocks_lib.entry_rows(self.blocks),
-        set_begin=np.cumsum(self.blocks.width) - self.blocks.width,
+        set_begin=set_begin, least=np.maximum.reduceat(
+            blocks_lib.least_regrets(tree)[order], set_begin),
         actor=tree.player.astype(np.int64),
         child_begin=tree.child_begin.astype(np.int64),
         entry=np.where(acts, self.set_entry[info_set], -1),
@@ -191,7 +195,7 @@ def _update_blocks(space, player, tables, mode, rule):
     width = blocks.width[b]
     reach = set_reach[form.set_begin[b]:form.set_begin[b] + width]
     block = blocks_lib.Block(blocks.entry_begin[b], width,
-                             form.rows[b, :blocks.actions[b]])
+                             form.rows[b, :blocks.actions[b]], form.least[b])
     blocks_lib.update_block(block, tables, entry_value, out, reach, mode, rule,
                             scratch)
 

@@ -33,6 +33,8 @@ class Rule(NamedTuple):
     decay: factor on the cumulative strategy before the new one is added.
     epsilon: the lowest probability that an action may have.
     step: how far a strategy moves towards the best action.
+    rounding: how many rounding errors there may be in a sum of regrets, as each
+      iteration adds one.
   """
   positive: float
   negative: float
@@ -40,6 +42,7 @@ class Rule(NamedTuple):
   decay: float
   epsilon: float = 0.0
   step: float = 0.0
+  rounding: float = 0.0
 
 
 class AsymmetricRule(NamedTuple):
@@ -49,11 +52,13 @@ class AsymmetricRule(NamedTuple):
     decay: factor on the cumulative strategy before the new one is added.
     epsilon: the lowest probability that an action may have.
     step: not used.
+    rounding: as of a `Rule`.
     limit: float64, how large the asymmetry may be.
   """
   decay: float
   epsilon: float
   step: float
+  rounding: float
   limit: float
 
 
@@ -67,12 +72,14 @@ class VolatileRule(NamedTuple):
     is_averaged: float64, 1 if the strategy counts in the average, otherwise 0.
     epsilon: the lowest probability that an action may have.
     step: not used.
+    rounding: as of a `Rule`.
   """
   time: float
   optimism: float
   is_averaged: float
   epsilon: float
   step: float
+  rounding: float
 
 
 # What is float64 always of any rule.
@@ -97,19 +104,20 @@ def rule_arrays(rule, count, dtype):
 def rule_at(rules, t):
   """Returns the rule of one iteration of a rule of arrays."""
   return Rule(rules.positive[t], rules.negative[t], rules.prediction[t],
-              rules.decay[t], rules.epsilon[t], rules.step[t])
+              rules.decay[t], rules.epsilon[t], rules.step[t],
+              rules.rounding[t])
 
 
 @jit.kernel
 def _asymmetric_rule_at(rules, t):
   return AsymmetricRule(rules.decay[t], rules.epsilon[t], rules.step[t],
-                        rules.limit[t])
+                        rules.rounding[t], rules.limit[t])
 
 
 @jit.kernel
 def _volatile_rule_at(rules, t):
   return VolatileRule(rules.time[t], rules.optimism[t], rules.is_averaged[t],
-                      rules.epsilon[t], rules.step[t])
+                      rules.epsilon[t], rules.step[t], rules.rounding[t])
 
 
 @jit.kernel
@@ -148,7 +156,7 @@ def _matched_value(block, values, set_value, epsilon, out):
     out[j] = first[j] + factor * out[j]
 
 
-@jit.kernel
+@jit.embedded
 def _match(block, strategy, total, epsilon):
   """Divides a block's positive regrets by their sums, in a perturbed game too.
 
@@ -172,13 +180,16 @@ def _match(block, strategy, total, epsilon):
       shares[j] = low + shares[j] * total[j] if total[j] >= 0.0 else uniform
 
 
-@jit.kernel
+@jit.embedded
 def learn_block(block, tables, values, set_value, reach, rule, work):
   """Adds a block's regrets and its strategy, and makes the next strategy.
 
   In a perturbed game the next strategy is epsilon + (1 - |A| epsilon) times
   regret matching, and regrets are those of regret matching (Farina, Kroer &
   Sandholm 2017): nobody regrets what is forced.
+
+  Sums of regrets that may be rounding errors do not count as positive (see
+  `blocks.least_regrets`).
 
   Args:
     block: the `blocks.Block`.
@@ -192,6 +203,8 @@ def learn_block(block, tables, values, set_value, reach, rule, work):
   begin, width, rows = block.begin, block.width, block.rows
   positive, negative = rule.positive, rule.negative
   prediction, decay = rule.prediction, rule.decay
+  least = block.least * rule.rounding
+  zero = tables.strategy.dtype.type(0.0)
   total = work[:width]
   total[:] = 0.0
   base = set_value
@@ -209,10 +222,10 @@ def learn_block(block, tables, values, set_value, reach, rule, work):
     for j in range(width):
       new = value[j] - base[j]
       r = regret[j] + new
-      r = r * positive if r > 0.0 else r * negative
+      r = r * positive if r > least else r * negative
       regret[j] = r
       r += prediction * new
-      strategy[j] = r if r > 0.0 else 0.0
+      strategy[j] = r if r > least else zero
     for j in range(width):
       total[j] += strategy[j]
   _match(block, tables.strategy, total, rule.epsilon)
@@ -221,7 +234,7 @@ def learn_block(block, tables, values, set_value, reach, rule, work):
 # APCFR+.
 
 
-@jit.kernel
+@jit.embedded
 def _learn_asymmetric(block, tables, values, set_value, reach, rule, work):
   """Does what `learn_block` does, as APCFR+ does it.
 
@@ -241,6 +254,7 @@ def _learn_asymmetric(block, tables, values, set_value, reach, rule, work):
   if rule.epsilon > 0.0:
     base = work[width:2 * width]
     _matched_value(block, values, set_value, rule.epsilon, base)
+  least = block.least * rule.rounding
   zero = tables.strategy.dtype.type(0.0)
   errors = tables.state[begin:begin + width]
   moves = tables.state[begin + width:begin + 2 * width]
@@ -251,7 +265,7 @@ def _learn_asymmetric(block, tables, values, set_value, reach, rule, work):
     for j in range(width):
       new = value[j] - base[j]
       r = regret[j] + new
-      r = r if r > zero else zero
+      r = r if r > least else zero
       error = np.float64(new - latest[j])
       move = np.float64(r - regret[j])
       errors[j] += error * error
@@ -270,7 +284,7 @@ def _learn_asymmetric(block, tables, values, set_value, reach, rule, work):
     latest = tables.latest[first:last]
     for j in range(width):
       r = regret[j] + share[j] * latest[j]
-      strategy[j] = r if r > zero else zero
+      strategy[j] = r if r > least else zero
       total[j] += strategy[j]
   _match(block, tables.strategy, total, rule.epsilon)
 
@@ -307,6 +321,7 @@ def _learn_volatile(block, tables, values, set_value, reach, rule, work):
   computed in float64, set by set.
   """
   begin, width, rows = block.begin, block.width, block.rows
+  least = block.least * rule.rounding
   base = set_value
   if rule.epsilon > 0.0:
     base = work[width:2 * width]
@@ -338,7 +353,7 @@ def _learn_volatile(block, tables, values, set_value, reach, rule, work):
       r = max(_LEAST_REGRET, r * (positive if r >= 0.0 else negative) + new)
       tables.regret[e] = r
       r = r * (positive if r >= 0.0 else negative) + optimism * new
-      r = max(r, 0.0)
+      r = r if r > least else 0.0
       tables.strategy[e] = r
       total += r * math.sqrt(r)
     for a in range(len(rows)):

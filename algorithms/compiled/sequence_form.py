@@ -29,6 +29,7 @@ class SequenceArrays(NamedTuple):
     blocks: the `blocks.Blocks`, each player's parents before their children.
     rows: [block, most actions] int64, where each action's entries begin.
     set_begin: [block] int64, where the block's sets begin in `parent`.
+    least: [block], the `least` of each `blocks.Block`.
     parent: [set in order of blocks] int64, the sequence that leads to the set.
     leaf_sequence: [player, leaf] int64, each player's sequence to the leaf.
     payoff: [player, leaf], what the player gets there, times the probability
@@ -37,6 +38,7 @@ class SequenceArrays(NamedTuple):
   blocks: blocks_lib.Blocks
   rows: np.ndarray
   set_begin: np.ndarray
+  least: np.ndarray
   parent: np.ndarray
   leaf_sequence: np.ndarray
   payoff: np.ndarray
@@ -67,6 +69,7 @@ class SequenceForm:
     set_begin = np.cumsum(self.blocks.width) - self.blocks.width
     self.arrays = SequenceArrays(
         self.blocks, blocks_lib.entry_rows(self.blocks), set_begin,
+        np.maximum.reduceat(blocks_lib.least_regrets(tree)[order], set_begin),
         parent[order], *self._merge_leaves(parents))
 
   def _sequences(self, player, info_set, action):
@@ -264,7 +267,7 @@ def evaluate(space, player, tables, mode, rule):
       for j in range(width):
         own_reach[j] = reach[parent[j]]
     block = blocks_lib.Block(blocks.entry_begin[b], width,
-                             form.rows[b, :blocks.actions[b]])
+                             form.rows[b, :blocks.actions[b]], form.least[b])
     blocks_lib.update_block(block, tables, values, out, own_reach, mode, rule,
                             scratch)
     for j in range(width):

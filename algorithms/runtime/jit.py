@@ -4,6 +4,8 @@ All kernels of the package are made by these decorators:
 
   kernel: a function of its own.
   inline: a small function that becomes part of every kernel that calls it.
+  embedded: a function whose machine code always stands within its callers. A
+    call with many arrays copies them all, which takes longer than a short loop.
   parallel: a kernel with `numba.prange`.
   sums: sums may be taken in any order (always the same one), so that they
     become vectors; other Python threads run on meanwhile.
@@ -72,6 +74,7 @@ _ANY_ORDER = frozenset({"contract", "reassoc"})
 kernel = _decorator()
 background_kernel = _decorator(nogil=True)
 inline = _decorator(inline="always")
+embedded = _decorator(forceinline=True)
 parallel = _decorator(parallel=True)
 sums = _decorator(_ANY_ORDER, nogil=True)
 parallel_sums = _decorator(_ANY_ORDER, parallel=True, nogil=True)
