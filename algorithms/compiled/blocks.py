@@ -348,7 +348,7 @@ class FormWorkspace(NamedTuple):
   work: np.ndarray
 
 
-_ROUNDING = 2.0**-49  # 16 times the rounding error of one number
+ROUNDING = 2.0**-49  # 16 times the rounding error of one number
 
 
 def least_regrets(tree):
@@ -367,7 +367,7 @@ def least_regrets(tree):
   reach = np.minimum(np.bincount(tree.info_set[acts],
                                  tree.chance_reach()[acts],
                                  tree.num_info_sets), 1.0)
-  return _ROUNDING * reach * np.abs(tree.returns).max(axis=0)[tree.set_player]
+  return ROUNDING * reach * np.abs(tree.returns).max(axis=0)[tree.set_player]
 
 
 def with_dtype(arrays, dtype):

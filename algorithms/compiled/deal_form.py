@@ -215,8 +215,7 @@ class DealForm:
                       self._place[public_node] * num_hands +
                       hand - self._hand_begin[side])
     self.set_stride = num_hands * self._num_nodes[number]
-    self._least = np.zeros(self._entry_begin.shape)
-    np.maximum.at(self._least, (side, number), blocks_lib.least_regrets(tree))
+    self._set_class = side, number
 
   def _make_payoffs(self, public):
     """Sets what terminal nodes pay, and with them all arrays."""
@@ -224,15 +223,35 @@ class DealForm:
     payoffs = [own, np.ascontiguousarray(other.transpose(1, 0, 2))]
     runs, table_of, matrices, steps = deal_terminals.find_runs(
         payoffs, payoff_of)
+    least = self._least_regrets(payoffs)
     self.arrays = DealArrays(
         actor=self._actor, num_nodes=self._num_nodes,
         side_begin=self._side_begin, hand_begin=self._hand_begin,
         num_hands=self._num_hands, cell_begin=self._cell_begin,
-        entry_begin=self._entry_begin, least=self._least,
+        entry_begin=self._entry_begin, least=least,
         edge_begin=self._edge_begin, edge_row=self._edge_row,
         matrix_0=matrices[0], matrix_1=matrices[1], runs=runs,
         table_of=table_of, step_index=steps.index,
         step_coefficient=steps.coefficient)
+
+  def _least_regrets(self, payoffs):
+    """Returns `DealArrays.least`: [side, class] float64.
+
+    Args:
+      payoffs: for each player [own hand, other's hand, payoffs], times the
+        likelihood of the deal and of all that chance does later.
+    """
+    least = np.zeros(self._entry_begin.shape)
+    if np.any(self._actor == game_tree.CHANCE):
+      np.maximum.at(least, self._set_class,
+                    blocks_lib.least_regrets(self.tree))
+      return least
+    # Then this is the same, without a look at every history.
+    for side, player in enumerate(self._side_player):
+      begin = self._hand_begin[side]
+      own = payoffs[player][begin:begin + self._num_hands[side]]
+      least[side] = blocks_lib.ROUNDING * np.abs(own).sum(axis=1).max()
+    return least
 
   def workspace(self, dtype):
     """Returns the `blocks.FormWorkspace` for tables of this type."""
