@@ -12,6 +12,7 @@ import hashlib
 import numpy as np
 import pyspiel
 
+from dudo_spiel.algorithms.compiled import split_sets
 from dudo_spiel.algorithms.compiled import tree_size
 from dudo_spiel.algorithms.compiled import tree_walk
 from dudo_spiel.algorithms.runtime import progress
@@ -78,27 +79,39 @@ class GameTree:
           raise _too_large(self.game, max_nodes)
         ram.check("game", self.game, count * _NODE_BYTES + _SPARE_BYTES,
                   f"to go on after {count:,} histories", "a smaller game")
-    # By level; within a level the order of the walk keeps siblings together.
-    depths = np.asarray(walk.depths)
+    self._number_nodes(walk)
+
+  def _number_nodes(self, walk):
+    """Numbers what a walk has found, level by level.
+
+    Args:
+      walk: the `tree_walk.Walk`, which loses its buffers one after the other.
+    """
+    # Within a level the order of the walk keeps siblings together.
+    depths = np.asarray(walk.release("depths"))
     order = np.argsort(depths, kind="stable")
+    self.level_begin = np.append(0, np.cumsum(np.bincount(depths)))
+    del depths
     rank = np.empty(len(order) + 1, dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     rank[-1] = -1  # the parent of the root
     self.num_nodes = len(order)
-    self.player = np.asarray(walk.players)[order]
-    self.parent = rank[np.asarray(walk.parents)[order]]
-    self.action = np.asarray(walk.actions)[order]
-    self.chance = np.asarray(walk.chances)[order]
+    self.parent = rank[np.asarray(walk.release("parents"))[order]]
+    self.action = np.asarray(walk.release("actions"))[order]
+    self.chance = np.asarray(walk.release("chances"))[order]
+    found = np.asarray(walk.release("info_sets"))[order]
+    players = np.asarray(walk.release("players"))
+    self.player = players[order]
+    del order
     self.child_begin = np.ones(self.num_nodes + 1, dtype=np.int32)
     self.child_begin[1:] += np.cumsum(
         np.bincount(self.parent[1:], minlength=self.num_nodes), dtype=np.int32)
-    self.level_begin = np.append(0, np.cumsum(np.bincount(depths)))
     self.returns = np.zeros((self.num_nodes, self.num_players))
-    ends = np.flatnonzero(np.asarray(walk.players) == TERMINAL)
-    self.returns[rank[ends]] = np.asarray(walk.returns).reshape(
-        -1, self.num_players)
+    self.returns[rank[:-1][players == TERMINAL]] = np.asarray(
+        walk.release("returns")).reshape(-1, self.num_players)
+    del rank, players
     check_payoffs(self.game, self.returns, "float64")
-    self._number_sets(walk, np.asarray(walk.info_sets)[order])
+    self._number_sets(walk, found)
 
   def _number_sets(self, walk, found):
     """Numbers the sets player by player, in order of discovery.
@@ -107,30 +120,25 @@ class GameTree:
       walk: the `tree_walk.Walk`.
       found: [node] int32, its set in order of discovery, or -1.
     """
-    rank = np.full(len(walk.set_actions) + 1, -1, dtype=np.int32)
-    self.num_info_sets = len(walk.set_actions)
-    self.info_states, self.set_actions = [], []
-    for states in walk.sets:
-      for info_state, number in states.items():
-        rank[number] = len(self.info_states)
-        self.info_states.append(info_state)
-        self.set_actions.append(walk.set_actions[number])
-    self.info_set = rank[found]
-    self.set_player = np.repeat(
-        np.arange(self.num_players, dtype=np.int8),
-        [len(states) for states in walk.sets])
+    self.info_states, self.set_player, legal, numbers = walk.sets.finish()
+    self.num_info_sets = len(self.info_states)
+    known = list(walk.legal_actions)
+    self.set_actions = [known[number] for number in legal.tolist()]
+    self.info_set = np.append(numbers, np.int32(-1))[found]
     # The first node: a set's parent then has a smaller one.
-    acts = np.flatnonzero(self.info_set >= 0)
-    self.set_node = np.full(self.num_info_sets, self.num_nodes, dtype=np.int32)
-    np.minimum.at(self.set_node, self.info_set[acts], acts)
+    acts = np.flatnonzero(self.info_set >= 0)[::-1]
+    self.set_node = np.empty(self.num_info_sets, dtype=np.int32)
+    self.set_node[self.info_set[acts]] = acts
 
   def fingerprint(self):
     """Returns a str that tells this tree from others."""
     digest = hashlib.sha256()
     for array in (self.player, self.parent, self.action, self.chance,
                   self.info_set, self.returns):
-      digest.update(np.ascontiguousarray(array).tobytes())
-    digest.update("\n".join(self.info_states).encode())
+      digest.update(np.ascontiguousarray(array))
+    for number in range(self.num_info_sets):
+      digest.update(b"\n" if number else b"")
+      digest.update(self.info_states.encoded(number))
     return digest.hexdigest()[:16]
 
   @property
@@ -160,26 +168,12 @@ class GameTree:
     """
     tree = copy.copy(self)
     tree.is_split = True
-    last = self.last_own_actions()
-    tree.info_set = np.full(self.num_nodes, -1, dtype=np.int32)
-    tree.info_states, tree.set_actions = [], []
-    set_nodes, set_players = [], []
-    sets = {}
-    for node in np.flatnonzero(self.info_set >= 0).tolist():
-      player, old = int(self.player[node]), int(self.info_set[node])
-      after = int(last[player, node])
-      before = (int(tree.info_set[self.parent[after]]),
-                int(self.action[after])) if after else ()
-      number = sets.setdefault((old, before), len(sets))
-      if number == len(set_nodes):
-        set_nodes.append(node)
-        set_players.append(player)
-        tree.set_actions.append(self.set_actions[old])
-        tree.info_states.append(f"{self.info_states[old]} after {before}")
-      tree.info_set[node] = number
-    tree.num_info_sets = len(sets)
-    tree.set_player = np.array(set_players, dtype=np.int8)
-    tree.set_node = np.array(set_nodes, dtype=np.int32)
+    sets, tree.info_set = split_sets.split(self)
+    tree.info_states = split_sets.SplitInfoStates(self.info_states, sets)
+    tree.set_actions = [self.set_actions[old] for old in sets.original.tolist()]
+    tree.num_info_sets = len(sets.node)
+    tree.set_player = self.player[sets.node]
+    tree.set_node = sets.node
     return tree
 
   def history(self, node):

@@ -91,17 +91,25 @@ def _estimate(game, most, width, end, rng):
 
 
 def _children(states, actions, chosen):
-  """Returns some children of states.
+  """Returns some children of states, which change.
 
   Args:
-    states: list of states.
+    states: list of states; the last child of each that is chosen takes its
+      place, as copies take most of the time.
     actions: list of lists of their legal actions.
     chosen: list of int, growing, which of all children to return.
   """
-  children, first, number = [], 0, 0
+  picks, first, number = [], 0, 0
   for pick in chosen:
     while pick >= first + len(actions[number]):
       first += len(actions[number])
       number += 1
-    children.append(states[number].child(actions[number][pick - first]))
+    picks.append((number, actions[number][pick - first]))
+  children = []
+  for (number, action), after in zip(picks, [*picks[1:], (-1, -1)]):
+    if number == after[0]:
+      children.append(states[number].child(action))
+    else:
+      states[number].apply_action(action)
+      children.append(states[number])
   return children
