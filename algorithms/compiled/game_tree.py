@@ -146,18 +146,19 @@ class GameTree:
     """Array of all that players may get."""
     return self.returns
 
-  def last_own_actions(self):
-    """Returns [player, node] int32, the node after the player's last action.
+  def last_own_actions(self, player):
+    """Returns [node] int32, the node after the player's last action.
 
     It is 0 where the player has not acted yet.
+
+    Args:
+      player: the player.
     """
-    last = np.zeros((self.num_players, self.num_nodes), dtype=np.int32)
+    last = np.zeros(self.num_nodes, dtype=np.int32)
     for begin, end in zip(self.level_begin[1:-1], self.level_begin[2:]):
       parent = self.parent[begin:end]
-      for player in range(self.num_players):
-        last[player, begin:end] = np.where(self.player[parent] == player,
-                                           np.arange(begin, end),
-                                           last[player, parent])
+      last[begin:end] = np.where(self.player[parent] == player,
+                                 np.arange(begin, end), last[parent])
     return last
 
   def with_perfect_recall(self):

@@ -74,8 +74,10 @@ def split(tree):
   most = int(np.sum(tree.info_set >= 0))
   sets = SplitSets(*np.zeros((4, most), np.int32))
   slots = np.full(2**(2 * most).bit_length(), _EMPTY, np.int32)
-  count = _split(tree.player, tree.parent, tree.action, tree.info_set,
-                 tree.last_own_actions(), sets, slots, info_set)
+  last = np.stack([tree.last_own_actions(player)
+                   for player in range(tree.num_players)])
+  count = _split(tree.player, tree.parent, tree.action, tree.info_set, last,
+                 sets, slots, info_set)
   return SplitSets(*(column[:count].copy() for column in sets)), info_set
 
 
