@@ -21,11 +21,16 @@ from dudo_spiel.algorithms.runtime import ram
 CHANCE = int(pyspiel.PlayerId.CHANCE)
 TERMINAL = tree_walk.TERMINAL
 
-MAX_NODES = 5_000_000
 # Sums over histories and iterations must stay finite, and so must squares.
 _MAX_PAYOFF = {"float64": 1e100, "float32": 1e15}
-_WATCH = 2**14  # histories, a moment's walk: then it looks at free memory
-_NODE_BYTES = 150  # that a history takes when the walk becomes arrays
+_MOST_NODES = 2**31 - 2  # their numbers have 32 bits
+_OFTEN = 2**13  # histories, a moment's walk: then it looks at free memory
+# Bytes of memory. `docs/solvers.md` has what games took.
+_WALK_BYTES = 32  # of a history in the walk
+_NODE_BYTES = (35, 16)  # of one in what is made of it, and for each player more
+_SET_BYTES = 30  # of an information set, likewise
+_ENTRY_BYTES = 70  # of an action of a set; most of it is a solver's
+_LETTERS_ROOM = 4  # by what part of it the buffer of texts may grow at once
 _SPARE_BYTES = 2**26
 
 
@@ -35,6 +40,16 @@ class GameTree:
   Nodes are numbered level by level, the root first; the children of a node
   follow each other in the order of its actions. Information sets are numbered
   player by player.
+
+  A game may be as large as memory allows. One that is surely larger is refused
+  before it is walked. During the walk, what it will take is compared with what
+  is free.
+
+  Args:
+    game: a `pyspiel.Game` with sequential moves.
+    max_nodes: how many histories are allowed; None for as many as fit.
+    node_bytes: how much memory a history takes in what is made of the walk;
+      None for that of the forms and their solvers.
 
   Attributes:
     game: the `pyspiel.Game`.
@@ -50,7 +65,7 @@ class GameTree:
     level_begin: [level + 1] int32, the first node of each level.
     returns: [node, player] float64, zero at all nodes that are not terminal.
     num_info_sets: how many information sets there are.
-    info_states: list of str, each set's information state.
+    info_states: `info_states.InfoStates`, each set's, like a list of str.
     set_player: [set] int8, who acts there.
     set_actions: list of tuple, each set's legal actions.
     set_node: [set] int32, the first node of the set.
@@ -60,26 +75,53 @@ class GameTree:
 
   is_split = False
 
-  def __init__(self, game, max_nodes=MAX_NODES):
+  def __init__(self, game, max_nodes=None, node_bytes=None):
     check_game(game)
-    if max_nodes > _WATCH and tree_size.is_surely_larger(game, max_nodes):
-      raise _too_large(game, max_nodes)
     self.game = game
     self.num_players = game.num_players()
-    self._walk(max_nodes)
-
-  def _walk(self, max_nodes):
-    """Visits all histories, then numbers them level by level."""
+    self._node_bytes = _bytes_of_node(game, node_bytes)
+    self._check_size(_MOST_NODES if max_nodes is None else max_nodes)
     walk = tree_walk.Walk(self.game)
+    try:
+      self._visit(walk, max_nodes)
+      self._number_nodes(walk)
+    except MemoryError as error:
+      raise self._no_memory("memory ran out in the walk") from error
+
+  def _check_size(self, max_nodes):
+    """Raises a ValueError if the game is surely too large."""
+    available = ram.available_bytes()
+    limit = max_histories(self.game, max_nodes, self._node_bytes, available)
+    if limit <= _OFTEN or not tree_size.is_surely_larger(self.game, limit):
+      return  # if there is little room, the walk is soon over
+    if limit == max_nodes:
+      raise _too_large(self.game, max_nodes)
+    raise self._no_memory(f"it has more than {limit:,} histories", available)
+
+  def _visit(self, walk, max_nodes):
+    """Walks, and raises a ValueError as soon as the game is too large."""
+    most = _MOST_NODES if max_nodes is None else max_nodes
     with progress.progress_bar(desc="walking the game", unit=" histories",
                              delay=2) as bar:
-      for count in walk.visit(_WATCH):
+      for count in walk.visit(_OFTEN):
         bar.update(count - bar.n)
-        if count > max_nodes:
-          raise _too_large(self.game, max_nodes)
-        ram.check("game", self.game, count * _NODE_BYTES + _SPARE_BYTES,
-                  f"to go on after {count:,} histories", "a smaller game")
-    self._number_nodes(walk)
+        if count > most:
+          raise _too_large(self.game, most)
+        needed = (count * self._node_bytes + walk.sets.num_sets * _SET_BYTES +
+                  walk.num_entries * _ENTRY_BYTES +
+                  walk.sets.num_letters // _LETTERS_ROOM + _SPARE_BYTES)
+        available = ram.available_bytes()
+        if needed > available:
+          raise self._no_memory(
+              f"after {count:,} histories it needs {needed / 1e9:.1f} GB more",
+              available)
+
+  def _no_memory(self, why, available=None):
+    """Returns the ValueError of a game that does not fit into memory."""
+    have = "" if available is None else (
+        f", but {available / 1e9:.1f} GB are available")
+    return ValueError(f"game={self.game}: takes more memory than there is: "
+                      f"{why}{have}; {_advice(self.game)}")
 
   def _number_nodes(self, walk):
     """Numbers what a walk has found, level by level.
@@ -200,8 +242,37 @@ class GameTree:
     return reach
 
 
+def _bytes_of_node(game, node_bytes):
+  """Returns how much memory a history takes in what is made of the walk."""
+  if node_bytes is not None:
+    return node_bytes
+  return _NODE_BYTES[0] + _NODE_BYTES[1] * game.num_players()
+
+
+def max_histories(game, max_nodes=None, node_bytes=None, available=None):
+  """Returns how many histories a game may have at most.
+
+  Args:
+    game: the `pyspiel.Game`.
+    max_nodes: a limit of the caller, or None.
+    node_bytes: see `GameTree`.
+    available: how many bytes are free; None looks.
+  """
+  if available is None:
+    available = ram.available_bytes()
+  room = available // (_WALK_BYTES + _bytes_of_node(game, node_bytes))
+  most = _MOST_NODES if max_nodes is None else max_nodes
+  return int(min(room, most, _MOST_NODES))
+
+
 def _too_large(game, max_nodes):
   """Returns the ValueError of a game with too many histories."""
+  return ValueError(f"game={game}: has more than {max_nodes:,} histories, too "
+                    f"many to walk; {_advice(game)}")
+
+
+def _advice(game):
+  """Returns what to do about a game that is too large to walk."""
   kind = game.get_type()
   is_fixed = kind.min_num_players == kind.max_num_players
   sizes = [name for name, default in sorted(
@@ -210,15 +281,12 @@ def _too_large(game, max_nodes):
   advice = f"choose smaller parameters ({', '.join(sizes)})" if sizes else (
       "choose a smaller game")
   if kind.short_name in ("dudo", "dudo_ir") and game.num_players() == 2:
-    advice += ", or solve it round by round with fsicfr.MatchSolver"
-  elif kind.short_name in ("dudo_single_round", "dudo_single_round_ir"):
-    advice += (", or solve an abstraction with pfsi.PFSISolver or the solvers "
-               "of pass_through")
-  else:
-    advice += (", or sample it with OpenSpiel's external_sampling_mccfr, which "
-               "walks no whole game")
-  return ValueError(f"game={game}: has more than {max_nodes:,} histories, too "
-                    f"many to walk; {advice}")
+    return advice + ", or solve it round by round with fsicfr.MatchSolver"
+  if kind.short_name in ("dudo_single_round", "dudo_single_round_ir"):
+    return advice + (", or solve an abstraction with pfsi.PFSISolver or the "
+                     "solvers of pass_through")
+  return advice + (", or sample it with OpenSpiel's external_sampling_mccfr, "
+                   "which walks no whole game")
 
 
 def check_payoffs(game, returns, dtype):

@@ -37,9 +37,11 @@ class InfoStates(collections.abc.Sequence):
     self._begin, self._length = begin, length
 
   def __len__(self):
+    """Returns how many texts there are."""
     return len(self._begin)
 
   def __getitem__(self, number):
+    """Returns a text, or a list of those of a slice."""
     if isinstance(number, slice):
       return [self[i] for i in range(*number.indices(len(self)))]
     return self.encoded(number).decode(*_ENCODING)
@@ -50,6 +52,7 @@ class InfoStates(collections.abc.Sequence):
     return bytes(self._text[begin:begin + int(self._length[number])])
 
   def __eq__(self, other):
+    """Returns whether the texts are those of another list."""
     if not isinstance(other, (InfoStates, list)):
       return NotImplemented
     return len(self) == len(other) and all(map(str.__eq__, self, other))
@@ -57,6 +60,7 @@ class InfoStates(collections.abc.Sequence):
   __hash__ = None
 
   def __repr__(self):
+    """Returns the texts as they would be written in a program."""
     return repr(list(self))
 
 
@@ -149,9 +153,9 @@ class SetIndex:
     """Returns the sets player by player, in order of discovery.
 
     Returns:
-      (info_states, players, legal, numbers): the `InfoStates`; [set] int8; [set]
-      int32, the numbers of the legal actions; and [set in order of discovery]
-      int32, its number here.
+      (info_states, players, legal, numbers): the `InfoStates`; [set] int8;
+      [set] int32, the numbers of the legal actions; and [set in order of
+      discovery] int32, its number here.
     """
     sets = _Sets(*(column[:self.num_sets] for column in self._sets))
     order = np.argsort(sets.player, kind="stable")
@@ -190,10 +194,10 @@ def _hash(letters, begin, length, player):
 @jit.inline
 def _is_equal(letters, first, second, length):
   """Returns whether two texts of the same length are equal."""
-  for i in range(length):
-    if letters[first + i] != letters[second + i]:
-      return False
-  return True
+  i = 0
+  while i < length and letters[first + i] == letters[second + i]:
+    i += 1
+  return i == length
 
 
 @jit.kernel

@@ -50,9 +50,11 @@ class SplitInfoStates(collections.abc.Sequence):
     self._sets = sets
 
   def __len__(self):
+    """Returns how many texts there are."""
     return len(self._sets.node)
 
   def __getitem__(self, number):
+    """Returns a text, or a list of those of a slice."""
     if isinstance(number, slice):
       return [self[i] for i in range(*number.indices(len(self)))]
     _, original, before, action = (int(column[number]) for column in self._sets)
