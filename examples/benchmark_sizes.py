@@ -76,7 +76,7 @@ def main(_):
   with binary.errors_of("games"):
     for game in games:
       convergence.load_game(game)
-  context = multiprocessing.get_context("spawn")
+  context = multiprocessing.get_context("fork")
   for game in games:
     with context.Pool(1) as pool:
       print(pool.apply(measure, (game, _SOLVER.value, _SECONDS.value,

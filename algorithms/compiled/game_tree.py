@@ -215,6 +215,10 @@ class GameTree:
     tree.info_states = split_sets.SplitInfoStates(self.info_states, sets)
     tree.set_actions = [self.set_actions[old] for old in sets.original.tolist()]
     tree.num_info_sets = len(sets.node)
+    entries = sum(map(len, tree.set_actions))
+    ram.check("game", self.game,
+              len(sets.node) * _SET_BYTES + entries * _ENTRY_BYTES,
+              "to solve it with perfect recall", "a smaller game")
     tree.set_player = self.player[sets.node]
     tree.set_node = sets.node
     return tree

@@ -83,6 +83,19 @@ class _Sets(NamedTuple):
   legal: np.ndarray
 
 
+class _Histories(NamedTuple):
+  """Histories whose sets are looked up.
+
+  Attributes:
+    length: [history] int32, how many bytes their texts have.
+    player: [history] int8, who acts.
+    legal: [history] int32, the numbers of their legal actions.
+  """
+  length: np.ndarray
+  player: np.ndarray
+  legal: np.ndarray
+
+
 class SetIndex:
   """Numbers information sets, players' information states, as they are found.
 
@@ -123,8 +136,8 @@ class SetIndex:
     letters = np.frombuffer(self._text, np.uint8)
     numbers = np.empty(len(encoded), np.int32)
     self.num_sets, used, wrong = _add(
-        letters, before, lengths, players, legal, self._sets, self.num_sets,
-        self._slots, numbers)
+        letters, before, _Histories(lengths, players, legal), self._sets,
+        self.num_sets, self._slots, numbers)
     del letters  # it would keep the buffer from changing its size
     del self._text[used:]
     if wrong >= 0:
@@ -201,17 +214,14 @@ def _is_equal(letters, first, second, length):
 
 
 @jit.kernel
-def _add(letters, base, lengths, players, legal, sets, num_sets, slots,
-         numbers):
+def _add(letters, base, histories, sets, num_sets, slots, numbers):
   """Numbers the sets of some histories; new texts stay in the buffer.
 
   Args:
     letters: uint8, the buffer; from `base` on stand the texts of the histories.
       New ones move to the front, the others are overwritten.
     base: where the texts that are known end.
-    lengths: [history] int32, of their texts.
-    players: [history] int8.
-    legal: [history] int32.
+    histories: the `_Histories`.
     sets: the `_Sets`, modified in place, with room for all histories.
     num_sets: how many sets are known.
     slots: int32, the hash table, modified in place, large enough.
@@ -224,8 +234,8 @@ def _add(letters, base, lengths, players, legal, sets, num_sets, slots,
   mask = len(slots) - 1
   begin = used = base
   wrong = -1
-  for i in range(len(lengths)):
-    length, player = lengths[i], players[i]
+  for i in range(len(numbers)):
+    length, player = histories.length[i], histories.player[i]
     value = _hash(letters, begin, length, player)
     slot = np.int64(value) & mask
     while True:
@@ -237,7 +247,7 @@ def _add(letters, base, lengths, players, legal, sets, num_sets, slots,
           letters[used + k] = letters[begin + k]
         sets.begin[number], sets.length[number] = used, length
         sets.hash[number], sets.player[number] = value, player
-        sets.legal[number] = legal[i]
+        sets.legal[number] = histories.legal[i]
         used += length
         break
       if (sets.hash[number] == value and sets.player[number] == player and
@@ -245,7 +255,7 @@ def _add(letters, base, lengths, players, legal, sets, num_sets, slots,
           _is_equal(letters, sets.begin[number], begin, length)):
         break
       slot = (slot + 1) & mask
-    if sets.legal[number] != legal[i] and wrong < 0:
+    if sets.legal[number] != histories.legal[i] and wrong < 0:
       wrong = i
     numbers[i] = number
     begin += length

@@ -29,7 +29,6 @@ import numpy as np
 import pyspiel
 
 from dudo_spiel.algorithms.compiled import game as compiled_game
-from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.compiled import rules_tree
 from dudo_spiel.algorithms.compiled import table_policy
 from dudo_spiel.algorithms.graphs import graph_arrays
