@@ -2,8 +2,9 @@
 
 Each game is compiled in a process of its own, so that peaks of memory do not
 mix. The peak is that of the process: Python, OpenSpiel and the solver included.
-Seconds are those of the processor too, as other programs may want it. Games
-that need more memory than there is, or than --memory allows, say so.
+Seconds are those of one processor, and for compiling those of the clock too,
+which are more where other programs want the processor. Games that need more
+memory than there is, or than --memory allows, say so.
 """
 
 import binary
@@ -55,16 +56,16 @@ def measure(game, solver, seconds, memory):
     return f"{game}: refused after {took:.1f} s: {error}"
   took, busy = time.perf_counter() - begin, time.process_time() - busy
   made.run(1)
-  begin = time.perf_counter()
+  begin = time.process_time()
   made.run(seconds=seconds)
-  rate = (made.iteration - 1) / (time.perf_counter() - begin)
+  rate = (made.iteration - 1) / (time.process_time() - begin)
   made.exploitability()
   tree = made.compiled.tree
   peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
   return (f"{game}: {tree.num_nodes:,} histories, {tree.num_info_sets:,} "
           f"information sets, {made.compiled.form_name} form; {took:.1f} s "
           f"({busy:.1f} s of the processor), peak {peak / 1e9:.2f} GB, "
-          f"{rate:.1f} iterations a second")
+          f"{rate:.1f} iterations a second of the processor")
 
 
 def main(_):
