@@ -2,8 +2,8 @@
 
 What to import:
 
-  cfr: CFR, CFR+, linear, discounted and predictive CFR on any game of up
-    to five million histories.
+  cfr: CFR, CFR+, linear, discounted and predictive CFR on any game that
+    fits into memory.
   fictitious_play: best-decision and extensive-form fictitious play on the same.
   fsicfr: fixed-strategy iteration CFR for two players, and whole matches of
     two-player Dudo up to five dice each.

@@ -27,17 +27,17 @@ from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import fictitious_play
 from dudo_spiel.algorithms.compiled import game as game_lib
 from dudo_spiel.algorithms.compiled import known_rules
+from dudo_spiel.algorithms.compiled import tree_size
 from dudo_spiel.algorithms.runtime import arguments
-from dudo_spiel.algorithms.runtime import random_streams
 
+estimated_histories = tree_size.estimated_histories
 SOLVERS = {**cfr.SOLVERS, **fictitious_play.SOLVERS}
 _REMEMBERING = re.compile(r"perfect_recall\((.*)\)", re.DOTALL)
 _SOLVER = re.compile(r"([^(),=\s]+)(?:\((.*)\))?", re.DOTALL)
-_SAMPLES = 5000  # random histories by which the size of a game is estimated
-_MOST = 10**15  # histories of one length, or bytes: more makes no difference
-_MARGIN = 1.5  # by which the estimate may be wrong
+_MOST = 10**15  # bytes: more makes no difference
+_MARGIN = 1.3  # by which the estimate may be wrong
 _PROCESS_BYTES = 300e6  # Python, OpenSpiel and the kernels
-_HISTORY_BYTES = 220  # of a history, its information sets and tables included
+_HISTORY_BYTES = 180  # of a history, its information sets and tables included
 
 
 class Measurement(NamedTuple):
@@ -265,28 +265,6 @@ def check_points(iterations, seconds):
     raise ValueError(f"iterations={iterations}, seconds={seconds}: must be at "
                      "least one point")
   return sorted(set(points)), iterations is None
-
-
-def estimated_histories(game):
-  """Returns about how many histories a game has, terminal ones included.
-
-  The product of the numbers of actions up to a node of a random history is on
-  average the number of histories of that length (Knuth 1975). A size of many
-  billions is an estimate from below.
-
-  Args:
-    game: a `pyspiel.Game`.
-  """
-  rng, total = random_streams.chooser(0), 0
-  for _ in range(_SAMPLES):
-    state, size = game.new_initial_state(), 1
-    total += size
-    while not state.is_terminal() and size < _MOST:
-      actions = state.legal_actions()
-      size *= len(actions)
-      total += size
-      state.apply_action(rng.choice(actions))
-  return total / _SAMPLES
 
 
 def estimated_memory(game):

@@ -64,6 +64,23 @@ def test_bot_match_measures_the_bot_that_it_names():
   assert float(table["uniform"][0]) < -0.5
 
 
+def test_benchmark_sizes():
+  first, second = _run("benchmark_sizes.py", "--seconds=0.01",
+                       "--games=kuhn_poker;dudo(numdice=2)").stdout.splitlines()
+  assert first.startswith(
+      "kuhn_poker: 58 histories, 12 information sets, deal form; ")
+  assert second.startswith("dudo(numdice=2): refused after ")
+  assert "more memory than there is" in second
+
+
+@pytest.mark.parametrize("flags, message", [
+    (["--games=nonsense"], "OpenSpiel has no such game"),
+    (["--games=;"], "--games=;"), (["--solver=nonsense"], "--solver: "),
+    (["--memory=0"], "--memory=0")])
+def test_benchmark_sizes_with_wrong_flags(flags, message):
+  helpers.assert_refused("benchmark_sizes.py", flags, message)
+
+
 @pytest.mark.parametrize("flags, message", [
     (["--game=nonsense"], "Unknown game"), (["extra"], "'extra'"),
     (["--game=dudo(numdice=99)"], "numdice=99"),

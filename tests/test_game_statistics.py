@@ -112,6 +112,6 @@ def test_a_policy_from_a_file(tmp_path):
     (["--solver=x"], "--solver: solver=x: must be one of"),
     (["--solver=cfr", "--policy=x"], "must not both be given"),
     (["--game=kuhn_poker", "--policy=nowhere.npz"], "nowhere.npz"),
-    (["--game=go"], "too many to walk")])
+    (["--game=go"], "more memory than there is")])
 def test_bad_flags_are_refused(flags, message, tmp_path):
   helpers.assert_refused("game_statistics.py", flags, message, cwd=tmp_path)

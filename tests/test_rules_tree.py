@@ -264,6 +264,7 @@ def test_only_the_deal_form_may_have_more_histories_than_a_walk(monkeypatch):
   size = 33_554_261  # known exactly, without estimates
   assert tree_size.is_surely_larger(game, size - 1)
   assert not tree_size.is_surely_larger(game, size)
+  monkeypatch.setattr(ram, "available_bytes", lambda: 10**9)
   for form in ("sequence", "history"):
     with pytest.raises(ValueError, match="^game=liars_dice.*histories"):
       compiled_game.CompiledGame(game, form)

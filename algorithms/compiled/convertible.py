@@ -17,6 +17,9 @@ from dudo_spiel.algorithms.compiled import rules_tree
 from dudo_spiel.algorithms.compiled import sequence_form
 from dudo_spiel.algorithms.runtime import arguments
 
+# Histories of a game that is walked. OpenSpiel's tables keep a state of each
+# information set, which takes more memory than anything here.
+_MAX_WALKED = 5_000_000
 _MAX_WRITTEN = 10**12  # larger numbers are rounded in messages
 
 
@@ -95,7 +98,7 @@ class ConvertiblePolicy(policy_lib.Policy):
         the policy asks for.
     """
     try:
-      tree = rules_tree.make_tree(game)
+      tree = rules_tree.make_tree(game, _MAX_WALKED)
     except ValueError as error:
       count = self._num_info_states(game)
       if count is None:

@@ -22,11 +22,13 @@ from dudo_spiel.algorithms.compiled import rules_tree
 from dudo_spiel.algorithms.compiled import sequence_form
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import ram
 
 FORMS = ("deal", "sequence", "history")
 _DEAL = (None, "deal")  # what asks for the deal form, where the game has it
 _MODULES = {"deal": deal_form, "sequence": sequence_form,
             "history": history_form}
+_HISTORY_FORM_BYTES = 200  # of a history, with a responder who forgets nothing
 _NO_RULE = learning.Rule(1.0, 1.0, 0.0, 1.0)
 
 
@@ -89,6 +91,8 @@ class CompiledGame:
     if form == "sequence":
       raise ValueError(f"form='sequence': {self.game} has imperfect recall; "
                        "leave the form out")
+    ram.check("game", self.game, _HISTORY_FORM_BYTES * self.tree.num_nodes,
+              "to compile it and to measure policies", "a smaller game")
     return "history", history_form.HistoryForm(self.tree, parents)
 
   def entries_of_sets(self):
@@ -271,14 +275,24 @@ def compile_game(game, form=None, perfect_recall=False):
          arguments.choice("form", form, (None, *FORMS)), perfect_recall)
   compiled = _CACHE.get(key)
   if compiled is None or compiled.game is not game:
+    _drop_games(0)  # before others take memory
     tree = _remembering_tree(game, form) if perfect_recall else None
     compiled = _CACHE[key] = CompiledGame(game, form, tree)
   with contextlib.suppress(KeyError):  # another thread may have removed it
     _CACHE.move_to_end(key)
-  while len(_CACHE) > _CACHE_SIZE or (len(_CACHE) > 1 and
+  _drop_games(1)
+  return compiled
+
+
+def _drop_games(least):
+  """Drops the oldest games if those that are kept take much memory.
+
+  Args:
+    least: how many are kept, however large they are.
+  """
+  while len(_CACHE) > _CACHE_SIZE or (len(_CACHE) > least and
                                       _cached_nodes() > _MAX_CACHED_NODES):
     _CACHE.popitem(last=False)
-  return compiled
 
 
 def _remembering_tree(game, form):

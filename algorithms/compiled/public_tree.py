@@ -18,9 +18,9 @@ class PublicTree(NamedTuple):
   """The public tree, node by node, level by level.
 
   Attributes:
-    node: [history] int64, the public node of each history after the deal, -1
+    node: [history] int32, the public node of each history after the deal, -1
       before.
-    hands: [player, history] int64, the hands dealt.
+    hands: [player, history] int32, the hands dealt.
     num_hands: (int, int).
     actor: [public node].
     num_children: [public node] int64.
@@ -74,7 +74,7 @@ def merge_deals(tree):
   deal_nodes = _deal_nodes(tree)
   if deal_nodes is None:
     return None
-  hands = np.zeros((2, tree.num_nodes), dtype=np.int64)
+  hands = np.zeros((2, tree.num_nodes), dtype=np.int32)
   num_hands = []
   for player in range(2):
     seen = [tree.state(node).information_state_string(player)
@@ -82,7 +82,7 @@ def merge_deals(tree):
     names, numbers = np.unique(seen, return_inverse=True)
     hands[player, deal_nodes] = numbers
     num_hands.append(len(names))
-  public = np.full(tree.num_nodes, -1, dtype=np.int64)
+  public = np.full(tree.num_nodes, -1, dtype=np.int32)
   frontier = deal_nodes
   public[frontier] = 0
   actors, counts = [], []
@@ -91,7 +91,7 @@ def merge_deals(tree):
   while len(frontier):
     size = int(public[frontier].max()) + 1 - num_public
     level = _check_level(tree, frontier, public[frontier] - num_public, size,
-                         hands, num_hands)
+                         hands[:, frontier], num_hands)
     if level is None:
       return None
     actor, count, sets_here = level
@@ -100,17 +100,20 @@ def merge_deals(tree):
     # Children of equal public parents by equal actions are one public node.
     first, last = tree.child_begin[frontier], tree.child_begin[frontier + 1]
     repeats = last - first
-    children = np.repeat(first - np.cumsum(repeats) + repeats,
-                         repeats) + np.arange(repeats.sum())
-    from_public = np.repeat(public[frontier], repeats)
-    keys, numbers = np.unique(from_public * stride + tree.action[children],
-                              return_inverse=True)
+    children = np.repeat(
+        (first - np.cumsum(repeats) + repeats).astype(np.int32), repeats)
+    children += np.arange(len(children), dtype=np.int32)
+    from_public = np.repeat(public[frontier], repeats).astype(np.int64)
+    from_public *= stride
+    from_public += tree.action[children]
+    keys, numbers = np.unique(from_public, return_inverse=True)
     counts.append(np.bincount(keys // stride - num_public, minlength=size))
     if np.any((actor >= 0) & (counts[-1] != count)):
       return None
     num_public += size
     public[children] = num_public + numbers
-    hands[:, children] = np.repeat(hands[:, frontier], repeats, axis=1)
+    for own in hands:
+      own[children] = np.repeat(own[frontier], repeats)
     frontier = children
   if num_sets != tree.num_info_sets:  # a set has histories of different length
     return None
@@ -150,8 +153,9 @@ def _check_level(tree, frontier, public, size, hands, num_hands):
   num_sets = 0
   for player in range(2):
     acts = actor[public] == player
-    place = public[acts] * num_hands[player] + hands[player, frontier[acts]]
-    info_set = tree.info_set[frontier[acts]].astype(np.int64)
+    place = (public[acts].astype(np.int64) * num_hands[player] +
+             hands[player, acts])
+    info_set = tree.info_set[frontier[acts]]
     pairs = len(np.unique(place * tree.num_info_sets + info_set))
     if pairs != len(np.unique(place)) or pairs != len(np.unique(info_set)):
       return None

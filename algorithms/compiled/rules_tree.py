@@ -33,23 +33,26 @@ _ATTRIBUTES = (  # of a `GameTree`
     "num_info_sets", "info_states", "set_player", "set_actions", "set_node")
 
 
-def make_tree(game, max_nodes=game_tree.MAX_NODES, deal_form=False):
+def make_tree(game, max_nodes=None, deal_form=False, node_bytes=None):
   """Returns the `RulesTree` of a game that tells its rules, or else walks it.
 
   Args:
     game: a `pyspiel.Game`.
-    max_nodes: how many histories there may be.
+    max_nodes: how many histories there may be; None for as many as fit into
+      memory.
     deal_form: whether the deal form is wanted, if the game has it. Then a game
       that tells its rules may have any number for which there is memory.
+    node_bytes: see `GameTree`.
   """
   rules = known_rules.find_rules(game)
   if rules is not None:
     is_free = deal_form and not rules.forgets
-    if is_free or known_rules.num_histories(rules) <= max_nodes:
+    if is_free or known_rules.num_histories(rules) <= (
+        game_tree.max_histories(game, max_nodes, node_bytes)):
       tree = RulesTree(game, rules)
       if tree.agrees_with_states():
         return tree
-  return game_tree.GameTree(game, max_nodes)
+  return game_tree.GameTree(game, max_nodes, node_bytes)
 
 
 class RulesTree(game_tree.GameTree):

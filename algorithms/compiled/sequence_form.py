@@ -18,6 +18,8 @@ from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.compiled import learning
 from dudo_spiel.algorithms.runtime import jit
 
+_MAX_KEY = 2**62
+
 
 class SequenceArrays(NamedTuple):
   """The sets' trees and the leaves, as arrays that kernels can take.
@@ -82,17 +84,15 @@ class SequenceForm:
     """Returns the leaves' sequences and payoffs; equal leaves are summed."""
     tree = self.tree
     ends = np.flatnonzero(tree.player == game_tree.TERMINAL)
-    sequences = np.empty((tree.num_players, len(ends)), dtype=np.int64)
-    for player in range(tree.num_players):
-      sequences[player] = self._sequences(player,
-                                          *parents.of_node(player, ends))
-    leaves, which = np.unique(sequences, axis=1, return_inverse=True)
-    payoff = np.zeros(leaves.shape)
+    sequences = [self._sequences(player, *parents.of_node(player, ends))
+                 for player in range(tree.num_players)]
+    leaves, which = _distinct(sequences, self.num_entries + tree.num_players)
+    payoff = np.zeros((tree.num_players, len(leaves)))
     weight = tree.chance_reach()[ends]
     for player in range(tree.num_players):
-      np.add.at(payoff[player], which.reshape(-1),
-                weight * tree.returns[ends, player])
-    return np.ascontiguousarray(leaves), payoff
+      np.add.at(payoff[player], which, weight * tree.returns[ends, player])
+      sequences[player] = sequences[player][leaves]
+    return np.array(sequences), payoff
 
   def workspace(self, dtype):
     """Returns the `blocks.FormWorkspace` for tables of this type."""
@@ -101,6 +101,28 @@ class SequenceForm:
         blocks_lib.with_dtype(self.arrays, dtype),
         np.zeros(num_sequences, dtype), np.zeros(num_sequences, dtype),
         np.zeros((4, max(int(self.blocks.width.max()), 1)), dtype))
+
+
+def _distinct(columns, bound):
+  """Numbers different tuples in the order of their first, second, ... numbers.
+
+  Args:
+    columns: list of [tuple] int64, their first, second, ... numbers.
+    bound: above all these.
+
+  Returns:
+    ([number] int64, a tuple that has it; [tuple] int64, the number of each.)
+  """
+  key, size = columns[0], bound
+  for column in columns[1:]:
+    if size > _MAX_KEY // bound:  # the key would be too large
+      _, key = np.unique(key, return_inverse=True)
+      size = int(key.max()) + 1
+    key, size = key * bound + column, size * bound
+  _, which = np.unique(key, return_inverse=True)
+  members = np.empty(int(which.max()) + 1, dtype=np.int64)
+  members[which] = np.arange(len(which))
+  return members, which
 
 
 def lay_out_sets(order, keys, actions):
@@ -142,28 +164,27 @@ class ParentSequences:
 
   def __init__(self, tree):
     self._tree = tree
-    self._last = tree.last_own_actions()
     self.of_set = self._find_sets()
 
   def of_node(self, player, nodes):
     """Returns the player's last set and action before each node."""
-    after = self._last[player, nodes]
+    after = self._tree.last_own_actions(player)[nodes]
     before = self._tree.parent[after]
     info_set = np.where(after > 0, self._tree.info_set[before], -1)
     action = np.where(after > 0, after - self._tree.child_begin[before], 0)
-    return info_set.astype(np.int64), action.astype(np.int64)
+    return info_set, action
 
   def _find_sets(self):
     tree = self._tree
-    nodes = np.flatnonzero(tree.info_set >= 0)
-    info_set = tree.info_set[nodes]
     found = np.empty((2, tree.num_info_sets), dtype=np.int64)
-    before = np.empty((2, len(nodes)), dtype=np.int64)
     for player in range(tree.num_players):
-      own = tree.player[nodes] == player
-      before[:, own] = self.of_node(player, nodes[own])
-    found[:, info_set] = before
-    return None if np.any(found[:, info_set] != before) else tuple(found)
+      nodes = np.flatnonzero(tree.player == player)
+      info_set = tree.info_set[nodes]
+      for of_set, before in zip(found, self.of_node(player, nodes)):
+        of_set[info_set] = before
+        if np.any(of_set[info_set] != before):
+          return None
+    return tuple(found)
 
 
 def _levels(tree, parents):

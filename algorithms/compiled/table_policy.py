@@ -52,7 +52,7 @@ class TablePolicy(convertible.ConvertiblePolicy):
 
   Args:
     game: the `pyspiel.Game` that the policy is for.
-    info_states: list of str, the information states of the abstraction.
+    info_states: sequence of str, the information states of the abstraction.
     players: [state] int, who acts in each.
     actions: list of tuple of int, the legal actions in each.
     probabilities: [sum of the numbers of actions] float64, the probabilities of
@@ -171,7 +171,7 @@ class TablePolicy(convertible.ConvertiblePolicy):
 
   def save(self, path):
     """Writes the policy to one file, which `policies.load_policy` reads."""
-    header = {"game": self._own_name, "info_states": self.info_states,
+    header = {"game": self._own_name, "info_states": list(self.info_states),
               "actions": self.actions}
     if self._fingerprint is not None:
       header["fingerprint"] = self._fingerprint()

@@ -12,11 +12,13 @@ should be refused at once. Two ways prove that it is:
      how large the next level is. Some of these children are the next sample.
 
 The mean of such an estimate is the true number. So, if a game is within the
-limit, the product of independent estimates, each divided by the limit, ever
-exceeds a million with a probability of at most one in a million (Ville's
-inequality). Estimates refuse a game only then.
+limit, a bet that stakes three quarters of what it has on each estimate, and is
+paid the estimate divided by the limit, ever becomes a million times as large
+with a probability of at most one in a million (Ville's inequality). Estimates
+refuse a game only then. The bet is not lost by a few small estimates, which are
+common in deep games.
 
-Serves `game_tree`.
+Serves `game_tree` and `convergence`.
 """
 
 import time
@@ -24,21 +26,26 @@ import time
 from dudo_spiel.algorithms.compiled import known_rules
 from dudo_spiel.algorithms.runtime import random_streams
 
-_WIDTHS = (128, 256, 512, 1024)  # histories on a level that are looked at
+_WIDTHS = (64, 512)  # histories on a level that are looked at: first, most
 _MAX_CHILDREN = 30_000  # of a sample; with more it becomes smaller
 _LEAST_WIDTH = 8
 _MAX_ESTIMATES = 50
-_MAX_SECONDS = 1.2  # for all estimates
-_PROOF = 1e6  # by what product a game is refused
-_HOPELESS = 1e-3  # at what product it is walked without further estimates
+_MAX_SECONDS = 1.5  # for all estimates
+_STAKE = 0.75
+_PROOF = 1e6  # what the bet has when a game is refused
+_HOPELESS = 1e-3  # what it has when a game is walked without further estimates
+_SAMPLES = 16  # estimates whose mean is taken
+_SAMPLE_WIDTH = 256
+_SAMPLE_SECONDS = 1.0
+_MOST = 10**15  # histories; more are not counted
 _MAX_RATIO = 1e3  # of an estimate to the limit; it is not followed further
 
 
 def is_surely_larger(game, limit, seed=0):
   """Returns whether a game surely has more histories than a limit.
 
-  It takes a fraction of a second in most games, and less than two seconds in
-  all. If it returns False, the game may still be larger.
+  It takes a fraction of a second in most games, and less than two seconds of
+  the processor in all. If it returns False, the game may still be larger.
 
   Args:
     game: a `pyspiel.Game` with sequential moves.
@@ -51,14 +58,34 @@ def is_surely_larger(game, limit, seed=0):
   if hasattr(game, "min_histories") and game.min_histories() > limit:
     return True
   rng = random_streams.chooser(seed)
-  end = time.perf_counter() + _MAX_SECONDS
-  product = 1.0
-  for number in range(_MAX_ESTIMATES):
-    width = _WIDTHS[min(number // 2, len(_WIDTHS) - 1)]
-    product *= _estimate(game, _MAX_RATIO * limit, width, end, rng) / limit
-    if not _HOPELESS < product < _PROOF or time.perf_counter() > end:
+  end = time.thread_time() + _MAX_SECONDS
+  bet, width = 1.0, _WIDTHS[0]
+  for _ in range(_MAX_ESTIMATES):
+    ratio = _estimate(game, _MAX_RATIO * limit, width, end, rng) / limit
+    bet *= 1.0 - _STAKE + _STAKE * ratio
+    if ratio < 1.0:  # a wider sample is less often too small
+      width = min(2 * width, _WIDTHS[1])
+    if not _HOPELESS < bet < _PROOF or time.thread_time() > end:
       break
-  return product >= _PROOF
+  return bet >= _PROOF
+
+
+def estimated_histories(game, seed=0):
+  """Returns about how many histories a game has, terminal ones included.
+
+  It takes a second at most; the size of a very large game is an estimate from
+  below.
+
+  Args:
+    game: a `pyspiel.Game` with sequential moves.
+    seed: for the samples.
+  """
+  rng = random_streams.chooser(seed)
+  end = time.thread_time() + _SAMPLE_SECONDS
+  found = []
+  while len(found) < _SAMPLES and time.thread_time() < end:
+    found.append(_estimate(game, _MOST, _SAMPLE_WIDTH, end, rng))
+  return sum(found) / len(found)
 
 
 def _estimate(game, most, width, end, rng):
@@ -70,12 +97,12 @@ def _estimate(game, most, width, end, rng):
     game: a `pyspiel.Game`.
     most: the estimate ends when it is as large as this.
     width: how many histories of a level are looked at, at most.
-    end: the time at which the estimate ends.
+    end: the thread's time at which the estimate ends.
     rng: Python's generator of random numbers.
   """
   sample = [game.new_initial_state()]
   level_size = total = 1.0
-  while total < most and time.perf_counter() < end:
+  while total < most and time.thread_time() < end:
     actions = [() if state.is_terminal() else state.legal_actions()
                for state in sample]
     count = sum(map(len, actions))
@@ -91,17 +118,25 @@ def _estimate(game, most, width, end, rng):
 
 
 def _children(states, actions, chosen):
-  """Returns some children of states.
+  """Returns some children of states, which change.
 
   Args:
-    states: list of states.
+    states: list of states; the last child of each that is chosen takes its
+      place, as copies take most of the time.
     actions: list of lists of their legal actions.
     chosen: list of int, growing, which of all children to return.
   """
-  children, first, number = [], 0, 0
+  picks, first, number = [], 0, 0
   for pick in chosen:
     while pick >= first + len(actions[number]):
       first += len(actions[number])
       number += 1
-    children.append(states[number].child(actions[number][pick - first]))
+    picks.append((number, actions[number][pick - first]))
+  children = []
+  for (number, action), after in zip(picks, [*picks[1:], (-1, -1)]):
+    if number == after[0]:
+      children.append(states[number].child(action))
+    else:
+      states[number].apply_action(action)
+      children.append(states[number])
   return children

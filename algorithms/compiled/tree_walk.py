@@ -4,16 +4,23 @@ Most of its time goes into copying states. So a node's own state becomes that of
 its last child, when all its other children have been visited; the others get
 copies when their turn comes. Then there is one state for each history on the
 path from the root, however many children a node has. What the walk finds goes
-into typed buffers, about 30 bytes a history.
+into typed buffers, about 30 bytes a history. Information states are looked up
+for many histories at once, by compiled code.
 
 Serves `game_tree`.
 """
 
 import array
+import itertools
 
+import numpy as np
 import pyspiel
 
+from dudo_spiel.algorithms.compiled import info_states as info_states_lib
+
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)
+_NONE = -1  # no information set
+_SOON = -2  # one that is looked up soon
 
 
 class Walk:
@@ -29,11 +36,12 @@ class Walk:
     chances: [node] float64, the probability of that action where chance acts,
       else 1.
     depths: [node] uint16, how many actions lead to it.
-    info_sets: [node] int32, the number of the information set, in order of
-      discovery; -1 where no player acts.
+    info_sets: [node] int32, the number of the information set in `sets`; -1
+      where no player acts.
     returns: [terminal * player] float64, of the terminal nodes in turn.
-    sets: for each player {information state: number}.
-    set_actions: list of tuple, each set's legal actions.
+    sets: the `info_states.SetIndex`.
+    num_entries: how many actions the sets have in all.
+    legal_actions: {tuple of actions: number}, the legal actions of sets.
   """
 
   def __init__(self, game):
@@ -42,9 +50,12 @@ class Walk:
     self.parents, self.actions = array.array("i"), array.array("i")
     self.chances, self.depths = array.array("d"), array.array("H")
     self.info_sets, self.returns = array.array("i"), array.array("d")
-    self.sets = [{} for _ in range(game.num_players())]
-    self.set_actions = []
-    self._legal = {}  # the different ones, each once
+    self.sets = info_states_lib.SetIndex()
+    self.num_entries = 0
+    self.legal_actions = {}
+    self._info_states, self._legal = [], array.array("i")  # to be looked up
+    self._sizes = array.array("i")  # of `legal_actions`
+    self._num_looked_up = 0  # nodes
 
   def visit(self, often):
     """Walks depth first; yields the number of histories now and then.
@@ -53,7 +64,9 @@ class Walk:
       often: how many histories are visited between two yields.
     """
     try:
-      yield from self._visit(often)
+      for count in self._visit(often):
+        self._look_up()
+        yield count
     except OverflowError as error:
       raise ValueError(f"game={self._game}: it has an action, or a history, "
                        "that is too long a number; actions must be below 2^31 "
@@ -66,7 +79,8 @@ class Walk:
     add_player, add_parent = self.players.append, self.parents.append
     add_action, add_chance = self.actions.append, self.chances.append
     add_depth, add_set = self.depths.append, self.info_sets.append
-    add_returns = self.returns.extend
+    add_returns, number_of = self.returns.extend, self.legal_actions.setdefault
+    add_info_state, add_legal = self._info_states.append, self._legal.append
     node = 0
     while stack:
       state, parent, action, chance, is_last = pop()
@@ -81,15 +95,17 @@ class Walk:
       add_chance(chance)
       add_depth(self.depths[parent] + 1 if parent >= 0 else 0)
       if player == TERMINAL:
-        add_set(-1)
+        add_set(_NONE)
         add_returns(state.returns())
       else:
         if player >= 0:
           legal = tuple(state.legal_actions())
-          add_set(self._set_of(player, state, legal))
+          add_set(_SOON)
+          add_info_state(state.information_state_string())
+          add_legal(number_of(legal, len(self.legal_actions)))
           outcomes = [(child, 1.0) for child in legal]
         else:
-          add_set(-1)
+          add_set(_NONE)
           outcomes = state.chance_outcomes()
         if not outcomes:
           raise ValueError(f"game={self._game}: nobody can act after "
@@ -102,17 +118,33 @@ class Walk:
         yield node
     yield node
 
-  def _set_of(self, player, state, legal_actions):
-    """Returns the number of the player's information set."""
-    info_state = state.information_state_string()
-    states = self.sets[player]
-    number = states.get(info_state)
-    if number is None:
-      number = states[info_state] = len(self.set_actions)
-      self.set_actions.append(self._legal.setdefault(legal_actions,
-                                                     legal_actions))
-    elif self.set_actions[number] != legal_actions:
+  def release(self, name):
+    """Returns a buffer, which the walk then has no more.
+
+    Args:
+      name: of the attribute.
+    """
+    return self.__dict__.pop(name)
+
+  def _look_up(self):
+    """Finds the information sets of the nodes since the last time."""
+    info_sets = np.frombuffer(self.info_sets, np.int32)[self._num_looked_up:]
+    players = np.frombuffer(self.players, np.int8)[self._num_looked_up:]
+    acts = info_sets == _SOON
+    legal = np.array(self._legal, np.int32)
+    known = self.sets.num_sets
+    try:
+      numbers = self.sets.add(players[acts], self._info_states, legal)
+    except info_states_lib.DifferentActionsError as error:
       raise ValueError(
-          f"game={self._game}: information state {info_state!r} has histories "
-          "with different legal actions; no policy can be defined on it")
-    return number
+          f"game={self._game}: information state {error.args[0]!r} has "
+          "histories with different legal actions; no policy can be defined on "
+          "it") from error
+    info_sets[acts] = numbers
+    self._info_states.clear()
+    del self._legal[:]
+    self._num_looked_up = len(self.players)
+    self._sizes.extend(map(len, itertools.islice(
+        self.legal_actions, len(self._sizes), None)))
+    self.num_entries += int(np.asarray(self._sizes)[
+        self.sets.legal_since(known)].sum())

@@ -27,7 +27,6 @@ Serves `fsicfr`.
 import numpy as np
 import pyspiel
 
-from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.graphs import fsicfr_kernels
 from dudo_spiel.algorithms.graphs import game_graph
 from dudo_spiel.algorithms.graphs import graph_kernels
@@ -134,7 +133,7 @@ def _make_graph(game, recall_length):
   game = abstraction(game, recall_length)
   is_match = game.get_type().short_name == "dudo_ir"
   graph = game_graph.walked_graph(
-      game, _MAX_MATCH_HISTORIES if is_match else game_tree.MAX_NODES)
+      game, _MAX_MATCH_HISTORIES if is_match else None)
   sums = graph.returns.sum(axis=1)
   worst = float(sums[np.argmax(np.abs(sums))])
   if abs(worst) > _MAX_ROUNDING:

@@ -29,11 +29,12 @@ import numpy as np
 import pyspiel
 
 from dudo_spiel.algorithms.compiled import game as compiled_game
-from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.compiled import rules_tree
 from dudo_spiel.algorithms.compiled import table_policy
 from dudo_spiel.algorithms.graphs import graph_arrays
 from dudo_spiel.algorithms.graphs import set_kernels
+
+_NODE_BYTES = 350  # that a history takes while it is merged
 
 
 class Graph:
@@ -187,14 +188,16 @@ class WalkedGraph(Graph):
                                     self._tree_fingerprint, abstraction)
 
 
-def walked_graph(game, max_nodes=game_tree.MAX_NODES):
+def walked_graph(game, max_nodes=None):
   """Returns the `WalkedGraph` of a game.
 
   Args:
     game: a `pyspiel.Game`.
-    max_nodes: how many histories there may be.
+    max_nodes: how many histories there may be; None for as many as fit into
+      memory.
   """
-  return WalkedGraph(rules_tree.make_tree(game, max_nodes))
+  return WalkedGraph(rules_tree.make_tree(game, max_nodes,
+                                          node_bytes=_NODE_BYTES))
 
 
 def _merged_arrays(tree, set_entry):

@@ -1,7 +1,15 @@
 """How much memory there is, to refuse in time what would not fit.
 
+It is the least of what the machine has, what the process may map (`ulimit -v`),
+and what the control groups of the process (containers, jobs of a cluster) may
+still take.
+
 Serves the walk of games, and solvers and responders that take gigabytes.
 """
+
+import functools
+import os
+from typing import NamedTuple
 
 try:
   import resource
@@ -9,7 +17,20 @@ except ImportError:  # not on Windows
   resource = None
 
 _INFINITE = float("inf")
-_CGROUP = "/sys/fs/cgroup/"
+_GROUPS = "sys/fs/cgroup"
+_NO_LIMIT = 2**60
+
+
+class _Files(NamedTuple):
+  """The names of a control group's files, and of what it can give back."""
+  limit: str
+  used: str
+  inactive: str
+
+
+_SECOND = _Files("memory.max", "memory.current", "inactive_file")
+_FIRST = _Files("memory.limit_in_bytes", "memory.usage_in_bytes",
+                "total_inactive_file")
 
 
 def _read(path, begin="", unit=1, missing=_INFINITE):
@@ -34,13 +55,53 @@ def _address_space():
   return limit - _read("/proc/self/status", "VmSize:", 1024, 0)
 
 
-def available_bytes():
-  """Returns how many bytes of memory are free for use."""
-  # What a container uses includes pages of files, which it can give back.
-  used = (_read(_CGROUP + "memory.current", missing=0) -
-          _read(_CGROUP + "memory.stat", "inactive_file", missing=0))
-  return max(min(_read("/proc/meminfo", "MemAvailable:", 1024),
-                 _read(_CGROUP + "memory.max") - used, _address_space()), 0)
+@functools.lru_cache(maxsize=4)
+def _groups(root):
+  """Returns [(folder, its _Files)] of this process's groups that limit memory.
+
+  A group may have the limits of all groups that it is in. In a container the
+  path of the group may be that of the host; its own folder is then the root.
+  """
+  try:
+    with open(os.path.join(root, "proc/self/cgroup"), encoding="utf-8") as file:
+      lines = [line.rstrip("\n").split(":", 2) for line in file]
+  except OSError:
+    return []
+  found = []
+  for _, controllers, path in (line for line in lines if len(line) == 3):
+    if controllers and "memory" not in controllers.split(","):
+      continue
+    top, names = ("memory", _FIRST) if controllers else ("", _SECOND)
+    parts = [part for part in path.split("/") if part]
+    for count in range(len(parts) + 1):
+      folder = os.path.join(root, _GROUPS, top, *parts[:count])
+      if os.path.exists(os.path.join(folder, names.limit)):
+        found.append((folder, names))
+  return found
+
+
+def _group_bytes(root):
+  """Returns how many bytes the groups of this process may still take."""
+  least = _INFINITE
+  for folder, names in _groups(root):
+    limit = _read(os.path.join(folder, names.limit))
+    if limit < min(least, _NO_LIMIT):
+      # What a group uses includes pages of files, which it can give back.
+      used = (_read(os.path.join(folder, names.used), missing=0) -
+              _read(os.path.join(folder, "memory.stat"), names.inactive,
+                    missing=0))
+      least = min(least, limit - used)
+  return least
+
+
+def available_bytes(root="/"):
+  """Returns how many bytes of memory are free for use.
+
+  Args:
+    root: the folder of the system's files.
+  """
+  machine = _read(os.path.join(root, "proc/meminfo"), "MemAvailable:", 1024)
+  return max(min(machine, _group_bytes(root), _address_space()), 0)
 
 
 def check(name, value, needed, what, advice):

@@ -11,12 +11,12 @@ Serves `pfsi`, `pass_through` and `single_round.response`.
 
 import numpy as np
 
-from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.graphs import game_graph
 from dudo_spiel.algorithms.graphs import graph_arrays
 from dudo_spiel.algorithms.single_round import layout as single_round_layout
 from dudo_spiel.algorithms.single_round import policy as single_round_policy
 
+_MAX_WALKED = 5_000_000  # histories, a walk of two minutes
 _MAX_FLOAT32_CLAIMS = 100  # 2^claims paths must be a number of this type
 
 
@@ -90,7 +90,7 @@ class SingleRoundGraph(game_graph.Graph):
     cause = None
     num_deals = self.layout.num_rolls**self.num_players
     num_lines = single_round_layout.num_claim_lines(self.game)
-    if num_deals * num_lines <= game_tree.MAX_NODES:
+    if num_deals * num_lines <= _MAX_WALKED:
       try:
         return super().compiled()
       except ValueError as error:
