@@ -1,0 +1,601 @@
+"""Exact best responses to the average policy of a growing tree: kernels.
+
+Where nothing is stored the policy challenges at once. So a responder who makes
+a claim there, or one that is not stored, gets what its challenge gives, and the
+best response over the whole game is found by one walk over the stored nodes:
+
+  `respond` finds its value and, for every own class at every own node, its
+  choice: a row, or a claim that is not stored and what that claim gains.
+  `propose` then walks along these choices, and lists the claims that gain more
+  than a threshold. These are worth storing.
+  `play` finds how likely each challenge is if both play the average policy.
+
+All numbers are float64, except for the tables.
+
+Serves `recall_trainer`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dudo_spiel.algorithms.match import hand_kernels as lanes
+from dudo_spiel.algorithms.runtime import jit
+
+TIE = 1e-9  # a claim that is not stored must be better by more than this
+NODE, ROW = 0, 1  # columns of a path
+
+PROPOSAL = np.dtype([("node", np.int64), ("row", np.int64),
+                     ("claim", np.int64), ("gain", np.float64)])
+
+
+class Responder(NamedTuple):
+  """Who responds.
+
+  Attributes:
+    role: the responder's.
+    challenges: [claim, count] float64, what it gets by a challenge.
+    challenged: [claim, count] float64, what it gets when it is challenged.
+  """
+  role: int
+  challenges: np.ndarray
+  challenged: np.ndarray
+
+
+class Choices(NamedTuple):
+  """What a best response does at stored nodes.
+
+  Attributes:
+    action: [value] int16, by `growing_tree.TreeArrays.value_begin`: a row, or
+      -1 - claim for a claim that is not stored.
+    gain: [value] float32, what such a claim gains over the best row.
+  """
+  action: np.ndarray
+  gain: np.ndarray
+
+
+class ResponseScratch(NamedTuple):
+  """Memory that a walk overwrites.
+
+  Attributes:
+    own: [depth, class] float64, the responder's reach.
+    other: [depth, class] float64.
+    value: [depth, class] float64.
+    action: [depth, class] int16, the best row so far.
+    norm: [depth, class] float64.
+    sigma: [depth, class] float64.
+    product: [class] float64.
+    result: [class] float64.
+    best: [class] float64, the best claim that is not stored, and ...
+    claim: [class] int16, which one it is.
+    counts: [count] float64.
+    worth: [count] float64.
+    claim_worth: [rank, count] float64.
+    claim_of: [rank, count] int16.
+    is_stored: [claim] bool.
+    gains: [claim] float64.
+    path: [depth, 2] int64.
+  """
+  own: np.ndarray
+  other: np.ndarray
+  value: np.ndarray
+  action: np.ndarray
+  norm: np.ndarray
+  sigma: np.ndarray
+  product: np.ndarray
+  result: np.ndarray
+  best: np.ndarray
+  claim: np.ndarray
+  counts: np.ndarray
+  worth: np.ndarray
+  claim_worth: np.ndarray
+  claim_of: np.ndarray
+  is_stored: np.ndarray
+  gains: np.ndarray
+  path: np.ndarray
+
+
+def new_scratch(hands):
+  """Returns a new `ResponseScratch` for a `round_hands.RoundHands`."""
+  depths, most = hands.order.num_claims + 2, int(hands.width.max())
+  counts = max(hands.dice) + 1
+
+  def lines(*shape):
+    return np.zeros((*shape, most))
+
+  return ResponseScratch(
+      lines(depths), lines(depths), lines(depths),
+      np.zeros((depths, most), np.int16), lines(depths), lines(depths), lines(),
+      lines(), lines(), np.zeros(most, np.int16), np.zeros(counts),
+      np.zeros(counts), np.zeros((hands.order.num_sides, counts)),
+      np.zeros((hands.order.num_sides, counts), np.int16),
+      np.zeros(hands.order.num_claims + 1, np.bool_),
+      np.zeros(hands.order.num_claims), np.zeros((depths, 2), np.int64))
+
+
+@jit.sums
+def _leaf(game, responder, is_own, claim, level, reach, work):
+  """Writes work.result, what the challenge of a claim gives the responder.
+
+  Args:
+    game: the `round_hands.HandArrays`.
+    responder: the `Responder`.
+    is_own: whether the responder challenges.
+    claim: the claim.
+    level: of the classes.
+    reach: [class] float64, of the other.
+    work: the `ResponseScratch`.
+  """
+  mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
+  pays = responder.challenges if is_own else responder.challenged
+  lanes.leaf(
+      (jit.pointer(mine.onehot), mine.width[level], mine.onehot.shape[2],
+       mine.onehot.shape[3]),
+      (jit.pointer(theirs.onehot), theirs.width[level], theirs.onehot.shape[2],
+       theirs.onehot.shape[3]),
+      (level * mine.onehot.shape[1] + game.rank[claim], claim * pays.shape[1]),
+      jit.pointer(reach), 0, jit.pointer(pays),
+      (jit.pointer(work.counts), jit.pointer(work.worth),
+       jit.pointer(work.result)))
+
+
+@jit.sums
+def _best_new(game, responder, last, level, reach, work):
+  """Writes the best claims that are not stored, which are then challenged.
+
+  Args:
+    game: the `round_hands.HandArrays`.
+    responder: the `Responder`.
+    last: the last claim; work.is_stored tells which ones are stored.
+    level: of the classes.
+    reach: [class] float64, of the other.
+    work: the `ResponseScratch`; its best and claim are modified in place, -inf
+      and -1 where there is no such claim.
+  """
+  mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
+  num_ranks, own_counts = mine.onehot.shape[1:3]
+  num_counts = theirs.onehot.shape[2]
+  width, own_width = theirs.width[level], mine.width[level]
+  worth, claim_of, counts = work.claim_worth, work.claim_of, work.counts
+  best, best_claim = work.best, work.claim
+  best[:own_width] = -np.inf
+  best_claim[:own_width] = -1
+  for rank in range(num_ranks):
+    worth[rank] = -np.inf
+    claim_of[rank] = -1
+    is_counted = False
+    for claim in range(last + 1, game.num_claims):
+      if game.rank[claim] != rank or work.is_stored[claim]:
+        continue
+      if not is_counted:
+        is_counted = True
+        for k in range(num_counts):
+          total = 0.0
+          for h in range(width):
+            total += theirs.onehot[level, rank, k, h] * reach[h]
+          counts[k] = total
+      for j in range(own_counts):
+        total = 0.0
+        for k in range(num_counts):
+          total += counts[k] * responder.challenged[claim, j + k]
+        if total > worth[rank, j] + TIE:
+          worth[rank, j] = total
+          claim_of[rank, j] = claim
+    if not is_counted:
+      continue
+    for j in range(own_counts):
+      x, claim = worth[rank, j], claim_of[rank, j]
+      for h in range(own_width):
+        is_better = (mine.onehot[level, rank, j, h] > 0.0) & (
+            x > best[h] + TIE)
+        best[h] = x if is_better else best[h]
+        best_claim[h] = claim if is_better else best_claim[h]
+
+
+@jit.sums
+def _mark(tree, node, is_stored, mark):
+  """Marks the claims that are stored at a node."""
+  for row in range(tree.row_begin[node], tree.row_begin[node + 1]):
+    is_stored[tree.claim[row]] = mark
+
+
+@jit.sums
+def _take_row(work, depth, row, width):
+  """Takes work.result as the value of a row, where it is the best so far."""
+  value, action, result = work.value[depth], work.action[depth], work.result
+  for h in range(width):
+    is_better = result[h] > value[h]
+    value[h] = result[h] if is_better else value[h]
+    action[h] = row if is_better else action[h]
+
+
+@jit.sums
+def _add_row(work, depth, width):
+  """Adds work.result to the value of a node."""
+  value, result = work.value[depth], work.result
+  for h in range(width):
+    value[h] += result[h]
+
+
+@jit.sums
+def _finish_own(game, tree, responder, node, work, depth, choices):
+  """Compares the rows of an own node with claims that are not stored."""
+  last = tree.last[node]
+  _mark(tree, node, work.is_stored, True)
+  _best_new(game, responder, last, game.level[last + 1], work.other[depth],
+            work)
+  _mark(tree, node, work.is_stored, False)
+  begin = tree.value_begin[node]
+  value, action = work.value[depth], work.action[depth]
+  for h in range(tree.value_begin[node + 1] - begin):
+    is_better = work.best[h] > value[h] + TIE
+    choices.gain[begin + h] = work.best[h] - value[h] if is_better else 0.0
+    choices.action[begin + h] = -1 - work.claim[h] if is_better else action[h]
+    value[h] = work.best[h] if is_better else value[h]
+
+
+@jit.sums
+def _best_virtual(game, responder, last, level, work):
+  """Writes work.result, the best response where nothing is stored.
+
+  Args:
+    game: the `round_hands.HandArrays`.
+    responder: the `Responder`.
+    last: the last claim.
+    level: of the classes, which is that of the node before.
+    work: the `ResponseScratch`; work.product has the other's reach. Its best
+      and claim are modified in place, too.
+  """
+  _leaf(game, responder, True, last, level, work.product, work)
+  _best_new(game, responder, last, level, work.product, work)
+  for h in range(game.hands[responder.role].width[level]):
+    if work.best[h] > work.result[h] + TIE:
+      work.result[h] = work.best[h]
+
+
+@jit.sums
+def _row_reach(tree, table, node, row, reach, work, depth):
+  """Writes work.product, the actor's reach after a row; returns its sum.
+
+  Args:
+    tree: the `growing_tree.TreeArrays`.
+    table: [number], to which the policy is proportional.
+    node: the node.
+    row: its row, from 0.
+    reach: [depth, class] float64, of the role that acts there.
+    work: the `ResponseScratch`.
+    depth: of the node.
+  """
+  width = tree.value_begin[node + 1] - tree.value_begin[node]
+  at = depth * work.sigma.shape[1]
+  lanes.strategy(jit.pointer(table), tree.table_begin[node] + row * width,
+                 width, jit.pointer(work.norm), at, 1.0 if row == 0 else 0.0,
+                 jit.pointer(work.sigma))
+  return lanes.multiply(jit.pointer(reach), at, jit.pointer(work.sigma), at,
+                        width, jit.pointer(work.product))
+
+
+@jit.sums
+def _enter(tree, table, node, work, depth):
+  """Prepares `_row_reach`."""
+  width = tree.value_begin[node + 1] - tree.value_begin[node]
+  lanes.norms(jit.pointer(table), tree.table_begin[node],
+              tree.row_begin[node + 1] - tree.row_begin[node], width,
+              jit.pointer(work.norm), depth * work.norm.shape[1])
+
+
+@jit.sums
+def respond(game, tree, table, responder, work, choices):
+  """Finds a best response to the average policy.
+
+  Args:
+    game: the `round_hands.HandArrays`, float64.
+    tree: the `growing_tree.TreeArrays`.
+    table: [number], to which the average policy is proportional.
+    responder: the `Responder`.
+    work: the `ResponseScratch`; work.value[0] has the value of each hand, times
+      the chance of the other's hands, afterwards.
+    choices: the `Choices`, modified in place at the responder's nodes that the
+      policy plays to.
+
+  Returns:
+    What the responder gets.
+  """
+  mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
+  most = work.sigma.shape[1]
+  path = work.path
+  work.other[0, :len(theirs.chance)] = theirs.chance
+  depth = 0
+  path[0, NODE] = 0
+  path[0, ROW] = -1
+  while depth >= 0:
+    node = path[depth, NODE]
+    begin = tree.row_begin[node]
+    rows = tree.row_begin[node + 1] - begin
+    level = game.level[tree.last[node] + 1]
+    own_width, width = mine.width[level], theirs.width[level]
+    is_own = tree.role[node] == responder.role
+    row = path[depth, ROW]
+    if row < 0:
+      if is_own:
+        work.value[depth] = -np.inf
+      else:
+        work.value[depth] = 0.0
+        _enter(tree, table, node, work, depth)
+    else:
+      lanes.ascend(
+          jit.pointer(work.value), (depth + 1) * most, jit.pointer(mine.merge),
+          lanes.move_between(mine, level,
+                             game.level[tree.claim[begin + row] + 1]),
+          jit.pointer(work.result))
+      if is_own:
+        _take_row(work, depth, row, own_width)
+      else:
+        _add_row(work, depth, own_width)
+    row += 1
+    is_pushed = False
+    while row < rows and not is_pushed:
+      claim, child = tree.claim[begin + row], tree.child[begin + row]
+      is_dudo = claim == game.num_claims
+      if is_own:
+        if child < 0:
+          _leaf(game, responder, is_dudo,
+                tree.last[node] if is_dudo else claim, level,
+                work.other[depth], work)
+          _take_row(work, depth, row, own_width)
+        else:
+          lanes.descend(
+              jit.pointer(work.other), depth * most, jit.pointer(theirs.merge),
+              lanes.move_between(theirs, level, game.level[claim + 1]),
+              jit.pointer(work.other), (depth + 1) * most)
+          is_pushed = True
+      elif _row_reach(tree, table, node, row, work.other, work, depth) > 0.0:
+        if is_dudo:
+          _leaf(game, responder, False, tree.last[node], level, work.product,
+                work)
+          _add_row(work, depth, own_width)
+        elif child < 0:
+          _best_virtual(game, responder, claim, level, work)
+          _add_row(work, depth, own_width)
+        else:
+          lanes.descend(
+              jit.pointer(work.product), 0, jit.pointer(theirs.merge),
+              lanes.move_between(theirs, level, game.level[claim + 1]),
+              jit.pointer(work.other), (depth + 1) * most)
+          is_pushed = True
+      if is_pushed:
+        path[depth, ROW] = row
+        depth += 1
+        path[depth, NODE] = child
+        path[depth, ROW] = -1
+      row += 1
+    if not is_pushed:
+      if is_own:
+        _finish_own(game, tree, responder, node, work, depth, choices)
+      depth -= 1
+  total = 0.0
+  for h in range(len(mine.chance)):
+    total += mine.chance[h] * work.value[0, h]
+  return total
+
+
+@jit.sums
+def _list_gains(work, last, num_claims, threshold, place, found, size):
+  """Lists the claims whose work.gains exceed the threshold, and clears these.
+
+  Args:
+    work: the `ResponseScratch`.
+    last: the last claim.
+    num_claims: C.
+    threshold: what a claim must gain.
+    place: (node, row) to list them with.
+    found: [proposal] `PROPOSAL`, modified in place.
+    size: how many there are already.
+
+  Returns:
+    How many there are now; those that do not fit are counted only.
+  """
+  for claim in range(last + 1, num_claims):
+    if work.gains[claim] > threshold:
+      if size < len(found):
+        found[size].node = place[0]
+        found[size].row = place[1]
+        found[size].claim = claim
+        found[size].gain = work.gains[claim]
+      size += 1
+    work.gains[claim] = 0.0
+  return size
+
+
+@jit.sums
+def propose(game, tree, table, responder, work, choices, threshold, found):
+  """Lists the claims by which a best response gains, and that are not stored.
+
+  Args:
+    game: see `respond`.
+    tree: see `respond`.
+    table: see `respond`.
+    responder: see `respond`.
+    work: the `ResponseScratch`.
+    choices: the `Choices` by `respond`.
+    threshold: what a claim must gain.
+    found: [proposal] `PROPOSAL`, modified in place.
+
+  Returns:
+    How many there are, also if they do not fit.
+  """
+  mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
+  most = work.sigma.shape[1]
+  path = work.path
+  work.other[0, :len(theirs.chance)] = theirs.chance
+  work.own[0, :len(mine.chance)] = mine.chance
+  work.gains[:] = 0.0
+  size = 0
+  depth = 0
+  path[0, NODE] = 0
+  path[0, ROW] = -1
+  while depth >= 0:
+    node = path[depth, NODE]
+    begin, first = tree.row_begin[node], tree.value_begin[node]
+    rows = tree.row_begin[node + 1] - begin
+    last = tree.last[node]
+    level = game.level[last + 1]
+    own_width, width = mine.width[level], theirs.width[level]
+    is_own = tree.role[node] == responder.role
+    row = path[depth, ROW]
+    if row < 0:
+      if is_own:
+        for h in range(own_width):
+          action = choices.action[first + h]
+          if action < 0:
+            work.gains[-1 - action] += (work.own[depth, h] *
+                                        choices.gain[first + h])
+        size = _list_gains(work, last, game.num_claims, threshold, (node, -1),
+                           found, size)
+      else:
+        _enter(tree, table, node, work, depth)
+    row += 1
+    is_pushed = False
+    while row < rows and not is_pushed:
+      claim, child = tree.claim[begin + row], tree.child[begin + row]
+      if claim == game.num_claims:
+        row += 1
+        continue
+      new_level = game.level[claim + 1]
+      own_move = lanes.move_between(mine, level, new_level)
+      move = lanes.move_between(theirs, level, new_level)
+      if is_own:
+        if child >= 0:
+          total = 0.0
+          for h in range(own_width):
+            x = (work.own[depth, h] if choices.action[first + h] == row
+                 else 0.0)
+            work.product[h] = x
+            total += x
+          if total > 0.0:
+            lanes.descend(jit.pointer(work.product), 0,
+                          jit.pointer(mine.merge), own_move,
+                          jit.pointer(work.own), (depth + 1) * most)
+            lanes.descend(jit.pointer(work.other), depth * most,
+                          jit.pointer(theirs.merge), move,
+                          jit.pointer(work.other), (depth + 1) * most)
+            is_pushed = True
+      else:
+        mass = _row_reach(tree, table, node, row, work.other, work, depth)
+        own_mass = 0.0
+        for h in range(own_width):
+          own_mass += work.own[depth, h]
+        # Nothing can gain more than from -1 to 1.
+        if 2.0 * mass * own_mass > threshold:
+          if child >= 0:
+            lanes.descend(jit.pointer(work.own), depth * most,
+                          jit.pointer(mine.merge), own_move,
+                          jit.pointer(work.own), (depth + 1) * most)
+            lanes.descend(jit.pointer(work.product), 0,
+                          jit.pointer(theirs.merge), move,
+                          jit.pointer(work.other), (depth + 1) * most)
+            is_pushed = True
+          else:
+            _leaf(game, responder, True, claim, level, work.product, work)
+            _best_new(game, responder, claim, level, work.product, work)
+            for h in range(own_width):
+              gain = work.best[h] - work.result[h]
+              if gain > TIE:
+                work.gains[work.claim[h]] += work.own[depth, h] * gain
+            size = _list_gains(work, claim, game.num_claims, threshold,
+                               (node, begin + row), found, size)
+      if is_pushed:
+        path[depth, ROW] = row
+        depth += 1
+        path[depth, NODE] = child
+        path[depth, ROW] = -1
+      row += 1
+    if not is_pushed:
+      depth -= 1
+  return size
+
+
+@jit.sums
+def _count(hands, place, reach, counts):
+  """Writes counts[k], the reach of classes with k dice that match a rank.
+
+  Args:
+    hands: the `round_hands.RoleHands`.
+    place: (level, rank).
+    reach: [class] float64.
+    counts: [count] float64, modified in place.
+  """
+  level, rank = place
+  for k in range(hands.onehot.shape[2]):
+    total = 0.0
+    for h in range(hands.width[level]):
+      total += hands.onehot[level, rank, k, h] * reach[h]
+    counts[k] = total
+
+
+@jit.sums
+def play(game, tree, table, work, outcomes):
+  """Finds how likely each challenge is if both play the average policy.
+
+  Args:
+    game: see `respond`.
+    tree: see `respond`.
+    table: see `respond`.
+    work: the `ResponseScratch`; own is the starter's reach.
+    outcomes: [role, claim, count] float64, modified in place: how likely it is
+      that the role challenges the claim and that count dice match.
+  """
+  most = work.sigma.shape[1]
+  path = work.path
+  for role in range(2):
+    chance = game.hands[role].chance
+    (work.own if role == 0 else work.other)[0, :len(chance)] = chance
+  outcomes[:] = 0.0
+  depth = 0
+  path[0, NODE] = 0
+  path[0, ROW] = -1
+  while depth >= 0:
+    node = path[depth, NODE]
+    begin = tree.row_begin[node]
+    rows = tree.row_begin[node + 1] - begin
+    level = game.level[tree.last[node] + 1]
+    role = tree.role[node]
+    acting, waiting = game.hands[role], game.hands[1 - role]
+    reach = work.own if role == 0 else work.other
+    others = work.other if role == 0 else work.own
+    row = path[depth, ROW]
+    if row < 0:
+      _enter(tree, table, node, work, depth)
+    row += 1
+    is_pushed = False
+    while row < rows and not is_pushed:
+      claim, child = tree.claim[begin + row], tree.child[begin + row]
+      if _row_reach(tree, table, node, row, reach, work, depth) > 0.0:
+        if child < 0:
+          is_dudo = claim == game.num_claims
+          target = tree.last[node] if is_dudo else claim
+          place = level, game.rank[target]
+          _count(acting, place, work.product, work.counts)
+          _count(waiting, place, others[depth], work.worth)
+          challenger = role if is_dudo else 1 - role
+          for j in range(acting.onehot.shape[2]):
+            for k in range(waiting.onehot.shape[2]):
+              outcomes[challenger, target, j + k] += (
+                  work.counts[j] * work.worth[k])
+        else:
+          new_level = game.level[claim + 1]
+          lanes.descend(jit.pointer(work.product), 0, jit.pointer(acting.merge),
+                        lanes.move_between(acting, level, new_level),
+                        jit.pointer(reach), (depth + 1) * most)
+          lanes.descend(jit.pointer(others), depth * most,
+                        jit.pointer(waiting.merge),
+                        lanes.move_between(waiting, level, new_level),
+                        jit.pointer(others), (depth + 1) * most)
+          path[depth, ROW] = row
+          depth += 1
+          path[depth, NODE] = child
+          path[depth, ROW] = -1
+          is_pushed = True
+      row += 1
+    if not is_pushed:
+      depth -= 1

@@ -1,0 +1,317 @@
+"""Trains one round of Dudo with perfect recall, on a tree that grows.
+
+Each iteration is discounted CFR (Brown & Sandholm 2019, DCFR(1.5, 0, 2)) with
+alternating updates, on what is stored. Now and then the average policy is
+measured by two exact best responses over the whole round. Claims that are not
+stored, and by which a best response gains more than a small share of the
+exploitability, are stored from then on. Claims that are hardly played any more,
+and are not regretted, are dropped with all that follows them. They come back if
+a best response asks for them.
+
+Serves `recall_solver`.
+"""
+
+import numpy as np
+
+from dudo_spiel.algorithms.match import growing_kernels
+from dudo_spiel.algorithms.match import growing_response
+from dudo_spiel.algorithms.match import growing_tree
+from dudo_spiel.algorithms.match import response as match_response
+from dudo_spiel.algorithms.match import round_hands
+
+_ALPHA, _NEGATIVE, _GAMMA = 1.5, 0.5, 2.0  # of discounted CFR; beta is 0
+GROWTH_SHARE = 1e-3  # of the exploitability: what a claim must gain
+DROP_SHARE = 1e-2  # of what a claim must gain: if played less often, it goes
+_MAX_PROPOSALS = 2**16
+_NODE_BYTES = 100  # of the structure, at most
+_MIN_CUT_NUMBERS = 2**16  # smaller trees are for one thread
+_CUT_PARTS = 64  # a subtree with less than this part of all numbers is not cut
+
+
+class RecallTrainer:
+  """Owns all that is learned about a round, and trains it.
+
+  Args:
+    match: the `rounds.MatchRules`.
+    dice: (starter's dice, other's dice).
+    dtype: the type of the tables.
+    num_threads: how many threads to use at most.
+    is_full: whether everything is stored from the beginning, and play without
+      positive regrets is uniform: this is plain discounted CFR.
+
+  Attributes:
+    hands: the `round_hands.RoundHands`.
+    tree: the `growing_tree.TreeArrays`.
+    tables: the `growing_kernels.LearnTables`.
+    iteration: how many iterations were run.
+    leaves: for each role its `response.Leaves`, by which it learns.
+  """
+
+  def __init__(self, match, dice, *, dtype=np.float32, num_threads=1,
+               is_full=False):
+    self.hands = round_hands.RoundHands(match, dice, merges=not is_full)
+    self.iteration = 0
+    self.leaves = None
+    self._match = match
+    self._dtype = np.dtype(dtype)
+    self._num_threads = num_threads
+    self._is_full = is_full
+    self._kept = np.ones(1)
+    self._works = []  # a `LearnScratch` for each thread
+    make = growing_tree.full_tree if is_full else growing_tree.new_tree
+    self.take(make(self.hands))
+
+  def take(self, tree, tables=None, iteration=0):
+    """Goes on with a tree and its tables; None for empty ones."""
+    if tables is None:
+      tables = growing_kernels.LearnTables(
+          np.zeros(tree.num_numbers, self._dtype),
+          np.zeros(tree.num_numbers, self._dtype),
+          np.zeros(tree.num_nodes, np.int64))
+    self.tree, self.tables, self.iteration = tree, tables, iteration
+    self._cut = None
+
+  @property
+  def bytes_a_number(self):
+    """How much memory a number of the tables takes in both tables."""
+    return 2 * self._dtype.itemsize
+
+  @property
+  def memory_bytes(self):
+    """How much memory the tree, the tables and a measurement take."""
+    choices = 2 * 6 * int(self.tree.value_begin[-1])
+    return (self.tree.num_bytes + choices +
+            sum(table.nbytes for table in self.tables))
+
+  def set_values(self, values):
+    """Sets what the rounds that follow are worth in training.
+
+    Args:
+      values: dict from (starter's dice, other's dice) to the starter's value.
+    """
+    self.leaves = tuple(self.leaves_of(role, values, values)
+                        for role in range(2))
+
+  def leaves_of(self, role, lows, highs):
+    """Returns a responder's `response.Leaves`, from bounds of later rounds.
+
+    Args:
+      role: the responder's.
+      lows: dict from (starter's dice, other's dice) to the least that the
+        starter's policy gets there.
+      highs: the same, the most that a starter gets against the policy.
+    """
+    dice = self.hands.dice
+    return match_response.round_leaves(
+        self._match, dice[role], dice[1 - role], highs,
+        {key: -low for key, low in lows.items()})
+
+  # Learning.
+
+  def _scratch(self):
+    """Returns a new `growing_kernels.LearnScratch`."""
+    depths = self.hands.order.num_claims + 2
+    most = int(self.hands.width.max())
+    counts = max(self.hands.dice) + 1
+
+    def lines(*shape):
+      return np.zeros((*shape, most), self._dtype)
+
+    return growing_kernels.LearnScratch(
+        *(lines(depths) for _ in range(5)), lines(), lines(),
+        np.zeros(counts, self._dtype), np.zeros(counts, self._dtype),
+        np.zeros((depths, 4), np.int64))
+
+  def _keep_discounts(self, iteration):
+    """Makes the products of discounts known up to an iteration."""
+    if len(self._kept) <= iteration:
+      t = np.arange(1, 2 * iteration + 64, dtype=np.float64)**_ALPHA
+      self._kept = np.cumprod(np.append(1.0, t / (t + 1.0)))
+
+  def _step(self, role):
+    """Returns the `growing_kernels.LearnStep` of the next iteration."""
+    t = self.iteration + 1
+    return growing_kernels.LearnStep(
+        role, t, self._dtype.type(float(t)**_GAMMA), self._kept, _NEGATIVE,
+        self._is_full, *(leaf.astype(self._dtype)
+                         for leaf in self.leaves[role]))
+
+  def iterate(self, pool=None):
+    """Runs one iteration.
+
+    Args:
+      pool: a `concurrent.futures.Executor` with threads, or None.
+    """
+    if not self._works:
+      self._works = [self._scratch() for _ in range(self._num_threads)]
+    self._keep_discounts(self.iteration + 1)
+    for role in range(2):
+      self._update(self._step(role), pool)
+    self.iteration += 1
+
+  def _update(self, step, pool):
+    """Updates one role."""
+    game = self.hands.arrays(self._dtype)
+    if self._cut is None:
+      self._cut = self._find_cut()
+    cut = self._cut
+    if not len(cut.node):
+      self._walk_top(game, step, growing_kernels.NO_CUT)
+      return
+    cut.live[:] = 0
+    self._walk_top(game, step, growing_kernels.COLLECT)
+    order = np.argsort(-cut.size, kind="stable")
+    shares = [order[i::self._num_threads] for i in range(self._num_threads)]
+
+    def work_on(thread):
+      growing_kernels.learn_parts(game, self.tree, self.tables, step,
+                                  shares[thread], self._works[thread], cut)
+
+    _map(pool, work_on, range(self._num_threads))
+    self._walk_top(game, step, growing_kernels.FINISH)
+
+  def _walk_top(self, game, step, mode):
+    """Walks the tree, or what is above the cut."""
+    work = self._works[0]
+    for reach, hands in ((work.own, game.hands[step.role]),
+                         (work.other, game.hands[1 - step.role])):
+      reach[0, :len(hands.chance)] = hands.chance
+    work.path[0] = 0, -1, 1, 1
+    growing_kernels.learn(game, self.tree, self.tables, step, mode, work,
+                          self._cut)
+
+  def _find_cut(self):
+    """Returns the `growing_kernels.Cut` of the tree."""
+    nodes, count = self.tree.num_nodes, 0
+    place, sizes = np.full(nodes, -1, np.int32), np.zeros(nodes, np.int64)
+    if self.tree.num_numbers >= _MIN_CUT_NUMBERS:
+      count = growing_kernels.find_cut(
+          self.tree, self.tree.num_numbers // _CUT_PARTS, sizes, place)
+    lines = [np.zeros((count, int(self.hands.width.max())), self._dtype)
+             for _ in range(3)]
+    node = np.zeros(count, np.int64)
+    node[place[place >= 0]] = np.flatnonzero(place >= 0)
+    return growing_kernels.Cut(place, node, sizes[node], *lines,
+                               np.zeros((count, 2), np.int64))
+
+  # Measuring.
+
+  def _respond(self, role, leaves, choices):
+    """Returns what a best response to the average policy gets."""
+    return growing_response.respond(
+        self.hands.arrays(np.float64), self.tree, self.tables.cumulative,
+        growing_response.Responder(role, *leaves),
+        growing_response.new_scratch(self.hands), choices)
+
+  def _choices(self):
+    size = int(self.tree.value_begin[-1])
+    return growing_response.Choices(np.empty(size, np.int16),
+                                    np.empty(size, np.float32))
+
+  def certify(self, lows, highs, pool=None):
+    """Returns (low, high), bounds of what the round is worth to its starter.
+
+    Args:
+      lows: see `leaves_of`.
+      highs: see `leaves_of`.
+      pool: see `iterate`.
+    """
+    choices = self._choices()  # each role has nodes of its own
+    high, other = _map(
+        pool, lambda role: self._respond(role, self.leaves_of(role, lows,
+                                                              highs), choices),
+        range(2))
+    return -other, high
+
+  def outcomes(self):
+    """Returns how likely challenges are if both play the average policy.
+
+    Returns:
+      [role, claim, count] float64: the role challenges the claim, and count
+      dice match.
+    """
+    order = self.hands.order
+    outcomes = np.zeros((2, order.num_claims, order.num_dice + 1))
+    growing_response.play(
+        self.hands.arrays(np.float64), self.tree, self.tables.cumulative,
+        growing_response.new_scratch(self.hands), outcomes)
+    return outcomes
+
+  def grow(self, max_bytes, pool=None):
+    """Measures the average policy, and stores claims that it lacks.
+
+    Args:
+      max_bytes: how much memory the round may take afterwards. If that is too
+        little, the claims that gain most are stored.
+      pool: see `iterate`.
+
+    Returns:
+      [role] float64, what a best response gets if the rounds that follow are
+      worth what training takes them for.
+    """
+    choices = self._choices()
+    responses = np.array(_map(
+        pool, lambda role: self._respond(role, self.leaves[role], choices),
+        range(2)))
+    if self._is_full:
+      return responses
+    threshold = GROWTH_SHARE * max(0.5 * responses.sum(), 0.0)
+    found = np.concatenate(_map(
+        pool, lambda role: self._propose(role, choices, threshold), range(2)))
+    del choices
+    found = found[np.argsort(-found["gain"], kind="stable")]
+    self._add(found[:self._num_affordable(found, max_bytes)])
+    return responses
+
+  def _propose(self, role, choices, threshold):
+    """Returns [proposal] `growing_response.PROPOSAL`."""
+    found = np.zeros(_MAX_PROPOSALS, growing_response.PROPOSAL)
+    count = growing_response.propose(
+        self.hands.arrays(np.float64), self.tree, self.tables.cumulative,
+        growing_response.Responder(role, *self.leaves[role]),
+        growing_response.new_scratch(self.hands), choices, threshold, found)
+    return found[:count]
+
+  def _num_affordable(self, found, max_bytes):
+    """Returns how many of the proposals fit into memory."""
+    most = int(self.hands.width.max())
+    each = 2 * most * self.bytes_a_number + _NODE_BYTES + 12 * most
+    return max(int((max_bytes - self.memory_bytes) // each), 0)
+
+  def _add(self, found):
+    if len(found):
+      self._change(*growing_tree.changed(
+          self.hands, self.tree, proposals=(found["node"].copy(),
+                                            found["row"].copy(),
+                                            found["claim"].copy())), True)
+
+  def drop(self, responses):
+    """Drops claims that are hardly played and not regretted.
+
+    Args:
+      responses: what `grow` has returned.
+    """
+    t = self.iteration
+    weight = t * (t + 1) * (2 * t + 1) / 6  # the sum of t^2
+    least = DROP_SHARE * GROWTH_SHARE * max(0.5 * responses.sum(), 0.0)
+    is_kept = np.zeros(len(self.tree.claim), np.bool_)
+    growing_kernels.find_alive(self.tree, self.tables, least * weight, is_kept)
+    if not is_kept.all() and not self._is_full:
+      self._change(*growing_tree.changed(self.hands, self.tree, is_kept), False)
+
+  def _change(self, tree, node_source, row_source, is_growing):
+    """Moves the tables to another tree."""
+    size = max(tree.num_numbers, self.tree.num_numbers)
+    seen = np.where(node_source < 0, self.iteration,
+                    self.tables.seen[np.maximum(node_source, 0)])
+    for table in self.tables[:2]:
+      table.resize(size, refcheck=False)
+      growing_tree.move_rows(self.tree, tree, row_source, is_growing, table)
+      table.resize(tree.num_numbers, refcheck=False)
+    self.take(tree, self.tables._replace(seen=seen), self.iteration)
+
+
+def _map(pool, function, tasks):
+  """Returns [function(task) for task in tasks], computed in the pool's threads.
+  """
+  return list((map if pool is None else pool.map)(function, tasks))

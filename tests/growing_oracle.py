@@ -1,0 +1,253 @@
+"""The growing tree of a round of Dudo in plain Python, hand by hand.
+
+A policy says the default action wherever it stores nothing: Dudo, or the
+weakest claim if it opens the round. A node of the tree is a history of claims
+(a tuple) with the claims that are stored there. Tables are dicts from (history,
+hand) to {action: number}; an action is a claim or `DUDO`.
+"""
+
+import collections
+
+from dudo_spiel import claims as claims_lib
+from dudo_spiel import rolls as rolls_lib
+
+DUDO = "Dudo"
+TIE = 1e-9  # a new claim must be better by more than this
+
+
+class GrowingOracle:
+  """Discounted CFR on a tree that grows where a best response says so.
+
+  Args:
+    dice: (starter's dice, other's dice).
+    num_sides: how many sides a die has.
+    wild_ones: whether ones count for every rank.
+    challenges: for each role [claim][count], what it gets by a challenge.
+  """
+
+  def __init__(self, dice, num_sides, wild_ones, challenges):
+    order = claims_lib.claim_order(sum(dice), num_sides, wild_ones)
+    self._ranks = [rank - 1 for _, rank in order.claims]
+    self._num_claims = order.num_claims
+    tables = [rolls_lib.roll_table(n, num_sides) for n in dice]
+    self.chances = [table.probabilities.tolist() for table in tables]
+    self._matches = [table.matches(wild_ones).tolist() for table in tables]
+    self._challenges = challenges
+    self.nodes = {(): [0]}  # history: the claims that are stored
+    self.regret = collections.defaultdict(dict)
+    self.cumulative = collections.defaultdict(dict)
+    self.iteration = 0
+
+  def actions(self, history):
+    """Returns what is stored at a history; the default action comes first."""
+    return ([DUDO] if history else []) + self.nodes.get(history, [])
+
+  def _normalized(self, history, table, hand):
+    actions = self.actions(history)
+    weights = [max(table[history, hand].get(a, 0.0), 0.0) for a in actions]
+    total = sum(weights)
+    if total <= 0.0:
+      weights, total = [1.0] + [0.0] * (len(actions) - 1), 1.0
+    return {a: x / total for a, x in zip(actions, weights)}
+
+  def strategy(self, history, hand):
+    """Returns {action: probability} by regret matching."""
+    return self._normalized(history, self.regret, hand)
+
+  def average(self, history, hand):
+    """Returns {action: probability} of the average policy."""
+    return self._normalized(history, self.cumulative, hand)
+
+  def _leaf(self, role, challenger, claim, hand, reach, leaves=None):
+    """Returns what a challenge gives a role, over the other's reach by hand."""
+    challenges, challenged = leaves or (self._challenges[role], [
+        [-x for x in row] for row in self._challenges[1 - role]])
+    values = challenges if challenger == role else challenged
+    rank = self._ranks[claim]
+    own = self._matches[role][hand][rank]
+    return sum(x * values[claim][own + self._matches[1 - role][o][rank]]
+               for o, x in enumerate(reach))
+
+  # Learning.
+
+  def iterate(self):
+    """Runs one iteration, with alternating updates."""
+    self.iteration += 1
+    for role in range(2):
+      new = {}
+      for hand, chance in enumerate(self.chances[role]):
+        self._walk((), role, hand, chance, self.chances[1 - role], new)
+      self._learn(new)
+
+  def _walk(self, history, role, hand, own, reach, new):
+    """Returns the value to the role; collects what is learned in `new`."""
+    actor = len(history) % 2
+    if actor == role:
+      strategy = self.strategy(history, hand)
+      values = {a: self._value(history, a, role, hand, own * p, reach, new)
+                for a, p in strategy.items()}
+      mean = sum(strategy[a] * value for a, value in values.items())
+      if history in self.nodes:
+        new[history, hand] = strategy, own, {a: value - mean
+                                             for a, value in values.items()}
+      return mean
+    strategies = [self.strategy(history, o) for o in range(len(reach))]
+    return sum(self._value(history, a, role, hand, own,
+                           [x * s[a] for x, s in zip(reach, strategies)], new)
+               for a in self.actions(history))
+
+  def _value(self, history, action, role, hand, own, reach, new):
+    """Returns what an action is worth to the role."""
+    if action == DUDO:
+      return self._leaf(role, len(history) % 2, history[-1], hand, reach)
+    return self._walk((*history, action), role, hand, own, reach, new)
+
+  def _learn(self, new):
+    t = self.iteration
+    for key, (strategy, own, regrets) in new.items():
+      for action, probability in strategy.items():
+        self.cumulative[key][action] = (
+            self.cumulative[key].get(action, 0.0) + t**2 * own * probability)
+        total = self.regret[key].get(action, 0.0) + regrets[action]
+        self.regret[key][action] = total * (
+            t**1.5 / (t**1.5 + 1.0) if total > 0.0 else 0.5)
+
+  # Best responses.
+
+  def respond(self, role, leaves=None, threshold=None):
+    """Returns what a best response to the average policy gets.
+
+    Args:
+      role: the responder's.
+      leaves: (challenges, challenged), each [claim][count]: what the responder
+        gets when it challenges, and when it is challenged.
+      threshold: if given, the claims are returned instead that are not stored,
+        and by which the response gains more than this.
+
+    Returns:
+      The value, or {(history, claim): gain}.
+    """
+    gains = collections.defaultdict(float)
+    value = 0.0
+    for hand, chance in enumerate(self.chances[role]):
+      best, found = self._best((), role, hand, self.chances[1 - role], leaves)
+      value += chance * best
+      for key, gain in found.items():
+        gains[key] += chance * gain
+    if threshold is None:
+      return value
+    return {key: gain for key, gain in gains.items() if gain > threshold}
+
+  def _best(self, history, role, hand, reach, leaves):
+    """Returns (value, {(history, claim): gain}) of a best response."""
+    if len(history) % 2 != role:
+      averages = [self.average(history, o) for o in range(len(reach))]
+      total, gains = 0.0, {}
+      for action in self.actions(history):
+        value, found = self._best_after(
+            history, action, role, hand,
+            [x * s[action] for x, s in zip(reach, averages)], leaves)
+        total += value
+        gains.update(found)
+      return total, gains
+    if not any(reach):
+      return 0.0, {}
+    best, gains = -float("inf"), {}
+    stored = self.actions(history)
+    for action in stored:
+      value, found = self._best_after(history, action, role, hand, reach,
+                                      leaves)
+      if value > best:
+        best, gains = value, found
+    new = self._best_new(history, stored, role, hand, reach, leaves)
+    if new and new[0] > best + TIE:
+      return new[0], {(history, new[1]): new[0] - best}
+    return best, gains
+
+  def _best_new(self, history, stored, role, hand, reach, leaves):
+    """Returns (value, claim) of the best claim that is not stored, or None."""
+    best = None
+    first = history[-1] + 1 if history else 0
+    for rank in range(max(self._ranks) + 1):
+      of_rank = None
+      for claim in range(first, self._num_claims):
+        if self._ranks[claim] == rank and claim not in stored:
+          value = self._leaf(role, 1 - role, claim, hand, reach, leaves)
+          if of_rank is None or value > of_rank[0] + TIE:
+            of_rank = value, claim
+      if of_rank and (best is None or of_rank[0] > best[0] + TIE):
+        best = of_rank
+    return best
+
+  def _best_after(self, history, action, role, hand, reach, leaves):
+    if action == DUDO:
+      return self._leaf(role, len(history) % 2, history[-1], hand, reach,
+                        leaves), {}
+    return self._best((*history, action), role, hand, reach, leaves)
+
+  def value(self, role=0):
+    """Returns what the round is worth to a role if both play the average."""
+    def walk(history, hand, other, weight):
+      actor = len(history) % 2
+      total = 0.0
+      for action, p in self.average(history, hand if actor == role else
+                                    other).items():
+        if p and action == DUDO:
+          total += p * self._leaf(
+              role, actor, history[-1], hand,
+              [float(o == other) for o in range(len(self.chances[1 - role]))])
+        elif p:
+          total += p * walk((*history, action), hand, other, weight)
+      return total
+
+    return sum(x * y * walk((), hand, other, 1.0)
+               for hand, x in enumerate(self.chances[role])
+               for other, y in enumerate(self.chances[1 - role]))
+
+  # Growth.
+
+  def grow(self, share):
+    """Stores the claims that gain more than a share of the exploitability."""
+    threshold = share * 0.5 * sum(self.respond(role) for role in range(2))
+    for role in range(2):
+      for history, claim in self.respond(role, threshold=threshold):
+        self.nodes.setdefault(history, []).append(claim)
+    for claims in self.nodes.values():
+      claims.sort()
+
+  def drop(self, share):
+    """Forgets claims without positive regrets that are played less than this.
+
+    All that was stored after them is forgotten, too.
+
+    Args:
+      share: how often the player's own moves lead to the claim, on average
+        over the iterations.
+    """
+    weight = sum(t**2 for t in range(1, self.iteration + 1))
+    for history in sorted(self.nodes, key=len):
+      for claim in list(self.nodes.get(history, [])):
+        hands = range(len(self.chances[len(history) % 2]))
+        if (not history and claim == 0 or
+            any(self.regret[history, h].get(claim, 0.0) > 0.0 for h in hands) or
+            sum(self.cumulative[history, h].get(claim, 0.0)
+                for h in hands) > share * weight):
+          continue
+        self._forget(history, claim, hands)
+
+  def _forget(self, history, claim, hands):
+    self.nodes[history].remove(claim)
+    for hand in hands:
+      self.regret[history, hand].pop(claim, None)
+      self.cumulative[history, hand].pop(claim, None)
+    lost = (*history, claim)
+    for node in [node for node in self.nodes if node[:len(lost)] == lost]:
+      del self.nodes[node]
+      for table in (self.regret, self.cumulative):
+        for key in [key for key in table if key[0] == node]:
+          del table[key]
+    if history and not self.nodes[history]:
+      del self.nodes[history]
+      for table in (self.regret, self.cumulative):
+        for key in [key for key in table if key[0] == history]:
+          del table[key]
