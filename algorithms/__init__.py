@@ -7,6 +7,8 @@ What to import:
   fictitious_play: best-decision and extensive-form fictitious play on the same.
   fsicfr: fixed-strategy iteration CFR for two players, and whole matches of
     two-player Dudo up to five dice each.
+  perfect_recall: whole matches of two-player Dudo with perfect recall, with
+    exact exploitability.
   pfsi: fixed-strategy iteration for n players, plain and pruned; four-player
     Dudo.
   pass_through: pass-through CFR for n players, pruned or by Monte Carlo.

@@ -16,6 +16,7 @@ from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import fictitious_play
 from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import pass_through
+from dudo_spiel.algorithms import perfect_recall
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import qlearning
 from dudo_spiel.algorithms import regret_matching
@@ -51,6 +52,9 @@ SOLVERS = {
         {"updates": "sampled", "conditional": True}),
     "doubt": (qlearning.DoubtLearner, _LOSE_ONE, {"seed": 2}),
     "match": (fsicfr.MatchSolver, _ONE_ROUND, {"recall_length": 2}),
+    "perfect recall": (perfect_recall.PerfectRecallSolver,
+                       "dudo(start_dice=2v1,dice_sides=2)",
+                       {"num_threads": 2}),
 }
 
 

@@ -19,9 +19,8 @@ _PREFIX = "dudo_spiel.algorithms"
 # Packages by what they may know: those before them, and themselves.
 _LAYERS = ("runtime", "compiled", "graphs", "single_round match", "public")
 _PUBLIC = {"cfr", "convergence", "exploitability", "fictitious_play", "fsicfr",
-           "jobs", "pass_through", "pfsi", "policies", "policy_bots",
-           "qlearning", "regret_matching",
-           "simulation"}
+           "jobs", "pass_through", "perfect_recall", "pfsi", "policies",
+           "policy_bots", "qlearning", "regret_matching", "simulation"}
 _MODULES = sorted(path.relative_to(_ROOT) for path in _ROOT.rglob("*.py"))
 
 

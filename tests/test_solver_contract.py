@@ -128,9 +128,11 @@ def test_bad_limits_are_refused(name, arguments, message):
 @pytest.mark.parametrize("name, kwargs", [
     ("cfr", {"dtype": "float16"}), ("fsicfr", {"dtype": 1}),
     ("fsi", {"dtype": "int"}), ("match", {"dtype": "x"}),
-    *((name, {"seed": -1}) for name in ("cfr", "fsicfr", "fsi", "match")),
+    ("perfect recall", {"dtype": "x"}), ("perfect recall", {"max_bytes": 7}),
+    *((name, {"seed": -1}) for name in ("cfr", "fsicfr", "fsi", "match",
+                                        "perfect recall")),
     *((name, {"num_threads": 0}) for name in ("cfr", "fsicfr", "fsi",
-                                              "match"))])
+                                              "match", "perfect recall"))])
 def test_bad_arguments_are_named_first(name, kwargs):
   solver, game, others = solver_table.SOLVERS[name]
   (argument, value), = kwargs.items()
@@ -147,7 +149,7 @@ def test_an_array_is_no_dtype(name):
 
 
 @pytest.mark.parametrize("name", ["cfr", "bdfp", "fsicfr", "fsi", "ppt",
-                                  "match"])
+                                  "match", "perfect recall"])
 def test_what_is_no_game_is_refused(name):
   solver, _, others = solver_table.SOLVERS[name]
   for wrong in ("kuhn_poker", None, 3):

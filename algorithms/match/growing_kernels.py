@@ -53,7 +53,7 @@ class LearnStep(NamedTuple):
     iteration: t, from 1.
     weight: of the strategy in the average, of the type of the tables.
     kept: [iteration + 1] float64, products of the discounts of positive regrets
-      up to each iteration.
+      up to each iteration; they do not change after the last one.
     negative: the discount of negative regrets.
     is_uniform: whether the strategy without positive regrets is uniform, and
       not the default action.
@@ -213,7 +213,9 @@ def learn(game, tree, tables, step, mode, work, cut):
   zero = work.norm.dtype.type(0.0)
   t = step.iteration
   kept = step.kept
-  positive = work.norm.dtype.type(kept[t] / kept[t - 1])
+  longest = len(kept) - 1
+  before = kept[min(t - 1, longest)]
+  positive = work.norm.dtype.type(kept[min(t, longest)] / before)
   negative = work.norm.dtype.type(step.negative)
   learns = mode != COLLECT
   visited = 0
@@ -241,8 +243,8 @@ def learn(game, tree, tables, step, mode, work, cut):
         if is_own and other_live and learns and tables.seen[node] < t - 1:
           missed = t - 1 - tables.seen[node]
           _catch_up(regret, table, rows * acting,
-                    work.norm.dtype.type(kept[t - 1] /
-                                         kept[tables.seen[node]]),
+                    work.norm.dtype.type(
+                        before / kept[min(tables.seen[node], longest)]),
                     work.norm.dtype.type(step.negative**missed))
         lanes.norms(regret, table, rows, acting, norm, at)
     else:  # a child is done

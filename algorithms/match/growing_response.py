@@ -36,10 +36,13 @@ class Responder(NamedTuple):
     role: the responder's.
     challenges: [claim, count] float64, what it gets by a challenge.
     challenged: [claim, count] float64, what it gets when it is challenged.
+    follows: whether `propose` looks where the responder's own average policy
+      leads, and not where a best response does.
   """
   role: int
   challenges: np.ndarray
   challenged: np.ndarray
+  follows: bool = False
 
 
 class Choices(NamedTuple):
@@ -452,7 +455,7 @@ def propose(game, tree, table, responder, work, choices, threshold, found):
                                         choices.gain[first + h])
         size = _list_gains(work, last, game.num_claims, threshold, (node, -1),
                            found, size)
-      else:
+      if not is_own or responder.follows:
         _enter(tree, table, node, work, depth)
     row += 1
     is_pushed = False
@@ -467,11 +470,14 @@ def propose(game, tree, table, responder, work, choices, threshold, found):
       if is_own:
         if child >= 0:
           total = 0.0
-          for h in range(own_width):
-            x = (work.own[depth, h] if choices.action[first + h] == row
-                 else 0.0)
-            work.product[h] = x
-            total += x
+          if responder.follows:
+            total = _row_reach(tree, table, node, row, work.own, work, depth)
+          else:
+            for h in range(own_width):
+              x = (work.own[depth, h] if choices.action[first + h] == row
+                   else 0.0)
+              work.product[h] = x
+              total += x
           if total > 0.0:
             lanes.descend(jit.pointer(work.product), 0,
                           jit.pointer(mine.merge), own_move,

@@ -11,6 +11,9 @@ a best response asks for them.
 Serves `recall_solver`.
 """
 
+import functools
+import itertools
+
 import numpy as np
 
 from dudo_spiel.algorithms.match import growing_kernels
@@ -20,12 +23,20 @@ from dudo_spiel.algorithms.match import response as match_response
 from dudo_spiel.algorithms.match import round_hands
 
 _ALPHA, _NEGATIVE, _GAMMA = 1.5, 0.5, 2.0  # of discounted CFR; beta is 0
-GROWTH_SHARE = 1e-3  # of the exploitability: what a claim must gain
+GROWTH_SHARE = 1e-6  # of the exploitability: what a claim must gain
 DROP_SHARE = 1e-2  # of what a claim must gain: if played less often, it goes
+_MAX_DISCOUNTED = 2**20  # iterations; later discounts differ from 1 by 1e-9
 _MAX_PROPOSALS = 2**16
 _NODE_BYTES = 100  # of the structure, at most
 _MIN_CUT_NUMBERS = 2**16  # smaller trees are for one thread
 _CUT_PARTS = 64  # a subtree with less than this part of all numbers is not cut
+
+
+@functools.cache
+def _kept():
+  """Returns [iteration + 1] float64, products of the discounts so far."""
+  t = np.arange(1, _MAX_DISCOUNTED + 1, dtype=np.float64)**_ALPHA
+  return np.cumprod(np.append(1.0, t / (t + 1.0)))
 
 
 class RecallTrainer:
@@ -56,7 +67,6 @@ class RecallTrainer:
     self._dtype = np.dtype(dtype)
     self._num_threads = num_threads
     self._is_full = is_full
-    self._kept = np.ones(1)
     self._works = []  # a `LearnScratch` for each thread
     make = growing_tree.full_tree if is_full else growing_tree.new_tree
     self.take(make(self.hands))
@@ -122,17 +132,11 @@ class RecallTrainer:
         np.zeros(counts, self._dtype), np.zeros(counts, self._dtype),
         np.zeros((depths, 4), np.int64))
 
-  def _keep_discounts(self, iteration):
-    """Makes the products of discounts known up to an iteration."""
-    if len(self._kept) <= iteration:
-      t = np.arange(1, 2 * iteration + 64, dtype=np.float64)**_ALPHA
-      self._kept = np.cumprod(np.append(1.0, t / (t + 1.0)))
-
   def _step(self, role):
     """Returns the `growing_kernels.LearnStep` of the next iteration."""
     t = self.iteration + 1
     return growing_kernels.LearnStep(
-        role, t, self._dtype.type(float(t)**_GAMMA), self._kept, _NEGATIVE,
+        role, t, self._dtype.type(float(t)**_GAMMA), _kept(), _NEGATIVE,
         self._is_full, *(leaf.astype(self._dtype)
                          for leaf in self.leaves[role]))
 
@@ -144,7 +148,6 @@ class RecallTrainer:
     """
     if not self._works:
       self._works = [self._scratch() for _ in range(self._num_threads)]
-    self._keep_discounts(self.iteration + 1)
     for role in range(2):
       self._update(self._step(role), pool)
     self.iteration += 1
@@ -180,13 +183,22 @@ class RecallTrainer:
     growing_kernels.learn(game, self.tree, self.tables, step, mode, work,
                           self._cut)
 
-  def _find_cut(self):
-    """Returns the `growing_kernels.Cut` of the tree."""
+  def split(self, max_numbers):
+    """Cuts the tree for threads, now and not only when it is large.
+
+    Args:
+      max_numbers: how many numbers a subtree may have in a table.
+    """
+    self._cut = self._find_cut(max_numbers)
+
+  def _find_cut(self, max_numbers=None):
+    """Returns the `growing_kernels.Cut` of the tree; see `split`."""
     nodes, count = self.tree.num_nodes, 0
     place, sizes = np.full(nodes, -1, np.int32), np.zeros(nodes, np.int64)
-    if self.tree.num_numbers >= _MIN_CUT_NUMBERS:
-      count = growing_kernels.find_cut(
-          self.tree, self.tree.num_numbers // _CUT_PARTS, sizes, place)
+    if max_numbers is None and self.tree.num_numbers >= _MIN_CUT_NUMBERS:
+      max_numbers = self.tree.num_numbers // _CUT_PARTS
+    if max_numbers is not None:
+      count = growing_kernels.find_cut(self.tree, max_numbers, sizes, place)
     lines = [np.zeros((count, int(self.hands.width.max())), self._dtype)
              for _ in range(3)]
     node = np.zeros(count, np.int64)
@@ -257,18 +269,21 @@ class RecallTrainer:
       return responses
     threshold = GROWTH_SHARE * max(0.5 * responses.sum(), 0.0)
     found = np.concatenate(_map(
-        pool, lambda role: self._propose(role, choices, threshold), range(2)))
+        pool, lambda task: self._propose(*task, choices, threshold),
+        itertools.product(range(2), (False, True))))
     del choices
+    _, first = np.unique(found[["node", "row", "claim"]], return_index=True)
+    found = found[first]
     found = found[np.argsort(-found["gain"], kind="stable")]
     self._add(found[:self._num_affordable(found, max_bytes)])
     return responses
 
-  def _propose(self, role, choices, threshold):
+  def _propose(self, role, follows, choices, threshold):
     """Returns [proposal] `growing_response.PROPOSAL`."""
     found = np.zeros(_MAX_PROPOSALS, growing_response.PROPOSAL)
     count = growing_response.propose(
         self.hands.arrays(np.float64), self.tree, self.tables.cumulative,
-        growing_response.Responder(role, *self.leaves[role]),
+        growing_response.Responder(role, *self.leaves[role], follows),
         growing_response.new_scratch(self.hands), choices, threshold, found)
     return found[:count]
 
@@ -315,3 +330,22 @@ def _map(pool, function, tasks):
   """Returns [function(task) for task in tasks], computed in the pool's threads.
   """
   return list((map if pool is None else pool.map)(function, tasks))
+
+
+def compile_kernels(match, dtype):
+  """Compiles all that a trainer runs, on a small round.
+
+  Args:
+    match: the `rounds.MatchRules`.
+    dtype: the type of the tables.
+  """
+  trainer = RecallTrainer(match, (1, 1), dtype=dtype)
+  trainer.set_values({})
+  trainer.iterate()
+  trainer.split(1)
+  trainer.iterate()
+  responses = trainer.grow(2**40)
+  trainer.split(1)
+  trainer.iterate()
+  trainer.drop(2.0**40 * responses)
+  trainer.outcomes()

@@ -9,7 +9,8 @@ the claims that the player remembers. Who started the round does not matter. So
 tables are indexed by (own dice, opponent's dice), and the rounds (a, b) and
 (b, a), which share their tables, are trained as a pair.
 
-Serves `trainer`, `solver`, `chance_sampled_cfr`, `policy` and `response`.
+Serves `trainer`, `solver`, `chance_sampled_cfr`, `policy`, `response`, and the
+modules of the growing tree.
 """
 
 import collections
@@ -123,6 +124,20 @@ def round_keys(start_dice):
            for a in range(1, min(b, low) + 1)]
   pairs.sort(key=lambda pair: (sum(pair), pair))
   return [key for pair in pairs for key in round_pair(pair)]
+
+
+def match_keys(game):
+  """Returns the rounds that a game can have, fewest dice first.
+
+  It is `round_keys` without the round that has all dice, but another starter.
+
+  Args:
+    game: the `pyspiel.Game`, `dudo` or `dudo_ir` with two players.
+  """
+  starter = game.starting_player
+  first = game.start_dice[starter], game.start_dice[1 - starter]
+  return [key for key in round_keys(game.start_dice)
+          if sum(key) < sum(first) or key == first]
 
 
 def num_info_states(game):

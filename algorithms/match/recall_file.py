@@ -1,0 +1,149 @@
+"""What files hold of the rounds of a `recall_solver.PerfectRecallSolver`.
+
+A file has these arrays for each round, named as in "2v1_regret":
+
+  schedule: [6] int64, by the columns below.
+  counts, claims, has_child: the tree (see `growing_tree.tree_from_rows`).
+  regret, cumulative, seen: the tables (see `growing_kernels.LearnTables`).
+  outcomes, responses: what was measured when the tree last grew.
+
+Files may come from strangers: every array is checked before it is used.
+
+Serves `recall_solver`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dudo_spiel.algorithms.match import growing_kernels
+from dudo_spiel.algorithms.match import growing_tree
+from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import checkpoint
+
+FILE_KIND = "solver"
+_SCHEDULE = ("iteration", "work", "next_growth", "next_drop", "nodes", "rows")
+_MOST = 1.0 + 1e-6  # of a sum of chances
+_MAX_RESPONSE = 1.01
+
+
+class RoundState(NamedTuple):
+  """What a file says of a round.
+
+  Attributes:
+    tree: the `growing_tree.TreeArrays`.
+    tables: the `growing_kernels.LearnTables`.
+    schedule: {name: int}, by `_SCHEDULE`.
+    outcomes: see `recall_solver`.
+    responses: see `recall_solver`.
+  """
+  tree: growing_tree.TreeArrays
+  tables: growing_kernels.LearnTables
+  schedule: dict[str, int]
+  outcomes: np.ndarray
+  responses: np.ndarray
+
+
+def arrays_of(key, now):
+  """Returns {name: array}, all that decides how a round goes on.
+
+  Args:
+    key: (starter's dice, other's dice).
+    now: the round, as `recall_solver` has it.
+  """
+  trainer = now.trainer
+  tree = trainer.tree
+  schedule = [trainer.iteration, now.work, now.next_growth, now.next_drop,
+              tree.num_nodes, len(tree.claim)]
+  arrays = {"schedule": np.array(schedule, np.int64),
+            "counts": np.diff(tree.row_begin).astype(np.int16),
+            "claims": tree.claim, "has_child": tree.child >= 0,
+            **trainer.tables._asdict(), "outcomes": now.outcomes,
+            "responses": now.responses}
+  return {_name(key, name): array for name, array in arrays.items()}
+
+
+def _name(key, name):
+  return f"{key[0]}v{key[1]}_{name}"
+
+
+def read(path, identity, keys, rounds):
+  """Reads a file.
+
+  Args:
+    path: where.
+    identity: dict of what its header must have.
+    keys: list of (starter's dice, other's dice).
+    rounds: list of the rounds, as `recall_solver` has them.
+
+  Returns:
+    (iteration, number of the present round, list of `RoundState`).
+  """
+  with checkpoint.opened(path, FILE_KIND) as archive:
+    checkpoint.check_header(path, archive.header, identity)
+    iteration = checkpoint.field(path, archive.header, "iteration",
+                                 arguments.integer, 0, checkpoint.MAX_COUNT)
+    present = checkpoint.field(path, archive.header, "present",
+                               arguments.integer, 0, len(keys) - 1)
+    states = [_read_round(archive, key, now)
+              for key, now in zip(keys, rounds)]
+  if sum(state.schedule["iteration"] for state in states) != iteration:
+    raise ValueError(f"path={archive.path!r}: its iteration={iteration} must "
+                     "be the sum of those of the rounds")
+  return iteration, present, states
+
+
+def _read_round(archive, key, now):
+  """Returns the `RoundState` of a round."""
+  def array(name, shape, dtype, low=None):
+    limits = () if low is None else (low,)
+    return archive.read(_name(key, name), shape, (np.dtype(dtype),), *limits)
+
+  def demand(is_right, name, what):
+    if not is_right:
+      raise ValueError(f"path={archive.path!r}: its {_name(key, name)} must "
+                       f"be {what}")
+
+  schedule = dict(zip(_SCHEDULE, array("schedule", (len(_SCHEDULE),),
+                                       np.int64, 0).tolist()))
+  nodes, rows, count = (schedule[name]
+                        for name in ("nodes", "rows", "iteration"))
+  demand(count < schedule["next_growth"] <= checkpoint.MAX_COUNT and
+         schedule["next_drop"] <= checkpoint.MAX_COUNT and
+         rows <= growing_tree.MAX_ROWS, "schedule", "one of a training")
+  hands = now.trainer.hands
+  tree = growing_tree.tree_from_rows(
+      hands, array("counts", (nodes,), np.int16, 1),
+      array("claims", (rows,), np.int16, 0), array("has_child", (rows,),
+                                                   np.bool_))
+  demand(tree is not None, "claims", "a tree of claims in preorder")
+  dtype = now.trainer.tables.regret.dtype
+  size = (tree.num_numbers,)
+  tables = growing_kernels.LearnTables(
+      array("regret", size, dtype), array("cumulative", size, dtype, 0.0),
+      array("seen", (nodes,), np.int64, 0))
+  demand(tables.seen.max() <= count, "seen", f"at most {count}")
+  outcomes = array("outcomes", now.outcomes.shape, np.float64, 0.0)
+  demand(outcomes.sum() <= _MOST, "outcomes", "chances")
+  responses = array("responses", (2,), np.float64)
+  demand(np.abs(responses).max() <= _MAX_RESPONSE, "responses",
+         "between -1 and 1")
+  return RoundState(tree, tables, schedule, outcomes, responses)
+
+
+def take(now, state):
+  """Lets a round go on with what a file says of it.
+
+  Args:
+    now: the round, as `recall_solver` has it.
+    state: the `RoundState`.
+  """
+  # Tables that grow must own their memory.
+  tables = growing_kernels.LearnTables(*(table.copy()
+                                         for table in state.tables))
+  now.trainer.take(state.tree, tables, state.schedule["iteration"])
+  now.work = state.schedule["work"]
+  now.next_growth = state.schedule["next_growth"]
+  now.next_drop = state.schedule["next_drop"]
+  now.outcomes, now.responses = state.outcomes, state.responses
+  now.version += 1

@@ -1,0 +1,93 @@
+"""Policies for matches of Dudo with perfect recall, from growing trees.
+
+Wherever a `RecallPolicy` has stored nothing it takes the default action: Dudo,
+or the weakest claim if it opens the round. Within a round it remembers all
+claims, and from one round to the next it forgets all but the dice.
+
+Serves `recall_solver` and `perfect_recall`.
+"""
+
+import numpy as np
+
+from dudo_spiel.algorithms.compiled import convertible
+from dudo_spiel.algorithms.match import growing_tree
+from dudo_spiel.algorithms.match import rounds as match_rounds
+from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.games import dudo
+
+
+class RecallPolicy(convertible.ConvertiblePolicy):
+  """An OpenSpiel policy that plays every state of a match of Dudo.
+
+  Args:
+    game: the `pyspiel.Game`, `dudo` with two players.
+    rounds: dict from (starter's dice, other's dice) to (`round_hands.
+      RoundHands`, `growing_tree.TreeArrays`, [number] float) of the round; the
+      probabilities of actions are proportional to the positive numbers.
+  """
+
+  def __init__(self, game, rounds):
+    super().__init__(game, [0, 1])
+    self._rounds = dict(rounds)
+
+  def check_game(self, game):
+    """Raises a ValueError if the policy cannot play all of the game."""
+    if not self._has_rules_of(game):
+      raise ValueError(f"game={game}: must have the rules of {self.game}, the "
+                       "policy's game")
+    if not set(match_rounds.match_keys(game)) <= self._rounds.keys():
+      raise ValueError(
+          f"game={game}: starts with {' and '.join(map(str, game.start_dice))} "
+          f"dice; the policy knows {self._known_rounds()}")
+
+  def _has_rules_of(self, game):
+    return (isinstance(game, dudo.DudoGame) and game.num_players() == 2 and
+            game.num_sides == self.game.num_sides and
+            game.house == self.game.house)
+
+  def _num_info_states(self, game):
+    return match_rounds.num_info_states(game)
+
+  def _known_rounds(self):
+    return ", ".join(f"{a}v{b}" for a, b in sorted(self._rounds))
+
+  def action_probabilities(self, state, player_id=None):
+    """Returns {action: probability}, without actions that are not stored."""
+    arguments.state("state", state)
+    player = arguments.player("player_id", player_id, state)
+    game = state.get_game()
+    if not self._has_rules_of(game):
+      raise ValueError(f"state={state}: is not one of {self.game}")
+    if state.current_player() != player or player < 0:
+      raise ValueError(f"state={state}: player_id={player_id} does not decide "
+                       "there")
+    starter = state.round().starter
+    key = state.dice[starter], state.dice[1 - starter]
+    if key not in self._rounds:
+      raise ValueError(f"state={state}: is in the round {key[0]}v{key[1]}; the "
+                       f"policy knows {self._known_rounds()}")
+    hands, tree, table = self._rounds[key]
+    claims = state.claim_list()
+    node = growing_tree.find(tree, claims)
+    if node < 0:
+      return {game.dudo_action: 1.0}
+    role = int(player != starter)
+    hand = game.rolls(key[role]).index(state.hand(player))
+    last = claims[-1] if claims else -1
+    number = hands.classes[role][hands.level[last + 1], hand]
+    rows = tree.claim[tree.row_begin[node]:tree.row_begin[node + 1]].tolist()
+    begin, end = tree.table_begin[node:node + 2]
+    weights = np.maximum(table[begin:end].reshape(len(rows), -1)[:, number],
+                         0.0).astype(np.float64)
+    actions = [game.dudo_action if claim == hands.order.num_claims else claim
+               for claim in rows]
+    total = weights.sum()
+    if not total > 0.0:
+      return {actions[0]: 1.0}
+    return dict(zip(actions, (weights / total).tolist()))
+
+  @property
+  def memory_bytes(self):
+    """How much memory the policy takes."""
+    return sum(tree.num_bytes + table.nbytes
+               for _, tree, table in self._rounds.values())

@@ -1,0 +1,368 @@
+"""Solves whole matches of two-player Dudo with perfect recall.
+
+Every round has a `recall_trainer.RecallTrainer`. The leaves of a round are
+worth what smaller rounds are worth if both play their average policies. After
+each epoch of a round, a few iterations, its tree grows, and the next round is
+chosen: the one that adds most to the exploitability of the match, compared with
+the work that was done on it. A round adds its own exploitability, times how
+often the match comes there. So time is shared out in proportion to what rounds
+add. The schedule depends only on what is learned, never on a clock.
+
+Serves `perfect_recall`.
+"""
+
+import concurrent.futures
+import contextlib
+
+import numpy as np
+
+from dudo_spiel import rules
+from dudo_spiel.algorithms.match import recall_file
+from dudo_spiel.algorithms.match import recall_policy
+from dudo_spiel.algorithms.match import recall_trainer
+from dudo_spiel.algorithms.match import rounds as match_rounds
+from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import interrupts
+from dudo_spiel.algorithms.runtime import ram
+from dudo_spiel.algorithms.runtime import solver
+from dudo_spiel.games import dudo
+
+_LEAST_BYTES = 10**7
+_MEMORY_SHARE = 0.75  # of what is free, if max_bytes is None
+_EPOCH, _EPOCH_SHARE = 10, 20  # iterations; later a twentieth of those so far
+_FIRST_DROP = 100  # iterations; then twice as many each time
+_ITERATION_WORK = 2000  # of an iteration, in numbers of a table
+
+
+class _Round:
+  """A round, and how its training goes.
+
+  Args:
+    match: the `rounds.MatchRules`.
+    dice: (starter's dice, other's dice).
+    number: dict from rounds to their numbers, smaller ones first.
+    **kwargs: for the trainer.
+
+  Attributes:
+    trainer: the `recall_trainer.RecallTrainer`.
+    responses: [role] float64, what best responses got at the last growth.
+    outcomes: [role, claim, count] float64, see `RecallTrainer.outcomes`, then.
+    work: how much work was done, in numbers of a table.
+    next_growth: the iteration after which the tree grows.
+    next_drop: the iteration from which on claims are dropped.
+    version: counts changes of the tables.
+  """
+
+  def __init__(self, match, dice, number, **kwargs):
+    self.trainer = recall_trainer.RecallTrainer(match, dice, **kwargs)
+    order = self.trainer.hands.order
+    shape = 2, order.num_claims, order.num_dice + 1
+    self.responses = np.ones(2)
+    self.outcomes = np.zeros(shape)
+    self.work = 0
+    self.next_growth = 1
+    self.next_drop = _FIRST_DROP
+    self.version = 0
+    # What a challenge leads to: the next round or -1; the payoff to the
+    # starter of this round, or the sign of the next round's value to it.
+    self._next = np.full(shape, -1, np.int64)
+    self._sign = np.zeros(shape)
+    for role, claim, count in np.ndindex(*shape):
+      after, winner = rules.resolve_challenge(
+          dice, 1 - role, role, order.claims[claim][0], count, match.house)
+      self._sign[role, claim, count] = 1.0 if winner == 0 else -1.0
+      if all(after):
+        self._next[role, claim, count] = number[after[winner],
+                                                after[1 - winner]]
+      else:
+        self._sign[role, claim, count] = 1.0 if after[0] else -1.0
+
+  def value(self, outcomes, values):
+    """Returns the starter's value; values is [round] float64 of smaller ones.
+    """
+    worth = np.append(values, 1.0)[self._next]  # -1 is the last one
+    return float((outcomes * self._sign * worth).sum())
+
+  def visits(self, count):
+    """Returns [round] float64, how likely each round comes next."""
+    inner = self._next >= 0
+    return np.bincount(self._next[inner], self.outcomes[inner], count)
+
+
+class PerfectRecallSolver(solver.Solver):
+  """Solves matches of two-player Dudo with perfect recall within the round.
+
+  It stores only histories that matter, in a tree for each round that grows
+  where a best response says so; elsewhere its policy says Dudo. Measurements
+  are exact: responders may do anything in the whole game.
+
+  Within an iteration one of the rounds learns. `iteration` counts these over
+  all rounds. How a run is cut into calls changes nothing.
+
+  Args:
+    game: `dudo` with two players.
+    seed: has no effect, since nothing is random.
+    num_threads: how many threads to use, None for all; results do not depend
+      on it.
+    max_bytes: how much memory all trees may take, measurements included; None
+      for three quarters of what is free now. Trees that have no more room
+      learn on, but do not grow.
+    dtype: "float32", or "float64" for twice the memory.
+
+  Attributes:
+    game: the game.
+    rounds: list of (starter's dice, other's dice), fewest dice first.
+  """
+
+  def __init__(self, game, seed=0, num_threads=None, max_bytes=None, *,
+               dtype="float32"):
+    super().__init__(game, seed=seed, num_threads=num_threads, dtype=dtype)
+    if isinstance(game, dudo.DudoIRGame):
+      raise ValueError(f"game={game}: must be dudo, whose players forget "
+                       "nothing")
+    if max_bytes is not None:
+      arguments.integer("max_bytes", max_bytes, _LEAST_BYTES)
+    self._match = match_rounds.match_rules(game, 1)
+    self.rounds = match_rounds.match_keys(game)
+    self._max_bytes = max_bytes
+    number = {key: i for i, key in enumerate(self.rounds)}
+    self._rounds = [
+        _Round(self._match, key, number, dtype=self._dtype,
+               num_threads=self._num_threads) for key in self.rounds]
+    self._room = (max_bytes if max_bytes is not None else
+                  self.memory_bytes + _MEMORY_SHARE * ram.available_bytes())
+    if self.memory_bytes > self._room:
+      raise ValueError(f"max_bytes={max_bytes}: must be at least "
+                       f"{self.memory_bytes}, what {game} needs at first")
+    self._present = 0  # the round that learns
+    self._known = {}  # what was measured: number -> (versions, ...)
+    self._is_compiled = False
+
+  @property
+  def memory_bytes(self):
+    """How much memory the trees and their measurement take now."""
+    return sum(r.trainer.memory_bytes for r in self._rounds)
+
+  def _number(self, own_dice, opponent_dice):
+    key = (arguments.integer("own_dice", own_dice, 1),
+           arguments.integer("opponent_dice", opponent_dice, 1))
+    if key not in self.rounds:
+      raise ValueError(
+          f"own_dice={own_dice!r}, opponent_dice={opponent_dice!r}: must be a "
+          "round of the match: "
+          + ", ".join(f"({a}, {b})" for a, b in self.rounds))
+    return self.rounds.index(key)
+
+  def iterations(self, own_dice, opponent_dice):
+    """Returns how many iterations the round was trained."""
+    return self._rounds[self._number(own_dice, opponent_dice)].trainer.iteration
+
+  def num_nodes(self, own_dice, opponent_dice):
+    """Returns how many histories of the round are stored."""
+    number = self._number(own_dice, opponent_dice)
+    return self._rounds[number].trainer.tree.num_nodes
+
+  # Training.
+
+  def _advance(self, iterations):
+    flag = interrupts.new_flag()
+    interrupts.run_in_threads(lambda count: self._learn(count, flag),
+                              [iterations], 1, flag)
+
+  def _learn(self, iterations, flag):
+    """Runs iterations until the flag is set; see `interrupts`."""
+    with self._threads() as pool:
+      if not self._is_compiled:
+        recall_trainer.compile_kernels(self._match, self._dtype)
+        self._is_compiled = True
+      for _ in range(iterations):
+        if flag[0]:
+          return
+        self._iterate(pool)
+
+  def _threads(self):
+    """Returns a context with a pool of threads, or None."""
+    if self._num_threads == 1:
+      return contextlib.nullcontext()
+    return concurrent.futures.ThreadPoolExecutor(self._num_threads)
+
+  def _iterate(self, pool):
+    """Runs one iteration of one round; may choose another one afterwards."""
+    now = self._rounds[self._present]
+    trainer = now.trainer
+    if trainer.leaves is None:
+      trainer.set_values(self._values_by_round())
+    trainer.iterate(pool)
+    now.version += 1
+    now.work += trainer.tree.num_numbers + _ITERATION_WORK
+    if trainer.iteration >= now.next_growth:
+      self._end_epoch(now, pool)
+    self._count[0] += 1
+
+  def _end_epoch(self, now, pool):
+    """Measures a round, lets it grow, and chooses the round to go on with."""
+    trainer = now.trainer
+    t = trainer.iteration
+    now.outcomes = trainer.outcomes()
+    room = self._room - self.memory_bytes + trainer.memory_bytes
+    now.responses = trainer.grow(room, pool)
+    if t >= now.next_drop:
+      trainer.drop(now.responses)
+      now.next_drop = 2 * t
+      now.version += 1
+    now.next_growth = t + max(min(t, _EPOCH), t // _EPOCH_SHARE)
+    self._present = self._choose()
+    self._rounds[self._present].trainer.set_values(self._values_by_round())
+
+  def _choose(self):
+    """Returns the round that adds most for the work done on it."""
+    visits = np.zeros(len(self._rounds))
+    visits[-1] = 1.0
+    for number in range(len(self._rounds) - 1, -1, -1):
+      visits += visits[number] * self._rounds[number].visits(len(visits))
+    best, most = 0, -1.0
+    for number, now in enumerate(self._rounds):
+      if not now.work:
+        return number
+      adds = visits[number] * max(now.responses.sum(), 0.0) / now.work
+      if adds > most:
+        best, most = number, adds
+    return best
+
+  def _values(self, outcomes):
+    """Returns [round] float64, what rounds are worth to their starters.
+
+    Args:
+      outcomes: list by round, see `RecallTrainer.outcomes`.
+    """
+    values = np.zeros(len(self._rounds))
+    for number, now in enumerate(self._rounds):
+      values[number] = now.value(outcomes[number], values)
+    return values
+
+  def _values_by_round(self):
+    """Returns {round: value} as known by the last growth of each round."""
+    return dict(zip(self.rounds, self._values(
+        [now.outcomes for now in self._rounds]).tolist()))
+
+  # Values.
+
+  def _measured(self, kind, number, versions, measure):
+    """Returns a measurement, a new one if the versions have changed."""
+    known = self._known.get((kind, number))
+    if known is None or known[0] != versions:
+      known = versions, measure()
+      self._known[kind, number] = known
+    return known[1]
+
+  def value(self, own_dice, opponent_dice):
+    """Returns what the round is worth to its starter, who has own_dice.
+
+    It is the exact value of the match from there if both play the average
+    policy.
+    """
+    number = self._number(own_dice, opponent_dice)
+    return float(self._present_values(number + 1)[number])
+
+  def _present_values(self, count):
+    """Returns [round] float64, exact values of the average policy."""
+    outcomes = [
+        self._measured("outcomes", number, now.version, now.trainer.outcomes)
+        if number < count else now.outcomes
+        for number, now in enumerate(self._rounds)]
+    return self._values(outcomes)
+
+  def interval(self, own_dice, opponent_dice):
+    """Returns (low, high), bounds of what the round is worth in equilibrium.
+
+    The starter's average policy gets at least `low` in the match from there,
+    and no starter can get more than `high` against the other's. Both are exact
+    values of best responses; so the equilibrium lies between them, and half of
+    their difference is the exploitability of the average policy from there on.
+    """
+    number = self._number(own_dice, opponent_dice)
+    return self._intervals(number + 1)[self.rounds[number]]
+
+  def _intervals(self, count):
+    """Returns {round: (low, high)} of the first rounds."""
+    if not self._is_compiled:
+      self._advance(0)
+    lows, highs = {}, {}
+    with self._threads() as pool:
+      for number, key in enumerate(self.rounds[:count]):
+        now = self._rounds[number]
+        versions = tuple(r.version for r in self._rounds[:number + 1])
+        lows[key], highs[key] = self._measured(
+            "interval", number, versions,
+            lambda now=now: now.trainer.certify(lows, highs, pool))
+    return {key: (lows[key], highs[key]) for key in lows}
+
+  def expected_values(self):
+    """Returns [player] float64, each player's value of the average policy."""
+    value = self._present_values(len(self._rounds))[-1]
+    return np.array([value, -value] if self.game.starting_player == 0 else
+                    [-value, value])
+
+  def nash_conv(self):
+    """Returns the NashConv of the average policy, exactly.
+
+    Responders have perfect recall of the whole match, and may leave what is
+    stored.
+    """
+    low, high = self._intervals(len(self.rounds))[self.rounds[-1]]
+    return high - low
+
+  # Policies.
+
+  def _policy(self, name):
+    return recall_policy.RecallPolicy(self.game, {
+        key: (now.trainer.hands, now.trainer.tree,
+              getattr(now.trainer.tables, name).copy())
+        for key, now in zip(self.rounds, self._rounds)})
+
+  def current_policy(self):
+    """Returns the current policy, a `recall_policy.RecallPolicy` (a copy)."""
+    return self._policy("regret")
+
+  def _average_policy(self):
+    return self._policy("cumulative")
+
+  # Files.
+
+  def _parameters(self):
+    return {"seed": self._seed, "max_bytes": self._max_bytes,
+            "dtype": self._dtype.name}
+
+  def _fingerprint(self):
+    return str(self.game)
+
+  def _tables(self):
+    tables = {}
+    for key, now in zip(self.rounds, self._rounds):
+      tables.update(recall_file.arrays_of(key, now))
+    return tables
+
+  def _extras(self):
+    return {"present": self._present}, {}
+
+  def load(self, path):
+    """Goes on from a file that a solver of the same game and options saved.
+
+    A file that does not fit or is damaged is refused and changes nothing.
+    """
+    iteration, present, found = recall_file.read(path, self._identity(),
+                                                 self.rounds, self._rounds)
+    try:
+      self._take_rounds(iteration, present, found)
+    except KeyboardInterrupt:
+      self._take_rounds(iteration, present, found)  # all of it
+      raise
+
+  def _take_rounds(self, iteration, present, found):
+    """Goes on from here with what was read from a file."""
+    self._known = {}
+    for now, state in zip(self._rounds, found):
+      recall_file.take(now, state)
+    self._present = present
+    self._count[0] = iteration
+    self._rounds[present].trainer.set_values(self._values_by_round())

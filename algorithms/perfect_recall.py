@@ -1,0 +1,14 @@
+"""Whole matches of two-player Dudo with perfect recall within the round.
+
+`PerfectRecallSolver` keeps all claims of a round in mind and stores only the
+histories that matter, in trees that grow where an exact best response says so.
+Every round has a certified interval, and the exploitability of the whole match
+is exact at any time. Its policies are `RecallPolicy`.
+
+Serves users.
+"""
+
+from dudo_spiel.algorithms.match.recall_policy import RecallPolicy
+from dudo_spiel.algorithms.match.recall_solver import PerfectRecallSolver
+
+__all__ = ["PerfectRecallSolver", "RecallPolicy"]
