@@ -3,7 +3,9 @@
 A policy says the default action wherever it stores nothing: Dudo, or the
 weakest claim if it opens the round. A node of the tree is a history of claims
 (a tuple) with the claims that are stored there. Tables are dicts from (history,
-hand) to {action: number}; an action is a claim or `DUDO`.
+hand) to {action: number}; an action is a claim or `DUDO`. Hands that agree in
+all counts that still matter share their sums of strategies: there the hand is
+a tuple of these counts.
 """
 
 import collections
@@ -42,9 +44,15 @@ class GrowingOracle:
     """Returns what is stored at a history; the default action comes first."""
     return ([DUDO] if history else []) + self.nodes.get(history, [])
 
-  def _normalized(self, history, table, hand):
+  def counts(self, history, hand):
+    """Returns how many dice match the ranks that matter after a history."""
+    ranks = sorted(set(self._ranks[history[-1] if history else 0:]))
+    matches = self._matches[len(history) % 2][hand]
+    return tuple(matches[rank] for rank in ranks)
+
+  def _normalized(self, history, numbers):
     actions = self.actions(history)
-    weights = [max(table[history, hand].get(a, 0.0), 0.0) for a in actions]
+    weights = [max(numbers.get(a, 0.0), 0.0) for a in actions]
     total = sum(weights)
     if total <= 0.0:
       weights, total = [1.0] + [0.0] * (len(actions) - 1), 1.0
@@ -52,11 +60,12 @@ class GrowingOracle:
 
   def strategy(self, history, hand):
     """Returns {action: probability} by regret matching."""
-    return self._normalized(history, self.regret, hand)
+    return self._normalized(history, self.regret[history, hand])
 
   def average(self, history, hand):
     """Returns {action: probability} of the average policy."""
-    return self._normalized(history, self.cumulative, hand)
+    return self._normalized(
+        history, self.cumulative[history, self.counts(history, hand)])
 
   def _leaf(self, role, challenger, claim, hand, reach, leaves=None):
     """Returns what a challenge gives a role, over the other's reach by hand."""
@@ -105,64 +114,81 @@ class GrowingOracle:
   def _learn(self, new):
     t = self.iteration
     for key, (strategy, own, regrets) in new.items():
+      sums = self.cumulative[key[0], self.counts(*key)]
       for action, probability in strategy.items():
-        self.cumulative[key][action] = (
-            self.cumulative[key].get(action, 0.0) + t**2 * own * probability)
+        sums[action] = sums.get(action, 0.0) + t**2 * own * probability
         total = self.regret[key].get(action, 0.0) + regrets[action]
         self.regret[key][action] = total * (
             t**1.5 / (t**1.5 + 1.0) if total > 0.0 else 0.5)
 
   # Best responses.
 
-  def respond(self, role, leaves=None, threshold=None):
+  def respond(self, role, leaves=None):
     """Returns what a best response to the average policy gets.
 
     Args:
       role: the responder's.
       leaves: (challenges, challenged), each [claim][count]: what the responder
         gets when it challenges, and when it is challenged.
-      threshold: if given, the claims are returned instead that are not stored,
-        and by which the response gains more than this.
-
-    Returns:
-      The value, or {(history, claim): gain}.
     """
-    gains = collections.defaultdict(float)
-    value = 0.0
-    for hand, chance in enumerate(self.chances[role]):
-      best, found = self._best((), role, hand, self.chances[1 - role], leaves)
-      value += chance * best
-      for key, gain in found.items():
-        gains[key] += chance * gain
-    if threshold is None:
-      return value
-    return {key: gain for key, gain in gains.items() if gain > threshold}
+    return sum(
+        chance * self._best((), role, hand, self.chances[1 - role], leaves)[0]
+        for hand, chance in enumerate(self.chances[role]))
+
+  def proposals(self, role, threshold):
+    """Returns the (history, claim) that are not stored and gain enough.
+
+    The gain of a claim is summed over the hands that come there by a best
+    response, or over those that come there by the average policy.
+
+    Args:
+      role: the responder's.
+      threshold: what a claim must gain.
+    """
+    found = set()
+    for follows in (False, True):
+      gains = collections.defaultdict(float)
+      for hand, chance in enumerate(self.chances[role]):
+        here = self._best((), role, hand, self.chances[1 - role], None)
+        for key, gain in here[1 + follows].items():
+          gains[key] += chance * gain
+      found |= {key for key, gain in gains.items() if gain > threshold}
+    return found
 
   def _best(self, history, role, hand, reach, leaves):
-    """Returns (value, {(history, claim): gain}) of a best response."""
+    """Returns (value, gains, gains) of a best response.
+
+    Gains are {(history, claim): gain} of claims that are not stored: on the way
+    of the best response, and wherever the average policy may lead.
+    """
     if len(history) % 2 != role:
       averages = [self.average(history, o) for o in range(len(reach))]
-      total, gains = 0.0, {}
+      total, gains, others = 0.0, {}, {}
       for action in self.actions(history):
-        value, found = self._best_after(
+        value, found, more = self._best_after(
             history, action, role, hand,
             [x * s[action] for x, s in zip(reach, averages)], leaves)
         total += value
         gains.update(found)
-      return total, gains
+        others.update(more)
+      return total, gains, others
     if not any(reach):
-      return 0.0, {}
-    best, gains = -float("inf"), {}
+      return 0.0, {}, {}
+    best, gains, others = -float("inf"), {}, {}
     stored = self.actions(history)
+    average = self.average(history, hand)
     for action in stored:
-      value, found = self._best_after(history, action, role, hand, reach,
-                                      leaves)
+      value, found, more = self._best_after(history, action, role, hand, reach,
+                                            leaves)
       if value > best:
         best, gains = value, found
+      others.update({key: average[action] * gain
+                     for key, gain in more.items()})
     new = self._best_new(history, stored, role, hand, reach, leaves)
     if new and new[0] > best + TIE:
-      return new[0], {(history, new[1]): new[0] - best}
-    return best, gains
+      gain = {(history, new[1]): new[0] - best}
+      return new[0], gain, {**others, **gain}
+    return best, gains, others
 
   def _best_new(self, history, stored, role, hand, reach, leaves):
     """Returns (value, claim) of the best claim that is not stored, or None."""
@@ -182,12 +208,12 @@ class GrowingOracle:
   def _best_after(self, history, action, role, hand, reach, leaves):
     if action == DUDO:
       return self._leaf(role, len(history) % 2, history[-1], hand, reach,
-                        leaves), {}
+                        leaves), {}, {}
     return self._best((*history, action), role, hand, reach, leaves)
 
   def value(self, role=0):
     """Returns what the round is worth to a role if both play the average."""
-    def walk(history, hand, other, weight):
+    def walk(history, hand, other):
       actor = len(history) % 2
       total = 0.0
       for action, p in self.average(history, hand if actor == role else
@@ -197,10 +223,10 @@ class GrowingOracle:
               role, actor, history[-1], hand,
               [float(o == other) for o in range(len(self.chances[1 - role]))])
         elif p:
-          total += p * walk((*history, action), hand, other, weight)
+          total += p * walk((*history, action), hand, other)
       return total
 
-    return sum(x * y * walk((), hand, other, 1.0)
+    return sum(x * y * walk((), hand, other)
                for hand, x in enumerate(self.chances[role])
                for other, y in enumerate(self.chances[1 - role]))
 
@@ -210,7 +236,7 @@ class GrowingOracle:
     """Stores the claims that gain more than a share of the exploitability."""
     threshold = share * 0.5 * sum(self.respond(role) for role in range(2))
     for role in range(2):
-      for history, claim in self.respond(role, threshold=threshold):
+      for history, claim in self.proposals(role, threshold):
         self.nodes.setdefault(history, []).append(claim)
     for claims in self.nodes.values():
       claims.sort()
@@ -230,16 +256,17 @@ class GrowingOracle:
         hands = range(len(self.chances[len(history) % 2]))
         if (not history and claim == 0 or
             any(self.regret[history, h].get(claim, 0.0) > 0.0 for h in hands) or
-            sum(self.cumulative[history, h].get(claim, 0.0)
-                for h in hands) > share * weight):
+            sum(self.cumulative[history, counts].get(claim, 0.0) for counts in
+                {self.counts(history, h) for h in hands}) > share * weight):
           continue
-        self._forget(history, claim, hands)
+        self._forget(history, claim)
 
-  def _forget(self, history, claim, hands):
+  def _forget(self, history, claim):
     self.nodes[history].remove(claim)
-    for hand in hands:
-      self.regret[history, hand].pop(claim, None)
-      self.cumulative[history, hand].pop(claim, None)
+    for table in (self.regret, self.cumulative):
+      for key in table:
+        if key[0] == history:
+          table[key].pop(claim, None)
     lost = (*history, claim)
     for node in [node for node in self.nodes if node[:len(lost)] == lost]:
       del self.nodes[node]

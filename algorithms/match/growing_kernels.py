@@ -189,7 +189,8 @@ def learn(game, tree, tables, step, mode, work, cut):
     cut: the `Cut`, modified in place.
 
   Returns:
-    How many nodes were visited.
+    How many numbers of the tables were read or written: at own nodes regrets
+    and averages are both, at others regrets are read.
   """
   mine, theirs = game.hands[step.role], game.hands[1 - step.role]
   num_ranks, own_counts, own_stride = mine.onehot.shape[1:]
@@ -218,7 +219,7 @@ def learn(game, tree, tables, step, mode, work, cut):
   positive = work.norm.dtype.type(kept[min(t, longest)] / before)
   negative = work.norm.dtype.type(step.negative)
   learns = mode != COLLECT
-  visited = 0
+  touched = 0
   depth = 0
   path[0, ROW] = -1
   while depth >= 0:
@@ -236,7 +237,7 @@ def learn(game, tree, tables, step, mode, work, cut):
     mine_here = own_onehot, own_width, own_counts, own_stride
     theirs_here = onehot, width, num_counts, stride
     if row < 0:
-      visited += 1
+      touched += (4 if is_own else 1) * rows * acting
       for h in range(own_width):
         value[at + h] = zero
       if is_own or other_live:
@@ -328,7 +329,7 @@ def learn(game, tree, tables, step, mode, work, cut):
         _settle(regret, table, rows, acting, value, at, positive, negative)
         tables.seen[node] = t
       depth -= 1
-  return visited
+  return touched
 
 
 @jit.sums
@@ -343,15 +344,20 @@ def learn_parts(game, tree, tables, step, places, work, cut):
     places: [part] int64, which ones.
     work: the `LearnScratch`.
     cut: the `Cut`, whose values are modified in place.
+
+  Returns:
+    See `learn`.
   """
+  touched = 0
   for place in places:
     if cut.live[place, 0] or cut.live[place, 1]:
       work.path[0, NODE] = cut.node[place]
       work.path[0, OWN:] = cut.live[place]
       work.own[0] = cut.own[place]
       work.other[0] = cut.other[place]
-      learn(game, tree, tables, step, NO_CUT, work, cut)
+      touched += learn(game, tree, tables, step, NO_CUT, work, cut)
       cut.value[place] = work.value[0]
+  return touched
 
 
 @jit.kernel

@@ -6,13 +6,11 @@ best response over the whole game is found by one walk over the stored nodes:
 
   `respond` finds its value and, for every own class at every own node, its
   choice: a row, or a claim that is not stored and what that claim gains.
-  `propose` then walks along these choices, and lists the claims that gain more
-  than a threshold. These are worth storing.
   `play` finds how likely each challenge is if both play the average policy.
 
 All numbers are float64, except for the tables.
 
-Serves `recall_trainer`.
+Serves `growing_proposals` and `recall_trainer`.
 """
 
 from typing import NamedTuple
@@ -24,9 +22,6 @@ from dudo_spiel.algorithms.runtime import jit
 
 TIE = 1e-9  # a claim that is not stored must be better by more than this
 NODE, ROW = 0, 1  # columns of a path
-
-PROPOSAL = np.dtype([("node", np.int64), ("row", np.int64),
-                     ("claim", np.int64), ("gain", np.float64)])
 
 
 class Responder(NamedTuple):
@@ -57,7 +52,7 @@ class Choices(NamedTuple):
   gain: np.ndarray
 
 
-class ResponseScratch(NamedTuple):
+class GrowthScratch(NamedTuple):
   """Memory that a walk overwrites.
 
   Attributes:
@@ -99,14 +94,14 @@ class ResponseScratch(NamedTuple):
 
 
 def new_scratch(hands):
-  """Returns a new `ResponseScratch` for a `round_hands.RoundHands`."""
+  """Returns a new `GrowthScratch` for a `round_hands.RoundHands`."""
   depths, most = hands.order.num_claims + 2, int(hands.width.max())
   counts = max(hands.dice) + 1
 
   def lines(*shape):
     return np.zeros((*shape, most))
 
-  return ResponseScratch(
+  return GrowthScratch(
       lines(depths), lines(depths), lines(depths),
       np.zeros((depths, most), np.int16), lines(depths), lines(depths), lines(),
       lines(), lines(), np.zeros(most, np.int16), np.zeros(counts),
@@ -117,7 +112,7 @@ def new_scratch(hands):
 
 
 @jit.sums
-def _leaf(game, responder, is_own, claim, level, reach, work):
+def challenge(game, responder, is_own, claim, level, reach, work):
   """Writes work.result, what the challenge of a claim gives the responder.
 
   Args:
@@ -127,7 +122,7 @@ def _leaf(game, responder, is_own, claim, level, reach, work):
     claim: the claim.
     level: of the classes.
     reach: [class] float64, of the other.
-    work: the `ResponseScratch`.
+    work: the `GrowthScratch`.
   """
   mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
   pays = responder.challenges if is_own else responder.challenged
@@ -143,7 +138,7 @@ def _leaf(game, responder, is_own, claim, level, reach, work):
 
 
 @jit.sums
-def _best_new(game, responder, last, level, reach, work):
+def best_new(game, responder, last, level, reach, work):
   """Writes the best claims that are not stored, which are then challenged.
 
   Args:
@@ -152,7 +147,7 @@ def _best_new(game, responder, last, level, reach, work):
     last: the last claim; work.is_stored tells which ones are stored.
     level: of the classes.
     reach: [class] float64, of the other.
-    work: the `ResponseScratch`; its best and claim are modified in place, -inf
+    work: the `GrowthScratch`; its best and claim are modified in place, -inf
       and -1 where there is no such claim.
   """
   mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
@@ -225,8 +220,8 @@ def _finish_own(game, tree, responder, node, work, depth, choices):
   """Compares the rows of an own node with claims that are not stored."""
   last = tree.last[node]
   _mark(tree, node, work.is_stored, True)
-  _best_new(game, responder, last, game.level[last + 1], work.other[depth],
-            work)
+  best_new(game, responder, last, game.level[last + 1], work.other[depth],
+           work)
   _mark(tree, node, work.is_stored, False)
   begin = tree.value_begin[node]
   value, action = work.value[depth], work.action[depth]
@@ -246,18 +241,18 @@ def _best_virtual(game, responder, last, level, work):
     responder: the `Responder`.
     last: the last claim.
     level: of the classes, which is that of the node before.
-    work: the `ResponseScratch`; work.product has the other's reach. Its best
+    work: the `GrowthScratch`; work.product has the other's reach. Its best
       and claim are modified in place, too.
   """
-  _leaf(game, responder, True, last, level, work.product, work)
-  _best_new(game, responder, last, level, work.product, work)
+  challenge(game, responder, True, last, level, work.product, work)
+  best_new(game, responder, last, level, work.product, work)
   for h in range(game.hands[responder.role].width[level]):
     if work.best[h] > work.result[h] + TIE:
       work.result[h] = work.best[h]
 
 
 @jit.sums
-def _row_reach(tree, table, node, row, reach, work, depth):
+def row_reach(tree, table, node, row, reach, work, depth):
   """Writes work.product, the actor's reach after a row; returns its sum.
 
   Args:
@@ -266,7 +261,7 @@ def _row_reach(tree, table, node, row, reach, work, depth):
     node: the node.
     row: its row, from 0.
     reach: [depth, class] float64, of the role that acts there.
-    work: the `ResponseScratch`.
+    work: the `GrowthScratch`.
     depth: of the node.
   """
   width = tree.value_begin[node + 1] - tree.value_begin[node]
@@ -279,8 +274,8 @@ def _row_reach(tree, table, node, row, reach, work, depth):
 
 
 @jit.sums
-def _enter(tree, table, node, work, depth):
-  """Prepares `_row_reach`."""
+def enter(tree, table, node, work, depth):
+  """Prepares `row_reach`."""
   width = tree.value_begin[node + 1] - tree.value_begin[node]
   lanes.norms(jit.pointer(table), tree.table_begin[node],
               tree.row_begin[node + 1] - tree.row_begin[node], width,
@@ -296,7 +291,7 @@ def respond(game, tree, table, responder, work, choices):
     tree: the `growing_tree.TreeArrays`.
     table: [number], to which the average policy is proportional.
     responder: the `Responder`.
-    work: the `ResponseScratch`; work.value[0] has the value of each hand, times
+    work: the `GrowthScratch`; work.value[0] has the value of each hand, times
       the chance of the other's hands, afterwards.
     choices: the `Choices`, modified in place at the responder's nodes that the
       policy plays to.
@@ -316,7 +311,7 @@ def respond(game, tree, table, responder, work, choices):
     begin = tree.row_begin[node]
     rows = tree.row_begin[node + 1] - begin
     level = game.level[tree.last[node] + 1]
-    own_width, width = mine.width[level], theirs.width[level]
+    own_width = mine.width[level]
     is_own = tree.role[node] == responder.role
     row = path[depth, ROW]
     if row < 0:
@@ -324,7 +319,7 @@ def respond(game, tree, table, responder, work, choices):
         work.value[depth] = -np.inf
       else:
         work.value[depth] = 0.0
-        _enter(tree, table, node, work, depth)
+        enter(tree, table, node, work, depth)
     else:
       lanes.ascend(
           jit.pointer(work.value), (depth + 1) * most, jit.pointer(mine.merge),
@@ -342,9 +337,9 @@ def respond(game, tree, table, responder, work, choices):
       is_dudo = claim == game.num_claims
       if is_own:
         if child < 0:
-          _leaf(game, responder, is_dudo,
-                tree.last[node] if is_dudo else claim, level,
-                work.other[depth], work)
+          challenge(game, responder, is_dudo,
+                    tree.last[node] if is_dudo else claim, level,
+                    work.other[depth], work)
           _take_row(work, depth, row, own_width)
         else:
           lanes.descend(
@@ -352,10 +347,10 @@ def respond(game, tree, table, responder, work, choices):
               lanes.move_between(theirs, level, game.level[claim + 1]),
               jit.pointer(work.other), (depth + 1) * most)
           is_pushed = True
-      elif _row_reach(tree, table, node, row, work.other, work, depth) > 0.0:
+      elif row_reach(tree, table, node, row, work.other, work, depth) > 0.0:
         if is_dudo:
-          _leaf(game, responder, False, tree.last[node], level, work.product,
-                work)
+          challenge(game, responder, False, tree.last[node], level,
+                    work.product, work)
           _add_row(work, depth, own_width)
         elif child < 0:
           _best_virtual(game, responder, claim, level, work)
@@ -380,145 +375,6 @@ def respond(game, tree, table, responder, work, choices):
   for h in range(len(mine.chance)):
     total += mine.chance[h] * work.value[0, h]
   return total
-
-
-@jit.sums
-def _list_gains(work, last, num_claims, threshold, place, found, size):
-  """Lists the claims whose work.gains exceed the threshold, and clears these.
-
-  Args:
-    work: the `ResponseScratch`.
-    last: the last claim.
-    num_claims: C.
-    threshold: what a claim must gain.
-    place: (node, row) to list them with.
-    found: [proposal] `PROPOSAL`, modified in place.
-    size: how many there are already.
-
-  Returns:
-    How many there are now; those that do not fit are counted only.
-  """
-  for claim in range(last + 1, num_claims):
-    if work.gains[claim] > threshold:
-      if size < len(found):
-        found[size].node = place[0]
-        found[size].row = place[1]
-        found[size].claim = claim
-        found[size].gain = work.gains[claim]
-      size += 1
-    work.gains[claim] = 0.0
-  return size
-
-
-@jit.sums
-def propose(game, tree, table, responder, work, choices, threshold, found):
-  """Lists the claims by which a best response gains, and that are not stored.
-
-  Args:
-    game: see `respond`.
-    tree: see `respond`.
-    table: see `respond`.
-    responder: see `respond`.
-    work: the `ResponseScratch`.
-    choices: the `Choices` by `respond`.
-    threshold: what a claim must gain.
-    found: [proposal] `PROPOSAL`, modified in place.
-
-  Returns:
-    How many there are, also if they do not fit.
-  """
-  mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
-  most = work.sigma.shape[1]
-  path = work.path
-  work.other[0, :len(theirs.chance)] = theirs.chance
-  work.own[0, :len(mine.chance)] = mine.chance
-  work.gains[:] = 0.0
-  size = 0
-  depth = 0
-  path[0, NODE] = 0
-  path[0, ROW] = -1
-  while depth >= 0:
-    node = path[depth, NODE]
-    begin, first = tree.row_begin[node], tree.value_begin[node]
-    rows = tree.row_begin[node + 1] - begin
-    last = tree.last[node]
-    level = game.level[last + 1]
-    own_width, width = mine.width[level], theirs.width[level]
-    is_own = tree.role[node] == responder.role
-    row = path[depth, ROW]
-    if row < 0:
-      if is_own:
-        for h in range(own_width):
-          action = choices.action[first + h]
-          if action < 0:
-            work.gains[-1 - action] += (work.own[depth, h] *
-                                        choices.gain[first + h])
-        size = _list_gains(work, last, game.num_claims, threshold, (node, -1),
-                           found, size)
-      if not is_own or responder.follows:
-        _enter(tree, table, node, work, depth)
-    row += 1
-    is_pushed = False
-    while row < rows and not is_pushed:
-      claim, child = tree.claim[begin + row], tree.child[begin + row]
-      if claim == game.num_claims:
-        row += 1
-        continue
-      new_level = game.level[claim + 1]
-      own_move = lanes.move_between(mine, level, new_level)
-      move = lanes.move_between(theirs, level, new_level)
-      if is_own:
-        if child >= 0:
-          total = 0.0
-          if responder.follows:
-            total = _row_reach(tree, table, node, row, work.own, work, depth)
-          else:
-            for h in range(own_width):
-              x = (work.own[depth, h] if choices.action[first + h] == row
-                   else 0.0)
-              work.product[h] = x
-              total += x
-          if total > 0.0:
-            lanes.descend(jit.pointer(work.product), 0,
-                          jit.pointer(mine.merge), own_move,
-                          jit.pointer(work.own), (depth + 1) * most)
-            lanes.descend(jit.pointer(work.other), depth * most,
-                          jit.pointer(theirs.merge), move,
-                          jit.pointer(work.other), (depth + 1) * most)
-            is_pushed = True
-      else:
-        mass = _row_reach(tree, table, node, row, work.other, work, depth)
-        own_mass = 0.0
-        for h in range(own_width):
-          own_mass += work.own[depth, h]
-        # Nothing can gain more than from -1 to 1.
-        if 2.0 * mass * own_mass > threshold:
-          if child >= 0:
-            lanes.descend(jit.pointer(work.own), depth * most,
-                          jit.pointer(mine.merge), own_move,
-                          jit.pointer(work.own), (depth + 1) * most)
-            lanes.descend(jit.pointer(work.product), 0,
-                          jit.pointer(theirs.merge), move,
-                          jit.pointer(work.other), (depth + 1) * most)
-            is_pushed = True
-          else:
-            _leaf(game, responder, True, claim, level, work.product, work)
-            _best_new(game, responder, claim, level, work.product, work)
-            for h in range(own_width):
-              gain = work.best[h] - work.result[h]
-              if gain > TIE:
-                work.gains[work.claim[h]] += work.own[depth, h] * gain
-            size = _list_gains(work, claim, game.num_claims, threshold,
-                               (node, begin + row), found, size)
-      if is_pushed:
-        path[depth, ROW] = row
-        depth += 1
-        path[depth, NODE] = child
-        path[depth, ROW] = -1
-      row += 1
-    if not is_pushed:
-      depth -= 1
-  return size
 
 
 @jit.sums
@@ -547,7 +403,7 @@ def play(game, tree, table, work, outcomes):
     game: see `respond`.
     tree: see `respond`.
     table: see `respond`.
-    work: the `ResponseScratch`; own is the starter's reach.
+    work: the `GrowthScratch`; own is the starter's reach.
     outcomes: [role, claim, count] float64, modified in place: how likely it is
       that the role challenges the claim and that count dice match.
   """
@@ -571,12 +427,12 @@ def play(game, tree, table, work, outcomes):
     others = work.other if role == 0 else work.own
     row = path[depth, ROW]
     if row < 0:
-      _enter(tree, table, node, work, depth)
+      enter(tree, table, node, work, depth)
     row += 1
     is_pushed = False
     while row < rows and not is_pushed:
       claim, child = tree.claim[begin + row], tree.child[begin + row]
-      if _row_reach(tree, table, node, row, reach, work, depth) > 0.0:
+      if row_reach(tree, table, node, row, reach, work, depth) > 0.0:
         if child < 0:
           is_dudo = claim == game.num_claims
           target = tree.last[node] if is_dudo else claim

@@ -52,7 +52,7 @@ class RecallPolicy(convertible.ConvertiblePolicy):
     return ", ".join(f"{a}v{b}" for a, b in sorted(self._rounds))
 
   def action_probabilities(self, state, player_id=None):
-    """Returns {action: probability}, without actions that are not stored."""
+    """Returns {action: probability} for the legal actions of the state."""
     arguments.state("state", state)
     player = arguments.player("player_id", player_id, state)
     game = state.get_game()
@@ -69,8 +69,10 @@ class RecallPolicy(convertible.ConvertiblePolicy):
     hands, tree, table = self._rounds[key]
     claims = state.claim_list()
     node = growing_tree.find(tree, claims)
+    chances = dict.fromkeys(state.legal_actions(), 0.0)
     if node < 0:
-      return {game.dudo_action: 1.0}
+      chances[game.dudo_action] = 1.0
+      return chances
     role = int(player != starter)
     hand = game.rolls(key[role]).index(state.hand(player))
     last = claims[-1] if claims else -1
@@ -82,9 +84,11 @@ class RecallPolicy(convertible.ConvertiblePolicy):
     actions = [game.dudo_action if claim == hands.order.num_claims else claim
                for claim in rows]
     total = weights.sum()
-    if not total > 0.0:
-      return {actions[0]: 1.0}
-    return dict(zip(actions, (weights / total).tolist()))
+    if total > 0.0:
+      chances.update(zip(actions, (weights / total).tolist()))
+    else:
+      chances[actions[0]] = 1.0
+    return chances
 
   @property
   def memory_bytes(self):

@@ -11,9 +11,6 @@ add. The schedule depends only on what is learned, never on a clock.
 Serves `perfect_recall`.
 """
 
-import concurrent.futures
-import contextlib
-
 import numpy as np
 
 from dudo_spiel import rules
@@ -27,7 +24,7 @@ from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.algorithms.runtime import solver
 from dudo_spiel.games import dudo
 
-_LEAST_BYTES = 10**7
+_LEAST_BYTES = 10**6
 _MEMORY_SHARE = 0.75  # of what is free, if max_bytes is None
 _EPOCH, _EPOCH_SHARE = 10, 20  # iterations; later a twentieth of those so far
 _FIRST_DROP = 100  # iterations; then twice as many each time
@@ -78,7 +75,11 @@ class _Round:
         self._sign[role, claim, count] = 1.0 if after[0] else -1.0
 
   def value(self, outcomes, values):
-    """Returns the starter's value; values is [round] float64 of smaller ones.
+    """Returns the starter's value.
+
+    Args:
+      outcomes: [role, claim, count] float64, see `RecallTrainer.outcomes`.
+      values: [round] float64, of smaller rounds.
     """
     worth = np.append(values, 1.0)[self._next]  # -1 is the last one
     return float((outcomes * self._sign * worth).sum())
@@ -171,7 +172,7 @@ class PerfectRecallSolver(solver.Solver):
 
   def _learn(self, iterations, flag):
     """Runs iterations until the flag is set; see `interrupts`."""
-    with self._threads() as pool:
+    with recall_trainer.thread_pool(self._num_threads) as pool:
       if not self._is_compiled:
         recall_trainer.compile_kernels(self._match, self._dtype)
         self._is_compiled = True
@@ -179,12 +180,6 @@ class PerfectRecallSolver(solver.Solver):
         if flag[0]:
           return
         self._iterate(pool)
-
-  def _threads(self):
-    """Returns a context with a pool of threads, or None."""
-    if self._num_threads == 1:
-      return contextlib.nullcontext()
-    return concurrent.futures.ThreadPoolExecutor(self._num_threads)
 
   def _iterate(self, pool):
     """Runs one iteration of one round; may choose another one afterwards."""
@@ -206,7 +201,7 @@ class PerfectRecallSolver(solver.Solver):
     now.outcomes = trainer.outcomes()
     room = self._room - self.memory_bytes + trainer.memory_bytes
     now.responses = trainer.grow(room, pool)
-    if t >= now.next_drop:
+    if t >= now.next_drop or trainer.num_refused:
       trainer.drop(now.responses)
       now.next_drop = 2 * t
       now.version += 1
@@ -288,7 +283,7 @@ class PerfectRecallSolver(solver.Solver):
     if not self._is_compiled:
       self._advance(0)
     lows, highs = {}, {}
-    with self._threads() as pool:
+    with recall_trainer.thread_pool(self._num_threads) as pool:
       for number, key in enumerate(self.rounds[:count]):
         now = self._rounds[number]
         versions = tuple(r.version for r in self._rounds[:number + 1])

@@ -11,24 +11,27 @@ a best response asks for them.
 Serves `recall_solver`.
 """
 
+import concurrent.futures
+import contextlib
 import functools
 import itertools
 
 import numpy as np
 
 from dudo_spiel.algorithms.match import growing_kernels
+from dudo_spiel.algorithms.match import growing_proposals
 from dudo_spiel.algorithms.match import growing_response
 from dudo_spiel.algorithms.match import growing_tree
 from dudo_spiel.algorithms.match import response as match_response
 from dudo_spiel.algorithms.match import round_hands
 
 _ALPHA, _NEGATIVE, _GAMMA = 1.5, 0.5, 2.0  # of discounted CFR; beta is 0
-GROWTH_SHARE = 1e-6  # of the exploitability: what a claim must gain
-DROP_SHARE = 1e-2  # of what a claim must gain: if played less often, it goes
+GROWTH_SHARE = 1e-6
+DROP_SHARE = 1e-8
 _MAX_DISCOUNTED = 2**20  # iterations; later discounts differ from 1 by 1e-9
 _MAX_PROPOSALS = 2**16
 _NODE_BYTES = 100  # of the structure, at most
-_MIN_CUT_NUMBERS = 2**16  # smaller trees are for one thread
+MIN_CUT_NUMBERS = 2**16  # smaller trees are for one thread
 _CUT_PARTS = 64  # a subtree with less than this part of all numbers is not cut
 
 
@@ -49,24 +52,35 @@ class RecallTrainer:
     num_threads: how many threads to use at most.
     is_full: whether everything is stored from the beginning, and play without
       positive regrets is uniform: this is plain discounted CFR.
+    growth_share: which share of the exploitability a claim must gain to be
+      stored.
+    drop_share: which share of the exploitability bounds how often a claim that
+      is dropped was played.
 
   Attributes:
     hands: the `round_hands.RoundHands`.
     tree: the `growing_tree.TreeArrays`.
     tables: the `growing_kernels.LearnTables`.
     iteration: how many iterations were run.
+    touched: how many numbers the last iteration read or wrote.
+    num_refused: how many claims found no room when the tree last grew.
     leaves: for each role its `response.Leaves`, by which it learns.
   """
 
   def __init__(self, match, dice, *, dtype=np.float32, num_threads=1,
-               is_full=False):
+               is_full=False, growth_share=GROWTH_SHARE,
+               drop_share=DROP_SHARE):
     self.hands = round_hands.RoundHands(match, dice, merges=not is_full)
     self.iteration = 0
+    self.touched = 0
+    self.num_refused = 0
     self.leaves = None
     self._match = match
     self._dtype = np.dtype(dtype)
     self._num_threads = num_threads
     self._is_full = is_full
+    self._growth_share = growth_share
+    self._drop_share = drop_share
     self._works = []  # a `LearnScratch` for each thread
     make = growing_tree.full_tree if is_full else growing_tree.new_tree
     self.take(make(self.hands))
@@ -148,30 +162,30 @@ class RecallTrainer:
     """
     if not self._works:
       self._works = [self._scratch() for _ in range(self._num_threads)]
-    for role in range(2):
-      self._update(self._step(role), pool)
+    self.touched = sum(self._update(self._step(role), pool)
+                       for role in range(2))
     self.iteration += 1
 
   def _update(self, step, pool):
-    """Updates one role."""
+    """Updates one role; returns how many numbers it read or wrote."""
     game = self.hands.arrays(self._dtype)
     if self._cut is None:
       self._cut = self._find_cut()
     cut = self._cut
     if not len(cut.node):
-      self._walk_top(game, step, growing_kernels.NO_CUT)
-      return
+      return self._walk_top(game, step, growing_kernels.NO_CUT)
     cut.live[:] = 0
     self._walk_top(game, step, growing_kernels.COLLECT)
     order = np.argsort(-cut.size, kind="stable")
     shares = [order[i::self._num_threads] for i in range(self._num_threads)]
 
     def work_on(thread):
-      growing_kernels.learn_parts(game, self.tree, self.tables, step,
-                                  shares[thread], self._works[thread], cut)
+      return growing_kernels.learn_parts(game, self.tree, self.tables, step,
+                                         shares[thread], self._works[thread],
+                                         cut)
 
-    _map(pool, work_on, range(self._num_threads))
-    self._walk_top(game, step, growing_kernels.FINISH)
+    touched = sum(_map(pool, work_on, range(self._num_threads)))
+    return touched + self._walk_top(game, step, growing_kernels.FINISH)
 
   def _walk_top(self, game, step, mode):
     """Walks the tree, or what is above the cut."""
@@ -180,8 +194,8 @@ class RecallTrainer:
                          (work.other, game.hands[1 - step.role])):
       reach[0, :len(hands.chance)] = hands.chance
     work.path[0] = 0, -1, 1, 1
-    growing_kernels.learn(game, self.tree, self.tables, step, mode, work,
-                          self._cut)
+    return growing_kernels.learn(game, self.tree, self.tables, step, mode, work,
+                                 self._cut)
 
   def split(self, max_numbers):
     """Cuts the tree for threads, now and not only when it is large.
@@ -195,7 +209,7 @@ class RecallTrainer:
     """Returns the `growing_kernels.Cut` of the tree; see `split`."""
     nodes, count = self.tree.num_nodes, 0
     place, sizes = np.full(nodes, -1, np.int32), np.zeros(nodes, np.int64)
-    if max_numbers is None and self.tree.num_numbers >= _MIN_CUT_NUMBERS:
+    if max_numbers is None and self.tree.num_numbers >= MIN_CUT_NUMBERS:
       max_numbers = self.tree.num_numbers // _CUT_PARTS
     if max_numbers is not None:
       count = growing_kernels.find_cut(self.tree, max_numbers, sizes, place)
@@ -267,28 +281,29 @@ class RecallTrainer:
         range(2)))
     if self._is_full:
       return responses
-    threshold = GROWTH_SHARE * max(0.5 * responses.sum(), 0.0)
+    threshold = self._growth_share * max(0.5 * responses.sum(), 0.0)
     found = np.concatenate(_map(
         pool, lambda task: self._propose(*task, choices, threshold),
         itertools.product(range(2), (False, True))))
-    del choices
     _, first = np.unique(found[["node", "row", "claim"]], return_index=True)
     found = found[first]
     found = found[np.argsort(-found["gain"], kind="stable")]
-    self._add(found[:self._num_affordable(found, max_bytes)])
+    count = min(self._num_affordable(max_bytes), len(found))
+    self.num_refused = len(found) - count
+    self._add(found[:count])
     return responses
 
   def _propose(self, role, follows, choices, threshold):
-    """Returns [proposal] `growing_response.PROPOSAL`."""
-    found = np.zeros(_MAX_PROPOSALS, growing_response.PROPOSAL)
-    count = growing_response.propose(
+    """Returns [proposal] `growing_proposals.PROPOSAL`."""
+    found = np.zeros(_MAX_PROPOSALS, growing_proposals.PROPOSAL)
+    count = growing_proposals.propose(
         self.hands.arrays(np.float64), self.tree, self.tables.cumulative,
         growing_response.Responder(role, *self.leaves[role], follows),
         growing_response.new_scratch(self.hands), choices, threshold, found)
     return found[:count]
 
-  def _num_affordable(self, found, max_bytes):
-    """Returns how many of the proposals fit into memory."""
+  def _num_affordable(self, max_bytes):
+    """Returns how many proposals surely fit into memory."""
     most = int(self.hands.width.max())
     each = 2 * most * self.bytes_a_number + _NODE_BYTES + 12 * most
     return max(int((max_bytes - self.memory_bytes) // each), 0)
@@ -308,7 +323,7 @@ class RecallTrainer:
     """
     t = self.iteration
     weight = t * (t + 1) * (2 * t + 1) / 6  # the sum of t^2
-    least = DROP_SHARE * GROWTH_SHARE * max(0.5 * responses.sum(), 0.0)
+    least = self._drop_share * max(0.5 * responses.sum(), 0.0)
     is_kept = np.zeros(len(self.tree.claim), np.bool_)
     growing_kernels.find_alive(self.tree, self.tables, least * weight, is_kept)
     if not is_kept.all() and not self._is_full:
@@ -326,9 +341,15 @@ class RecallTrainer:
     self.take(tree, self.tables._replace(seen=seen), self.iteration)
 
 
+def thread_pool(num_threads):
+  """Returns a context with a pool of threads, None if one is enough."""
+  if num_threads == 1:
+    return contextlib.nullcontext()
+  return concurrent.futures.ThreadPoolExecutor(num_threads)
+
+
 def _map(pool, function, tasks):
-  """Returns [function(task) for task in tasks], computed in the pool's threads.
-  """
+  """Returns [function(task) for task in tasks], computed by the pool."""
   return list((map if pool is None else pool.map)(function, tasks))
 
 

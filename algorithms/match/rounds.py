@@ -15,6 +15,7 @@ modules of the growing tree.
 
 import collections
 import functools
+import itertools
 import math
 from typing import NamedTuple
 
@@ -127,17 +128,32 @@ def round_keys(start_dice):
 
 
 def match_keys(game):
-  """Returns the rounds that a game can have, fewest dice first.
+  """Returns the rounds that can come up in a game, fewest dice first.
 
-  It is `round_keys` without the round that has all dice, but another starter.
+  `round_keys` has more: the winner of a challenge, who keeps all dice, starts
+  the next round. So if both begin with two dice, no starter has one die and the
+  other player two.
 
   Args:
     game: the `pyspiel.Game`, `dudo` or `dudo_ir` with two players.
+
+  Returns:
+    A list of (starter's dice, other's dice).
   """
   starter = game.starting_player
   first = game.start_dice[starter], game.start_dice[1 - starter]
-  return [key for key in round_keys(game.start_dice)
-          if sum(key) < sum(first) or key == first]
+  found, left = {first}, [first]
+  while left:
+    dice = left.pop()
+    for claimant, quantity, count in itertools.product(
+        range(2), range(1, sum(dice) + 1), range(sum(dice) + 1)):
+      after, winner = rules.resolve_challenge(
+          dice, claimant, 1 - claimant, quantity, count, game.house)
+      key = after[winner], after[1 - winner]
+      if all(key) and key not in found:
+        found.add(key)
+        left.append(key)
+  return [key for key in round_keys(game.start_dice) if key in found]
 
 
 def num_info_states(game):

@@ -1,0 +1,165 @@
+"""Which claims a growing tree should store: a kernel.
+
+`growing_response.respond` has found, for every own class at every own node,
+whether a claim that is not stored is better than all that are, and by how much.
+`propose` sums this gain over the hands that come there, and lists the claims
+that gain more than a threshold. There are two ways to come there: by a best
+response, or by the responder's own average policy. The first finds what is
+needed for the exploitability to fall. The second finds many more claims at a
+time, since a best response tries only one line of play with each hand.
+
+Serves `recall_trainer`.
+"""
+
+import numpy as np
+
+from dudo_spiel.algorithms.match import growing_response as response
+from dudo_spiel.algorithms.match import hand_kernels as lanes
+from dudo_spiel.algorithms.runtime import jit
+
+# A claim to store at a node or, if the row is not -1, after a row of the node
+# that has no child.
+PROPOSAL = np.dtype([("node", np.int64), ("row", np.int64),
+                     ("claim", np.int64), ("gain", np.float64)])
+
+
+@jit.sums
+def _list_gains(work, last, num_claims, threshold, place, found, size):
+  """Lists the claims whose work.gains exceed the threshold, and clears these.
+
+  Args:
+    work: the `growing_response.GrowthScratch`.
+    last: the last claim.
+    num_claims: C.
+    threshold: what a claim must gain.
+    place: (node, row) to list them with.
+    found: [proposal] `PROPOSAL`, modified in place.
+    size: how many there are already.
+
+  Returns:
+    How many there are now; those that do not fit are counted only.
+  """
+  for claim in range(last + 1, num_claims):
+    if work.gains[claim] > threshold:
+      if size < len(found):
+        found[size].node = place[0]
+        found[size].row = place[1]
+        found[size].claim = claim
+        found[size].gain = work.gains[claim]
+      size += 1
+    work.gains[claim] = 0.0
+  return size
+
+
+@jit.sums
+def propose(game, tree, table, responder, work, choices, threshold, found):
+  """Lists the claims by which a best response gains, and that are not stored.
+
+  Args:
+    game: see `respond`.
+    tree: see `respond`.
+    table: see `respond`.
+    responder: see `respond`.
+    work: the `growing_response.GrowthScratch`.
+    choices: the `growing_response.Choices` by `respond`.
+    threshold: what a claim must gain.
+    found: [proposal] `PROPOSAL`, modified in place.
+
+  Returns:
+    How many there are, also if they do not fit.
+  """
+  mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
+  most = work.sigma.shape[1]
+  path = work.path
+  work.other[0, :len(theirs.chance)] = theirs.chance
+  work.own[0, :len(mine.chance)] = mine.chance
+  work.gains[:] = 0.0
+  size = 0
+  depth = 0
+  path[0, response.NODE] = 0
+  path[0, response.ROW] = -1
+  while depth >= 0:
+    node = path[depth, response.NODE]
+    begin, first = tree.row_begin[node], tree.value_begin[node]
+    rows = tree.row_begin[node + 1] - begin
+    last = tree.last[node]
+    level = game.level[last + 1]
+    own_width = mine.width[level]
+    is_own = tree.role[node] == responder.role
+    row = path[depth, response.ROW]
+    if row < 0:
+      if is_own:
+        for h in range(own_width):
+          action = choices.action[first + h]
+          if action < 0:
+            work.gains[-1 - action] += (work.own[depth, h] *
+                                        choices.gain[first + h])
+        size = _list_gains(work, last, game.num_claims, threshold, (node, -1),
+                           found, size)
+      if not is_own or responder.follows:
+        response.enter(tree, table, node, work, depth)
+    row += 1
+    is_pushed = False
+    while row < rows and not is_pushed:
+      claim, child = tree.claim[begin + row], tree.child[begin + row]
+      if claim == game.num_claims:
+        row += 1
+        continue
+      new_level = game.level[claim + 1]
+      own_move = lanes.move_between(mine, level, new_level)
+      move = lanes.move_between(theirs, level, new_level)
+      if is_own:
+        if child >= 0:
+          total = 0.0
+          if responder.follows:
+            total = response.row_reach(tree, table, node, row, work.own, work,
+                                       depth)
+          else:
+            for h in range(own_width):
+              x = (work.own[depth, h] if choices.action[first + h] == row
+                   else 0.0)
+              work.product[h] = x
+              total += x
+          if total > 0.0:
+            lanes.descend(jit.pointer(work.product), 0,
+                          jit.pointer(mine.merge), own_move,
+                          jit.pointer(work.own), (depth + 1) * most)
+            lanes.descend(jit.pointer(work.other), depth * most,
+                          jit.pointer(theirs.merge), move,
+                          jit.pointer(work.other), (depth + 1) * most)
+            is_pushed = True
+      else:
+        mass = response.row_reach(tree, table, node, row, work.other, work,
+                                  depth)
+        own_mass = 0.0
+        for h in range(own_width):
+          own_mass += work.own[depth, h]
+        # Nothing can gain more than from -1 to 1.
+        if 2.0 * mass * own_mass > threshold:
+          if child >= 0:
+            lanes.descend(jit.pointer(work.own), depth * most,
+                          jit.pointer(mine.merge), own_move,
+                          jit.pointer(work.own), (depth + 1) * most)
+            lanes.descend(jit.pointer(work.product), 0,
+                          jit.pointer(theirs.merge), move,
+                          jit.pointer(work.other), (depth + 1) * most)
+            is_pushed = True
+          else:
+            response.challenge(game, responder, True, claim, level,
+                               work.product, work)
+            response.best_new(game, responder, claim, level, work.product, work)
+            for h in range(own_width):
+              gain = work.best[h] - work.result[h]
+              if gain > response.TIE:
+                work.gains[work.claim[h]] += work.own[depth, h] * gain
+            size = _list_gains(work, claim, game.num_claims, threshold,
+                               (node, begin + row), found, size)
+      if is_pushed:
+        path[depth, response.ROW] = row
+        depth += 1
+        path[depth, response.NODE] = child
+        path[depth, response.ROW] = -1
+      row += 1
+    if not is_pushed:
+      depth -= 1
+  return size

@@ -1,0 +1,395 @@
+"""Dudo with perfect recall on growing trees, against slower ways."""
+
+import functools
+
+import growing_oracle
+import numpy as np
+import pyspiel
+import pytest
+
+from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms import exploitability
+from dudo_spiel.algorithms import perfect_recall
+from dudo_spiel.algorithms.match import growing_tree
+from dudo_spiel.algorithms.match import policy as match_policy
+from dudo_spiel.algorithms.match import recall_trainer
+from dudo_spiel.algorithms.match import response as match_response
+from dudo_spiel.algorithms.match import rounds as match_rounds
+
+_SMALL = "dudo(start_dice=2v1,dice_sides=2)"
+
+
+def _trainer_and_oracle(name, dice, **kwargs):
+  game = pyspiel.load_game(name)
+  match = match_rounds.match_rules(game, 1)
+  trainer = recall_trainer.RecallTrainer(match, dice, dtype=np.float64,
+                                         **kwargs)
+  # Random leaves have no ties, which rounding would decide.
+  shape = game.num_sides * sum(dice), sum(dice) + 1
+  gets = np.random.default_rng(0).uniform(-1.0, 1.0, (2, *shape))
+  trainer.leaves = tuple(match_response.Leaves(gets[role], -gets[1 - role])
+                         for role in range(2))
+  oracle = growing_oracle.GrowingOracle(
+      dice, game.num_sides, game.house.wild_ones,
+      [leaves.challenges.tolist() for leaves in trainer.leaves])
+  return trainer, oracle
+
+
+def _histories(tree):
+  """Returns {history: node} of all nodes."""
+  found, stack = {}, [((), 0)]
+  while stack:
+    history, node = stack.pop()
+    found[history] = node
+    for row in range(tree.row_begin[node], tree.row_begin[node + 1]):
+      if tree.child[row] >= 0:
+        stack.append(((*history, int(tree.claim[row])), int(tree.child[row])))
+  return found
+
+
+def _at(trainer, table, history, node):
+  """Returns ({action: row of classes}, [hand] class) of a node."""
+  tree, hands = trainer.tree, trainer.hands
+  rows = tree.claim[tree.row_begin[node]:tree.row_begin[node + 1]].tolist()
+  numbers = table[tree.table_begin[node]:tree.table_begin[node + 1]]
+  actions = [growing_oracle.DUDO if claim == hands.order.num_claims else claim
+             for claim in rows]
+  level = hands.level[history[-1] + 1 if history else 0]
+  return (dict(zip(actions, numbers.reshape(len(rows), -1))),
+          hands.classes[len(history) % 2][level])
+
+
+def _assert_equal(trainer, oracle):
+  """Asserts that the trees and their tables are equal."""
+  nodes = _histories(trainer.tree)
+  assert nodes.keys() == oracle.nodes.keys()
+  for history, node in nodes.items():
+    regrets, classes = _at(trainer, trainer.tables.regret, history, node)
+    sums, _ = _at(trainer, trainer.tables.cumulative, history, node)
+    assert list(regrets) == oracle.actions(history)
+    # Regrets that were not needed are discounted later.
+    missed = trainer.iteration - int(trainer.tables.seen[node])
+    for action in regrets:
+      theirs = [oracle.regret[history, h].get(action, 0.0)
+                for h in range(len(classes))]
+      ours = regrets[action][classes]
+      if missed:
+        np.testing.assert_array_equal(np.sign(ours), np.sign(theirs))
+      else:
+        np.testing.assert_allclose(ours, theirs, atol=1e-9)
+      weights = [oracle.cumulative[history, oracle.counts(history, h)].get(
+          action, 0.0) for h in range(len(classes))]
+      np.testing.assert_allclose(sums[action][classes], weights, atol=1e-9)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name, dice, share", [
+    ("dudo(numdice=1,dice_sides=3)", (1, 1), 1e-6),
+    ("dudo(numdice=1,dice_sides=3,wild_ones=False)", (1, 1), 1e-2),
+    (_SMALL, (1, 2), 1e-3), (_SMALL, (2, 1), 1e-6),
+    ("dudo(numdice=2,dice_sides=3)", (1, 2), 1e-2)])
+def test_equals_the_oracle_step_by_step(name, dice, share):
+  trainer, oracle = _trainer_and_oracle(name, dice, growth_share=share,
+                                        drop_share=0.02)
+  sizes = set()
+  for iteration in range(1, 17):
+    trainer.iterate()
+    oracle.iterate()
+    _assert_equal(trainer, oracle)
+    if iteration in (1, 2, 3, 5, 8, 12, 16):
+      responses = trainer.grow(10**9)
+      np.testing.assert_allclose(
+          responses, [oracle.respond(role) for role in range(2)], atol=1e-9)
+      outcomes = trainer.outcomes()
+      assert outcomes.sum() == pytest.approx(1.0)
+      value = sum((-1)**role * np.sum(
+          outcomes[role] * trainer.leaves[role].challenges)
+                  for role in range(2))
+      assert value == pytest.approx(oracle.value(), abs=1e-9)
+      oracle.grow(share)
+      _assert_equal(trainer, oracle)
+      sizes.add(len(oracle.nodes))
+    if iteration in (8, 16):
+      oracle.drop(0.02 * 0.5 * responses.sum())
+      trainer.drop(responses)
+      _assert_equal(trainer, oracle)
+  assert len(sizes) > 2  # it did grow
+
+
+@pytest.mark.oracle
+def test_what_was_dropped_may_come_back():
+  trainer, oracle = _trainer_and_oracle(_SMALL, (2, 1), growth_share=1e-6,
+                                        drop_share=10.0)
+  for _ in range(5):
+    trainer.iterate()
+    oracle.iterate()
+    responses = trainer.grow(10**9)
+    oracle.grow(1e-6)
+  before = set(oracle.nodes)
+  trainer.drop(responses)
+  oracle.drop(5.0 * responses.sum())
+  _assert_equal(trainer, oracle)
+  dropped = before - set(oracle.nodes)
+  assert dropped
+  for _ in range(5):
+    trainer.iterate()
+    oracle.iterate()
+    trainer.grow(10**9)
+    oracle.grow(1e-6)
+    _assert_equal(trainer, oracle)
+  assert dropped & set(oracle.nodes)
+
+
+@pytest.mark.oracle
+def test_with_everything_stored_it_is_discounted_cfr():
+  game = pyspiel.load_game("dudo(numdice=1)")
+  match = match_rounds.match_rules(game, 1)
+  trainer = recall_trainer.RecallTrainer(match, (1, 1), dtype=np.float64,
+                                         is_full=True)
+  trainer.set_values({})
+  plain = cfr.DiscountedCFRSolver(game, num_threads=1)
+  counts = []
+  for iterations in (4, 30):
+    for _ in range(iterations):
+      trainer.iterate()
+    plain.run(iterations)
+    responses = trainer.grow(10**9)
+    assert responses.sum() == pytest.approx(plain.nash_conv(), abs=1e-9)
+    for policy, table in ((plain.current_policy(), trainer.tables.regret),
+                          (plain.average_policy(), trainer.tables.cumulative)):
+      ours = perfect_recall.RecallPolicy(
+          game, {(1, 1): (trainer.hands, trainer.tree, table)})
+      counts.append(_compare(game, policy, ours))
+  assert min(counts) > 100
+
+
+def _compare(game, policy, ours):
+  """Compares two policies in 1v1; returns at how many states."""
+  count = 0
+  for own in range(6):
+    for claims in _some_claims():
+      state = game.new_initial_state()
+      hands = (own, 2) if len(claims) % 2 == 0 else (2, own)
+      for action in (*hands, *claims):
+        state.apply_action(action)
+      mine = ours.action_probabilities(state)
+      theirs = policy.action_probabilities(state)
+      if len(theirs) > 1 and len(set(theirs.values())) == 1:
+        continue  # nothing is regretted, or it never plays there
+      assert mine == pytest.approx(theirs, abs=1e-9)
+      count += 1
+  return count
+
+
+def _some_claims():
+  """Returns every 31st list of claims without the strongest one."""
+  return [[c for c in range(11) if mask >> c & 1]
+          for mask in range(0, 2048, 31)]
+
+
+@functools.cache
+def _solver(name, iterations):
+  solver = perfect_recall.PerfectRecallSolver(pyspiel.load_game(name),
+                                              num_threads=1)
+  solver.run(iterations)
+  return solver
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", [
+    _SMALL, "dudo(start_dice=2v1,dice_sides=2,starting_player=1)",
+    "dudo(start_dice=1v2,dice_sides=2,wild_ones=False,die_loss=one)",
+    "dudo(start_dice=2v1,dice_sides=2,exact_reward=False)",
+    "dudo(numdice=1,dice_sides=3)"])
+def test_measures_the_real_game(name):
+  solver = _solver(name, 60)
+  policy = solver.average_policy()
+  game = solver.game
+  values = exploitability.expected_values(game, policy)
+  np.testing.assert_allclose(solver.expected_values(), values, atol=1e-9)
+  low, high = solver.interval(*solver.rounds[-1])
+  value = solver.value(*solver.rounds[-1])
+  assert low <= value <= high
+  starter = game.starting_player
+  assert value == pytest.approx(values[starter])
+  for seat, bound in ((starter, high), (1 - starter, -low)):
+    best = exploitability.best_response(game, policy, seat)
+    assert best.value == pytest.approx(bound, abs=1e-9)
+  assert solver.nash_conv() == high - low
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", [
+    pytest.param(_SMALL, marks=pytest.mark.slow),
+    "dudo(numdice=1,dice_sides=3)"])
+def test_open_spiel_measures_the_same(name):
+  solver = _solver(name, 60)
+  policy = solver.average_policy().to_pyspiel()
+  assert solver.nash_conv() == pytest.approx(
+      pyspiel.nash_conv(solver.game, policy), abs=1e-9)
+
+
+def _as_match_policy(solver):
+  """Returns the average policy as tables of all claims of a round."""
+  game = solver.game
+  num_claims = game.num_sides * sum(game.start_dice)
+  match = match_rounds.match_rules(game, num_claims)
+  policy = solver.average_policy()
+  tables = {key: np.zeros(match.table_shape(key))
+            for a, b in solver.rounds for key in ((a, b), (b, a))}
+  for key in solver.rounds:
+    start = pyspiel.load_game("dudo", {
+        **game.get_parameters(), "start_dice": "{}v{}".format(*key),
+        "starting_player": 0})
+    claims = game.num_sides * sum(key)
+    for mask in range(2**claims):
+      history = [c for c in range(claims) if mask >> c & 1]
+      role = len(history) % 2
+      table = tables[key[role], key[1 - role]]
+      for hand in range(game.rolls(key[role]).num_rolls):
+        state = start.new_initial_state()
+        for action in [*((hand, 0) if role == 0 else (0, hand)), *history]:
+          state.apply_action(action)
+        row = match.memory(sum(key)).first_row(history)
+        first = history[-1] + 1 if history else 0
+        for action, chance in policy.action_probabilities(state).items():
+          is_dudo = action == start.dudo_action
+          table[row + (claims if is_dudo else action) - first, hand] = chance
+  return match_policy.MatchPolicy(game, num_claims, tables, {})
+
+
+@pytest.mark.oracle
+def test_responses_equal_those_of_match_policies():
+  solver = _solver(_SMALL, 60)
+  response = match_response.match_best_response(_as_match_policy(solver),
+                                                num_threads=1)
+  assert solver.exploitability() == pytest.approx(response.exploitability,
+                                                  abs=1e-9)
+  for key in solver.rounds:
+    low, high = solver.interval(*key)
+    assert high == pytest.approx(response.responder_starts[key], abs=1e-9)
+    assert -low == pytest.approx(response.policy_starts[key], abs=1e-9)
+
+
+def test_intervals_hold_the_exact_value():
+  solver = perfect_recall.PerfectRecallSolver(
+      pyspiel.load_game("dudo(numdice=1)"), num_threads=1)
+  result = solver.solve(target_exploitability=2e-3, max_iterations=3000)
+  assert result.reason == "target"
+  low, high = solver.interval(1, 1)
+  assert low <= -7 / 258 <= high
+  assert high - low == pytest.approx(2.0 * result.exploitability)
+  assert solver.num_nodes(1, 1) < 1000  # of 2048
+
+
+def test_threads_change_nothing(monkeypatch):
+  monkeypatch.setattr(recall_trainer, "MIN_CUT_NUMBERS", 0)
+  match = match_rounds.match_rules(pyspiel.load_game("dudo(numdice=2)"), 1)
+  trainers = [recall_trainer.RecallTrainer(match, (2, 1), num_threads=threads)
+              for threads in (1, 3)]
+  with recall_trainer.thread_pool(3) as pool:
+    for trainer, threads in zip(trainers, (None, pool)):
+      trainer.set_values({(1, 1): -0.027})
+      for _ in range(30):
+        trainer.iterate(threads)
+        responses = trainer.grow(10**9, threads)
+  assert trainers[0].tree.num_nodes > 50
+  for first, second in zip(trainers[0].tables, trainers[1].tables):
+    np.testing.assert_array_equal(first, second)
+  # A tree that is not cut for threads learns the same, up to rounding.
+  monkeypatch.undo()
+  whole = recall_trainer.RecallTrainer(match, (2, 1))
+  whole.set_values({(1, 1): -0.027})
+  for _ in range(30):
+    whole.iterate()
+    expected = whole.grow(10**9)
+  np.testing.assert_allclose(responses, expected, atol=1e-3)
+
+
+def test_memory_is_bounded():
+  most = 10**6
+  solver = perfect_recall.PerfectRecallSolver(
+      pyspiel.load_game("dudo(numdice=2)"), num_threads=1, max_bytes=most)
+  free = perfect_recall.PerfectRecallSolver(
+      pyspiel.load_game("dudo(numdice=2)"), num_threads=1)
+  for _ in range(6):
+    solver.run(50)
+    assert solver.memory_bytes <= most
+  free.run(300)
+  assert free.memory_bytes > most
+  assert solver.exploitability() < 1.0
+
+
+def test_a_node_of_the_full_game_is_small():
+  match = match_rounds.match_rules(pyspiel.load_game("dudo"), 1)
+  trainer = recall_trainer.RecallTrainer(match, (5, 5))
+  trainer.set_values({(a, b): 0.1 * (a - b) for a in range(1, 6)
+                      for b in range(1, 6)})
+  for _ in range(10):
+    trainer.iterate()
+    trainer.grow(10**9)
+  assert trainer.tree.num_nodes > 100
+  assert trainer.memory_bytes / trainer.tree.num_nodes < 20_000
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "dudo_ir(numdice=1)",
+                                  "dudo(players=3,numdice=1)"])
+def test_other_games_are_refused(name):
+  with pytest.raises(ValueError, match="^game=.*: must be dudo"):
+    perfect_recall.PerfectRecallSolver(pyspiel.load_game(name))
+
+
+def test_rounds_of_other_matches_are_refused():
+  solver = _solver(_SMALL, 7)
+  for ask in (solver.value, solver.interval, solver.iterations,
+              solver.num_nodes):
+    with pytest.raises(ValueError, match=r"^own_dice=1, opponent_dice=2: .*"
+                       r"\(1, 1\), \(2, 1\)$"):
+      ask(1, 2)
+
+
+def _break(arrays, name, change):
+  arrays = dict(arrays)
+  arrays[name] = change(arrays[name].copy())
+  return arrays
+
+
+def _set(index, value):
+  def change(array):
+    array[index] = value
+    return array
+  return change
+
+
+@pytest.mark.parametrize("name, change", [
+    ("2v1_claims", _set(0, 3)), ("2v1_claims", _set(-1, 0)),
+    ("2v1_has_child", _set(0, False)), ("2v1_has_child", _set(-1, True)),
+    ("2v1_counts", lambda x: x + 1), ("2v1_counts", lambda x: x[:-1]),
+    ("2v1_seen", _set(0, 10**6)), ("2v1_schedule", _set(0, 10**6)),
+    ("2v1_schedule", _set(4, 1)), ("2v1_cumulative", _set(0, -1.0)),
+    ("2v1_regret", _set(0, np.nan)), ("2v1_outcomes", _set((0, 0, 0), 2.0)),
+    ("2v1_responses", _set(0, 7.0)),
+    ("1v1_regret", lambda x: x.astype(np.float64))])
+def test_files_that_make_no_sense(name, change, tmp_path):
+  solver = perfect_recall.PerfectRecallSolver(pyspiel.load_game(_SMALL),
+                                              num_threads=1)
+  solver.run(20)
+  solver.save(tmp_path / "whole.npz")
+  with np.load(tmp_path / "whole.npz") as archive:
+    arrays = _break(archive, name, change)
+  np.savez(tmp_path / "broken.npz", **arrays)
+  before = solver.nash_conv()
+  with pytest.raises(ValueError, match=f"^path=.*{name[:4]}|^path=.*iteration"):
+    solver.load(tmp_path / "broken.npz")
+  assert solver.nash_conv() == before and solver.iteration == 20
+  solver.load(tmp_path / "whole.npz")
+  assert solver.nash_conv() == before
+
+
+def test_full_trees_have_all_histories():
+  game = pyspiel.load_game("dudo(numdice=1,dice_sides=2)")
+  trainer = recall_trainer.RecallTrainer(match_rounds.match_rules(game, 1),
+                                         (1, 1), is_full=True)
+  assert trainer.tree.num_nodes == 8  # the sets of the three weakest claims
+  assert growing_tree.find(trainer.tree, [0, 2]) > 0
+  assert growing_tree.find(trainer.tree, [3]) == -1
