@@ -12,30 +12,33 @@ from dudo_spiel.algorithms.compiled.table_policy import SeatPolicy
 from dudo_spiel.algorithms.compiled.table_policy import TablePolicy
 from dudo_spiel.algorithms.match import doubt_policy
 from dudo_spiel.algorithms.match import policy as match_policy
+from dudo_spiel.algorithms.match import recall_policy
 from dudo_spiel.algorithms.match.doubt_policy import DoubtPolicy
 from dudo_spiel.algorithms.match.policy import MatchPolicy
+from dudo_spiel.algorithms.match.recall_policy import RecallPolicy
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.single_round import policy as single_round_policy
 from dudo_spiel.algorithms.single_round.policy import bot_policy
 from dudo_spiel.algorithms.single_round.policy import SingleRoundPolicy
 
-__all__ = ["DoubtPolicy", "MatchPolicy", "SeatPolicy", "SingleRoundPolicy",
-           "TablePolicy", "bot_policy", "load_policy"]
+__all__ = ["DoubtPolicy", "MatchPolicy", "RecallPolicy", "SeatPolicy",
+           "SingleRoundPolicy", "TablePolicy", "bot_policy", "load_policy"]
 
 _READERS = {table_policy.FILE_KIND: table_policy.from_file,
             match_policy.FILE_KIND: match_policy.from_file,
             doubt_policy.FILE_KIND: doubt_policy.from_file,
+            recall_policy.FILE_KIND: recall_policy.from_file,
             single_round_policy.FILE_KIND: single_round_policy.from_file}
 
 
 def load_policy(path, game=None):
   """Returns the policy that was saved to the file.
 
-  It is a `TablePolicy`, `MatchPolicy`, `SingleRoundPolicy` or `DoubtPolicy`,
-  whichever was saved. A damaged file is refused with a ValueError. A file from
-  a stranger can choose the game that is loaded, unless the game is given, but
-  runs no code.
+  It is a `TablePolicy`, `MatchPolicy`, `RecallPolicy`, `SingleRoundPolicy` or
+  `DoubtPolicy`, whichever was saved. A damaged file is refused with a
+  ValueError. A file from a stranger can choose the game that is loaded, unless
+  the game is given, but runs no code.
 
   Args:
     path: the file.
@@ -70,6 +73,7 @@ def _games(archive, game):
   path, header = archive.path, archive.header
   names = [checkpoint.field(path, header, "game", checkpoint.text)]
   if "plays" in header and header["kind"] not in (match_policy.FILE_KIND,
+                                                  recall_policy.FILE_KIND,
                                                   doubt_policy.FILE_KIND):
     names.append(checkpoint.field(path, header, "plays", checkpoint.text))
   if game is None:

@@ -10,6 +10,7 @@ import pytest
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import perfect_recall
+from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms.match import growing_tree
 from dudo_spiel.algorithms.match import policy as match_policy
 from dudo_spiel.algorithms.match import recall_trainer
@@ -346,6 +347,30 @@ def test_rounds_of_other_matches_are_refused():
     with pytest.raises(ValueError, match=r"^own_dice=1, opponent_dice=2: .*"
                        r"\(1, 1\), \(2, 1\)$"):
       ask(1, 2)
+
+
+def test_policies_in_files(tmp_path):
+  policy = _solver(_SMALL, 60).average_policy()
+  policy.save(tmp_path / "policy.npz")
+  loaded = policies.load_policy(tmp_path / "policy.npz")
+  assert isinstance(loaded, perfect_recall.RecallPolicy)
+  rng = np.random.default_rng(0)
+  for _ in range(30):
+    state = policy.game.new_initial_state()
+    while not state.is_terminal():
+      if not state.is_chance_node():
+        chances = policy.action_probabilities(state)
+        assert loaded.action_probabilities(state) == chances
+        assert sum(chances.values()) == pytest.approx(1.0)
+      state.apply_action(int(rng.choice(state.legal_actions())))
+  loaded.check_game(policy.game)
+  with pytest.raises(ValueError, match="^game=.*starts with 2 and 2 dice"):
+    loaded.check_game(pyspiel.load_game("dudo(numdice=2,dice_sides=2)"))
+  with np.load(tmp_path / "policy.npz") as archive:
+    arrays = _break(archive, "2v1_claims", _set(-1, 0))
+  np.savez(tmp_path / "policy.npz", **arrays)
+  with pytest.raises(ValueError, match="^path=.*2v1_claims"):
+    policies.load_policy(tmp_path / "policy.npz")
 
 
 def _break(arrays, name, change):

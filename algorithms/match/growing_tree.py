@@ -12,7 +12,7 @@ tables have the order of the nodes, so a walk depth first streams through them.
 When the tree grows or shrinks, rows keep their order, and the tables move in
 place.
 
-Serves `recall_trainer` and `recall_policy`.
+Serves `recall_trainer`, `recall_policy` and `recall_file`.
 """
 
 from typing import NamedTuple
@@ -329,6 +329,34 @@ def tree_from_rows(hands, counts, claims, has_child):
   is_tree = len(counts) > 0 and _parse(
       counts, claims, has_child, hands.order.num_claims, _stack(hands), shape)
   return _tree_arrays(hands, shape) if is_tree else None
+
+
+def rows_of(tree):
+  """Returns {name: array}, what `tree_from_rows` makes a tree of."""
+  return {"counts": np.diff(tree.row_begin).astype(np.int16),
+          "claims": tree.claim, "has_child": tree.child >= 0}
+
+
+def read_tree(archive, prefix, hands, nodes, rows):
+  """Returns the `TreeArrays` in a file, or raises a ValueError.
+
+  Args:
+    archive: the `checkpoint.Archive`.
+    prefix: of the names of its arrays, which are those of `rows_of`.
+    hands: the `round_hands.RoundHands`.
+    nodes: how many nodes there are.
+    rows: how many rows.
+  """
+  def read(name, count, dtype, *low):
+    return archive.read(prefix + name, (count,), (np.dtype(dtype),), *low)
+
+  tree = tree_from_rows(hands, read("counts", nodes, np.int16, 1),
+                        read("claims", rows, np.int16, 0),
+                        read("has_child", rows, np.bool_))
+  if tree is None:
+    raise ValueError(f"path={archive.path!r}: its {prefix}claims must be a "
+                     "tree of claims in preorder")
+  return tree
 
 
 def new_tree(hands):

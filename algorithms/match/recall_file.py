@@ -56,10 +56,8 @@ def arrays_of(key, now):
   schedule = [trainer.iteration, now.work, now.next_growth, now.next_drop,
               tree.num_nodes, len(tree.claim)]
   arrays = {"schedule": np.array(schedule, np.int64),
-            "counts": np.diff(tree.row_begin).astype(np.int16),
-            "claims": tree.claim, "has_child": tree.child >= 0,
-            **trainer.tables._asdict(), "outcomes": now.outcomes,
-            "responses": now.responses}
+            **growing_tree.rows_of(tree), **trainer.tables._asdict(),
+            "outcomes": now.outcomes, "responses": now.responses}
   return {_name(key, name): array for name, array in arrays.items()}
 
 
@@ -111,12 +109,8 @@ def _read_round(archive, key, now):
   demand(count < schedule["next_growth"] <= checkpoint.MAX_COUNT and
          schedule["next_drop"] <= checkpoint.MAX_COUNT and
          rows <= growing_tree.MAX_ROWS, "schedule", "one of a training")
-  hands = now.trainer.hands
-  tree = growing_tree.tree_from_rows(
-      hands, array("counts", (nodes,), np.int16, 1),
-      array("claims", (rows,), np.int16, 0), array("has_child", (rows,),
-                                                   np.bool_))
-  demand(tree is not None, "claims", "a tree of claims in preorder")
+  tree = growing_tree.read_tree(archive, _name(key, ""), now.trainer.hands,
+                                nodes, rows)
   dtype = now.trainer.tables.regret.dtype
   size = (tree.num_numbers,)
   tables = growing_kernels.LearnTables(

@@ -4,16 +4,21 @@ Wherever a `RecallPolicy` has stored nothing it takes the default action: Dudo,
 or the weakest claim if it opens the round. Within a round it remembers all
 claims, and from one round to the next it forgets all but the dice.
 
-Serves `recall_solver` and `perfect_recall`.
+Serves `recall_solver`, `perfect_recall` and `policies`.
 """
 
 import numpy as np
 
 from dudo_spiel.algorithms.compiled import convertible
 from dudo_spiel.algorithms.match import growing_tree
+from dudo_spiel.algorithms.match import round_hands
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.games import dudo
+
+FILE_KIND = "recall_policy"
+_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 class RecallPolicy(convertible.ConvertiblePolicy):
@@ -95,3 +100,54 @@ class RecallPolicy(convertible.ConvertiblePolicy):
     """How much memory the policy takes."""
     return sum(tree.num_bytes + table.nbytes
                for _, tree, table in self._rounds.values())
+
+  def save(self, path):
+    """Writes the policy to one file, which `policies.load_policy` reads."""
+    arrays = {}
+    for (a, b), (_, tree, table) in self._rounds.items():
+      for name, array in {**growing_tree.rows_of(tree),
+                          "weights": np.maximum(table, 0.0)}.items():
+        arrays[f"{a}v{b}_{name}"] = array
+    rounds = [[*key, tree.num_nodes, len(tree.claim)]
+              for key, (_, tree, _) in self._rounds.items()]
+    checkpoint.save(path, FILE_KIND, {"game": str(self.game), "rounds": rounds},
+                    arrays, compress=True)
+
+
+def _rounds_from_file(name, value):
+  """Returns the field `rounds` of a header, or raises a ValueError."""
+  if not isinstance(value, list) or not value:
+    raise ValueError(f"{name}: must be a list of rounds")
+  for item in value:
+    if not isinstance(item, list) or len(item) != 4:
+      raise ValueError(f"{name}: must have [starter's dice, other's dice, "
+                       "nodes, rows] for each round")
+    for number in item:
+      arguments.integer(name, number, 1, growing_tree.MAX_ROWS)
+  return value
+
+
+def from_file(archive, game):
+  """Returns the policy in a file.
+
+  Args:
+    archive: the `checkpoint.Archive`.
+    game: the `pyspiel.Game` of the policy.
+  """
+  path = archive.path
+  match = match_rounds.match_rules(game, 1)
+  known = set(match_rounds.match_keys(game))
+  rounds = {}
+  for a, b, nodes, rows in checkpoint.field(path, archive.header, "rounds",
+                                            _rounds_from_file):
+    if (a, b) not in known:
+      raise ValueError(f"path={path!r}: its rounds have {a}v{b}; must be those "
+                       f"of {game}")
+    hands = round_hands.RoundHands(match, (a, b))
+    tree = growing_tree.read_tree(archive, f"{a}v{b}_", hands, nodes, rows)
+    name = f"{a}v{b}_weights"
+    rounds[a, b] = hands, tree, archive.read(name, (tree.num_numbers,), _DTYPES,
+                                             0.0)
+  if rounds.keys() != known:
+    raise ValueError(f"path={path!r}: its rounds must be those of {game}")
+  return RecallPolicy(game, rounds)
