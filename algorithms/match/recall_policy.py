@@ -10,15 +10,19 @@ Serves `recall_solver`, `perfect_recall` and `policies`.
 import numpy as np
 
 from dudo_spiel.algorithms.compiled import convertible
+from dudo_spiel.algorithms.match import growing_kernels
 from dudo_spiel.algorithms.match import growing_tree
+from dudo_spiel.algorithms.match import recall_trainer
 from dudo_spiel.algorithms.match import round_hands
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.games import dudo
 
 FILE_KIND = "recall_policy"
-_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
+_DTYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
+_LEVELS = 255  # of a quantized weight
 
 
 class RecallPolicy(convertible.ConvertiblePolicy):
@@ -27,8 +31,10 @@ class RecallPolicy(convertible.ConvertiblePolicy):
   Args:
     game: the `pyspiel.Game`, `dudo` with two players.
     rounds: dict from (starter's dice, other's dice) to (`round_hands.
-      RoundHands`, `growing_tree.TreeArrays`, [number] float) of the round; the
-      probabilities of actions are proportional to the positive numbers.
+      RoundHands`, `growing_tree.TreeArrays`, [number] float or uint8) of the
+      round; the probabilities of actions are proportional to the positive
+      numbers. In the average policy of a solver, numbers are sums over the
+      iterations of how often the player's own moves lead to the action.
   """
 
   def __init__(self, game, rounds):
@@ -94,6 +100,64 @@ class RecallPolicy(convertible.ConvertiblePolicy):
     else:
       chances[actions[0]] = 1.0
     return chances
+
+  def intervals(self, num_threads=None):
+    """Returns {round: (low, high)}, how good the policy is, exactly.
+
+    In the match from a round on, the policy gets at least `low` when it starts,
+    and the starter at most `high` against it.
+
+    Args:
+      num_threads: how many threads to use, None for all.
+    """
+    lows, highs = {}, {}
+    match = match_rounds.match_rules(self.game, 1)
+    with recall_trainer.thread_pool(jit.thread_count(num_threads)) as pool:
+      for key in match_rounds.match_keys(self.game):
+        _, tree, table = self._rounds[key]
+        if table.dtype == np.uint8:
+          table = table.astype(np.float32)
+        trainer = recall_trainer.RecallTrainer(match, key, dtype=table.dtype)
+        trainer.take(tree, growing_kernels.LearnTables(
+            table, table, np.zeros(tree.num_nodes, np.int64)))
+        lows[key], highs[key] = trainer.certify(lows, highs, pool)
+    return {key: (lows[key], highs[key]) for key in lows}
+
+  def exploitability(self, num_threads=None):
+    """Returns half the NashConv of the policy in the whole match, exactly.
+
+    Args:
+      num_threads: how many threads to use, None for all.
+    """
+    low, high = list(self.intervals(num_threads).values())[-1]
+    return 0.5 * (high - low)
+
+  def quantized(self, min_reach=0.0):
+    """Returns the policy with 8 bits a weight, without claims it rarely makes.
+
+    Args:
+      min_reach: claims to which the player's own moves lead at most this often
+        are dropped, with all that follows them.
+    """
+    arguments.number("min_reach", min_reach, 0.0, 1.0)
+    rounds = {}
+    for key, (hands, tree, table) in self._rounds.items():
+      if table.dtype == np.uint8:
+        raise ValueError("weights: are quantized already; call this on the "
+                         "policy that was not")
+      table = np.maximum(table, 0.0)
+      begin, end = tree.table_begin[:2]
+      is_kept = np.zeros(len(tree.claim), np.bool_)
+      growing_kernels.find_alive(
+          tree, growing_kernels.LearnTables(
+              np.zeros_like(table), table, np.zeros(tree.num_nodes, np.int64)),
+          min_reach * float(table[begin:end].sum(dtype=np.float64)), is_kept)
+      small, _, row_source = growing_tree.changed(hands, tree, is_kept)
+      growing_tree.move_rows(tree, small, row_source, False, table)
+      weights = np.zeros(small.num_numbers, np.uint8)
+      growing_tree.quantize(small, table, _LEVELS, weights)
+      rounds[key] = hands, small, weights
+    return RecallPolicy(self.game, rounds)
 
   @property
   def memory_bytes(self):

@@ -205,7 +205,7 @@ class PerfectRecallSolver(solver.Solver):
       trainer.drop(now.responses)
       now.next_drop = 2 * t
       now.version += 1
-    now.next_growth = t + max(min(t, _EPOCH), t // _EPOCH_SHARE)
+    now.next_growth = t + max(min(1 + t // 4, _EPOCH), t // _EPOCH_SHARE)
     self._present = self._choose()
     self._rounds[self._present].trainer.set_values(self._values_by_round())
 
