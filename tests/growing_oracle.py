@@ -242,24 +242,35 @@ class GrowingOracle:
       claims.sort()
 
   def drop(self, share):
-    """Forgets claims without positive regrets that are played less than this.
+    """Forgets claims that neither player needs, and all that follows them.
 
-    All that was stored after them is forgotten, too.
+    A claim is needed if it is regretted with some hand, or made more often than
+    this. If something is stored after it, it is also needed if the other
+    player's last claim was made more often than this.
 
     Args:
       share: how often the player's own moves lead to the claim, on average
         over the iterations.
     """
     weight = sum(t**2 for t in range(1, self.iteration + 1))
+    made = {(history, claim): self._made(history, claim)
+            for history, claims in self.nodes.items() for claim in claims}
     for history in sorted(self.nodes, key=len):
       for claim in list(self.nodes.get(history, [])):
         hands = range(len(self.chances[len(history) % 2]))
-        if (not history and claim == 0 or
-            any(self.regret[history, h].get(claim, 0.0) > 0.0 for h in hands) or
-            sum(self.cumulative[history, counts].get(claim, 0.0) for counts in
-                {self.counts(history, h) for h in hands}) > share * weight):
-          continue
-        self._forget(history, claim)
+        before = made[history[:-1], history[-1]] if history else float("inf")
+        if not (not history and claim == 0 or
+                any(self.regret[history, h].get(claim, 0.0) > 0.0
+                    for h in hands) or
+                made[history, claim] > share * weight or
+                (*history, claim) in self.nodes and before > share * weight):
+          self._forget(history, claim)
+
+  def _made(self, history, claim):
+    """Returns the sum over all hands of how often a claim was made."""
+    hands = range(len(self.chances[len(history) % 2]))
+    return sum(self.cumulative[history, counts].get(claim, 0.0)
+               for counts in {self.counts(history, h) for h in hands})
 
   def _forget(self, history, claim):
     self.nodes[history].remove(claim)

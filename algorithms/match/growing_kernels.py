@@ -392,22 +392,35 @@ def find_cut(tree, limit, sizes, place):
 
 
 @jit.kernel
-def find_alive(tree, tables, least, is_kept):
-  """Finds the claims that are still played, or regretted.
+def find_alive(tree, tables, least, reach, is_kept):
+  """Finds the claims that still matter.
+
+  A claim that its player neither makes nor regrets may still be one that the
+  other player must be able to answer. So it goes only if nothing is stored
+  after it, or if the other player's own moves do not lead there either.
 
   Args:
     tree: the `growing_tree.TreeArrays`.
     tables: the `LearnTables`.
-    least: claims whose sum of strategies is at most this are played no more.
+    least: sums of strategies that are at most this count as 0.
+    reach: [node, role] float64, modified in place: the sum of strategies with
+      which the last own claim of each role leads to the node.
     is_kept: [row] bool, modified in place.
   """
+  reach[0] = np.inf
   for node in range(len(tree.last)):
+    role = tree.role[node]
     width = tree.value_begin[node + 1] - tree.value_begin[node]
     for row in range(tree.row_begin[node], tree.row_begin[node + 1]):
-      first = (tree.table_begin[node] +
-               (row - tree.row_begin[node]) * width)
+      first = tree.table_begin[node] + (row - tree.row_begin[node]) * width
       total, is_alive = 0.0, row == tree.row_begin[node]
       for i in range(first, first + width):
         total += tables.cumulative[i]
         is_alive = is_alive or tables.regret[i] > 0
-      is_kept[row] = is_alive or total > least
+      child = tree.child[row]
+      is_alive = is_alive or total > least
+      if child >= 0:
+        reach[child, role] = total
+        reach[child, 1 - role] = reach[node, 1 - role]
+        is_alive = is_alive or reach[node, 1 - role] > least
+      is_kept[row] = is_alive

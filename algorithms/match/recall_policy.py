@@ -133,11 +133,11 @@ class RecallPolicy(convertible.ConvertiblePolicy):
     return 0.5 * (high - low)
 
   def quantized(self, min_reach=0.0):
-    """Returns the policy with 8 bits a weight, without claims it rarely makes.
+    """Returns the policy with 8 bits a weight, without what it rarely needs.
 
     Args:
-      min_reach: claims to which the player's own moves lead at most this often
-        are dropped, with all that follows them.
+      min_reach: it says Dudo where its own moves lead at most this often with a
+        hand, the chance of the hand included.
     """
     arguments.number("min_reach", min_reach, 0.0, 1.0)
     rounds = {}
@@ -147,11 +147,13 @@ class RecallPolicy(convertible.ConvertiblePolicy):
                          "policy that was not")
       table = np.maximum(table, 0.0)
       begin, end = tree.table_begin[:2]
+      least = min_reach * float(table[begin:end].sum(dtype=np.float64))
+      growing_tree.forget(tree, least, table)
       is_kept = np.zeros(len(tree.claim), np.bool_)
       growing_kernels.find_alive(
           tree, growing_kernels.LearnTables(
               np.zeros_like(table), table, np.zeros(tree.num_nodes, np.int64)),
-          min_reach * float(table[begin:end].sum(dtype=np.float64)), is_kept)
+          least, np.zeros((tree.num_nodes, 2)), is_kept)
       small, _, row_source = growing_tree.changed(hands, tree, is_kept)
       growing_tree.move_rows(tree, small, row_source, False, table)
       weights = np.zeros(small.num_numbers, np.uint8)

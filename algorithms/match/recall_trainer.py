@@ -4,9 +4,10 @@ Each iteration is discounted CFR (Brown & Sandholm 2019, DCFR(1.5, 0, 2)) with
 alternating updates, on what is stored. Now and then the average policy is
 measured by two exact best responses over the whole round. Claims that are not
 stored, and by which a best response gains more than a small share of the
-exploitability, are stored from then on. Claims that are hardly played any more,
-and are not regretted, are dropped with all that follows them. They come back if
-a best response asks for them.
+exploitability, are stored from then on. Claims that are hardly made any more
+and not regretted, and to which the other player's own moves do not lead either,
+are dropped with all that follows them. They come back if a best response asks
+for them.
 
 Serves `recall_solver`.
 """
@@ -316,7 +317,7 @@ class RecallTrainer:
                                             found["claim"].copy())), True)
 
   def drop(self, responses):
-    """Drops claims that are hardly played and not regretted.
+    """Drops claims that neither player needs any more.
 
     Args:
       responses: what `grow` has returned.
@@ -325,7 +326,8 @@ class RecallTrainer:
     weight = t * (t + 1) * (2 * t + 1) / 6  # the sum of t^2
     least = self._drop_share * max(0.5 * responses.sum(), 0.0)
     is_kept = np.zeros(len(self.tree.claim), np.bool_)
-    growing_kernels.find_alive(self.tree, self.tables, least * weight, is_kept)
+    growing_kernels.find_alive(self.tree, self.tables, least * weight,
+                               np.zeros((self.tree.num_nodes, 2)), is_kept)
     if not is_kept.all() and not self._is_full:
       self._change(*growing_tree.changed(self.hands, self.tree, is_kept), False)
 
