@@ -104,7 +104,7 @@ class RecallTrainer:
   @property
   def memory_bytes(self):
     """How much memory the tree, the tables and a measurement take."""
-    choices = 2 * 6 * int(self.tree.value_begin[-1])
+    choices = 6 * int(self.tree.value_begin[-1])
     return (self.tree.num_bytes + choices +
             sum(table.nbytes for table in self.tables))
 
