@@ -26,6 +26,7 @@ from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fictitious_play
 from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import pass_through
+from dudo_spiel.algorithms import perfect_recall
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import policy_bots
@@ -69,6 +70,8 @@ def _solver(name):
       "bdfp": lambda: fictitious_play.BDFPSolver(_game("kuhn_poker")),
       "fsicfr": lambda: fsicfr.FSICFRSolver(_game("kuhn_poker")),
       "match": lambda: fsicfr.MatchSolver(_game(_ONE_ROUND), 1, num_threads=1),
+      "recall": lambda: perfect_recall.PerfectRecallSolver(_game(_ONE_ROUND),
+                                                           num_threads=1),
       "rps": lambda: regret_matching.RegretMatchingSolver(_game("matrix_rps")),
       "doubt": lambda: qlearning.DoubtLearner(_game(_LOSE_ONE)),
       "fsi": lambda: pfsi.FSISolver(_game(_SINGLE_ROUND), num_threads=1),
@@ -104,6 +107,9 @@ def _constructors():
   yield fsicfr.MatchSolver, {"game": one, "recall_length": 1, "seed": 0,
                              "num_threads": 1, "hands_met": None, "gamma": 1.0,
                              "dtype": "float32"}, ()
+  yield perfect_recall.PerfectRecallSolver, {
+      "game": one, "seed": 0, "num_threads": 1, "max_bytes": None,
+      "dtype": "float32"}, ()
   graph = {"game": single, "abstraction": "no_recall", "recall_length": 1,
            "tremble": 0.0, "gamma": 1.0, "seed": 0, "num_threads": 1,
            "dtype": None}
@@ -201,7 +207,8 @@ def _functions():
 
 def _methods():
   """Yields the same for methods."""
-  for name in ("cfr", "bdfp", "fsicfr", "match", "fsi", "rps", "doubt"):
+  for name in ("cfr", "bdfp", "fsicfr", "match", "recall", "fsi", "rps",
+               "doubt"):
     solver = _solver(name)
     yield solver.run, {"iterations": 1, "seconds": None}, ("iterations",
                                                            "seconds")
@@ -217,13 +224,20 @@ def _methods():
   match = _solver("match")
   for method in (match.value, match.iterations, match.tables):
     yield method, {"own_dice": 1, "opponent_dice": 1}, ()
+  recall = _solver("recall")
+  for method in (recall.value, recall.interval, recall.iterations,
+                 recall.num_nodes, recall.tables):
+    yield method, {"own_dice": 1, "opponent_dice": 1}, ()
+  yield _policy("recall").quantized, {"min_reach": 0.0}, ()
+  yield _policy("recall").intervals, {"num_threads": 1}, ()
+  yield _policy("recall").exploitability, {"num_threads": 1}, ()
   policy = _policy("match")
   yield policy.after_claims, {"key": (1, 1), "claims": [0]}, ()
   yield policy.probabilities, {"key": (1, 1)}, ()
   yield policy.quantized, {"min_probability": 0.0, "min_reach": 0.0}, ()
   yield _policy("doubt").row, {"hand": b"\x01"}, ()
-  for player in (policy, _policy("fsi"), _policy("cfr"), _policy("rps"),
-                 _policy("doubt")):
+  for player in (policy, _policy("recall"), _policy("fsi"), _policy("cfr"),
+                 _policy("rps"), _policy("doubt")):
     yield player.action_probabilities, {"state": _state(),
                                         "player_id": None}, ()
     yield player.to_tabular, {"states": None, "game": None}, ()

@@ -18,13 +18,15 @@ import solver_table
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import fictitious_play
 from dudo_spiel.algorithms import fsicfr
+from dudo_spiel.algorithms import perfect_recall
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import policies
 
 _SOLVERS = ("cfr", "bdfp", "fsicfr", "pfsi", "ppt", "match",
-            "sampled regret matching", "doubt")
+            "perfect recall", "sampled regret matching", "doubt")
 _POLICIES = {"table policy": "cfr", "match policy": "match",
-             "single-round policy": "pfsi", "doubt policy": "doubt"}
+             "recall policy": "perfect recall", "single-round policy": "pfsi",
+             "doubt policy": "doubt"}
 _KINDS = (*_SOLVERS, *_POLICIES)
 _QUICK_CASES, _SLOW_CASES = 40, 230  # of each kind
 _JUNK = (None, True, -1, 10**30, -0.5, float("nan"), float("inf"), "", "x",
@@ -57,6 +59,11 @@ class _SavedSolver:
                 for table in solver.tables(*key)]
       return [*arrays, [solver.iterations(*key) for key in solver.rounds],
               solver.seconds, [solver.value(*key) for key in solver.rounds]]
+    if isinstance(solver, perfect_recall.PerfectRecallSolver):
+      arrays = [table.copy() for key in solver.rounds
+                for table in solver.tables(*key)]
+      return [*arrays, solver.iteration,
+              [solver.interval(*key) for key in solver.rounds]]
     return [*(table.copy() for table in solver.tables), solver.iteration,
             solver.best_policy().action_probabilities(_first_state(solver))]
 
@@ -88,6 +95,8 @@ class _SavedPolicy:
               self._policy.players, self._policy.probabilities]
     if isinstance(self._policy, policies.MatchPolicy):
       return [sorted(self._policy.tables), *self._policy.tables.values()]
+    if isinstance(self._policy, policies.RecallPolicy):
+      return sorted(self._policy.intervals(1).items())
     return [self._policy.table]
 
   def load(self, path):

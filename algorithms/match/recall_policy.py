@@ -38,7 +38,10 @@ class RecallPolicy(convertible.ConvertiblePolicy):
   """
 
   def __init__(self, game, rounds):
-    super().__init__(game, [0, 1])
+    super().__init__(arguments.game("game", game), [0, 1])
+    match_rounds.match_rules(game, 1)
+    if not isinstance(rounds, dict):
+      raise ValueError(f"rounds={rounds!r}: must be a dict by rounds")
     self._rounds = dict(rounds)
 
   def check_game(self, game):

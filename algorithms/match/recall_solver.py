@@ -163,6 +163,14 @@ class PerfectRecallSolver(solver.Solver):
     number = self._number(own_dice, opponent_dice)
     return self._rounds[number].trainer.tree.num_nodes
 
+  def tables(self, own_dice, opponent_dice):
+    """Returns the `growing_kernels.LearnTables` of the round, read-only."""
+    trainer = self._rounds[self._number(own_dice, opponent_dice)].trainer
+    views = [table.view() for table in trainer.tables]
+    for view in views:
+      view.flags.writeable = False
+    return type(trainer.tables)(*views)
+
   # Training.
 
   def _advance(self, iterations):
