@@ -179,7 +179,7 @@ def learn(game, tree, tables, step, mode, work, cut):
   value is in work.value[0] afterwards.
 
   Args:
-    game: the `round_hands.HandArrays`.
+    game: the `round_hands.ClassArrays`.
     tree: the `growing_tree.TreeArrays`.
     tables: the `LearnTables`, modified in place.
     step: the `LearnStep`.

@@ -116,7 +116,7 @@ def challenge(game, responder, is_own, claim, level, reach, work):
   """Writes work.result, what the challenge of a claim gives the responder.
 
   Args:
-    game: the `round_hands.HandArrays`.
+    game: the `round_hands.ClassArrays`.
     responder: the `Responder`.
     is_own: whether the responder challenges.
     claim: the claim.
@@ -142,7 +142,7 @@ def best_new(game, responder, last, level, reach, work):
   """Writes the best claims that are not stored, which are then challenged.
 
   Args:
-    game: the `round_hands.HandArrays`.
+    game: the `round_hands.ClassArrays`.
     responder: the `Responder`.
     last: the last claim; work.is_stored tells which ones are stored.
     level: of the classes.
@@ -237,7 +237,7 @@ def _best_virtual(game, responder, last, level, work):
   """Writes work.result, the best response where nothing is stored.
 
   Args:
-    game: the `round_hands.HandArrays`.
+    game: the `round_hands.ClassArrays`.
     responder: the `Responder`.
     last: the last claim.
     level: of the classes, which is that of the node before.
@@ -287,7 +287,7 @@ def respond(game, tree, table, responder, work, choices):
   """Finds a best response to the average policy.
 
   Args:
-    game: the `round_hands.HandArrays`, float64.
+    game: the `round_hands.ClassArrays`, float64.
     tree: the `growing_tree.TreeArrays`.
     table: [number], to which the average policy is proportional.
     responder: the `Responder`.

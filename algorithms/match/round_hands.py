@@ -37,7 +37,7 @@ class RoleHands(NamedTuple):
   merge: np.ndarray
 
 
-class HandArrays(NamedTuple):
+class ClassArrays(NamedTuple):
   """A round for kernels.
 
   Attributes:
@@ -109,7 +109,7 @@ class RoundHands:
     dice: as given.
     order: the `claims.ClaimOrder`.
     classes: for each role [level, hand] int64, the class of each hand.
-    level: [claim + 1] int64, see `HandArrays`.
+    level: [claim + 1] int64, see `ClassArrays`.
     width: [role, level] int64, padded classes.
   """
 
@@ -126,10 +126,10 @@ class RoundHands:
     self.width = np.stack([hands.width for hands, _ in both])
 
   def arrays(self, dtype):
-    """Returns the `HandArrays` in a type of numbers."""
+    """Returns the `ClassArrays` in a type of numbers."""
     dtype = np.dtype(dtype)
     if dtype not in self._arrays:
-      self._arrays[dtype] = HandArrays(
+      self._arrays[dtype] = ClassArrays(
           self.order.num_claims, self.order.ranks.astype(np.int64) - 1,
           self.level, tuple(
               _role_hands(rolls, self._wild_ones, self._sets, dtype)[0]
