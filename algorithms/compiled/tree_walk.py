@@ -101,7 +101,7 @@ class Walk:
         if player >= 0:
           legal = tuple(state.legal_actions())
           add_set(_SOON)
-          add_info_state(state.information_state_string())
+          add_info_state(state.information_state_string(player))
           add_legal(number_of(legal, len(self.legal_actions)))
           outcomes = [(child, 1.0) for child in legal]
         else:
