@@ -124,6 +124,7 @@ def show_kernel(dice, turns):
 
 
 def main(_):
+  binary.check_files(_CHECKPOINT)
   game = pyspiel.load_game("dudo", {"numdice": _DICE.value})
   if _SECONDS.value:
     solver = perfect_recall.PerfectRecallSolver(

@@ -15,6 +15,7 @@ _BINARIES = [path.name for path in sorted(helpers.EXAMPLES.glob("*.py"))
              if "__main__" in path.read_text(encoding="utf-8")]
 # Every flag that names a file to write, with others that the binary needs.
 _FILE_FLAGS = [
+    ("benchmark_perfect_recall.py", "checkpoint", []),
     ("benchmark_solvers.py", "plot", []), ("compare_fsicfr.py", "plot", []),
     ("describe_dudo.py", "output", ["--policy=nowhere.npz"]),
     ("game_statistics.py", "plot", []),
@@ -146,7 +147,8 @@ def test_ctrl_c_during_imports():
 # Binaries that would run for at least half a minute.
 _LONG_RUNS = {
     "benchmark_fictitious_play.py": [], "benchmark_fsicfr.py": ["--numdice=3"],
-    "benchmark_games.py": [], "benchmark_pfsi.py": [],
+    "benchmark_games.py": [], "benchmark_perfect_recall.py": [],
+    "benchmark_pfsi.py": [],
     "benchmark_solvers.py": ["--rounds=99"], "bot_match.py": ["--games=99999"],
     "compare_doubt.py": [], "compare_fsicfr.py": [], "compare_recall.py": [],
     "compare_solvers.py": [],
