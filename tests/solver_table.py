@@ -56,6 +56,9 @@ SOLVERS = {
                        "dudo(start_dice=2v1,dice_sides=2)",
                        {"num_threads": 2}),
 }
+# Those with kernels that take long to compile, and that other tests run, too.
+SLOW = ("apcfr+", "vad-cfr", "fsi on a walked game", "perfect recall")
+QUICK = tuple(name for name in SOLVERS if name not in SLOW)
 
 
 def make(name):
@@ -86,9 +89,9 @@ def assert_same(first, second):
     np.testing.assert_array_equal(array, second[name], err_msg=str(name))
 
 
-def go_on(folder, iterations):
-  """Loads every solver from the folder, runs it, and saves it there."""
-  for number, name in enumerate(SOLVERS):
+def go_on(folder, iterations, names):
+  """Loads solvers from the folder, runs them, and saves them there."""
+  for number, name in enumerate(names):
     path = os.path.join(folder, str(number))
     solver = make(name)
     solver.load(path)
@@ -97,4 +100,4 @@ def go_on(folder, iterations):
 
 
 if __name__ == "__main__":
-  go_on(sys.argv[1], int(sys.argv[2]))
+  go_on(sys.argv[1], int(sys.argv[2]), sys.argv[3:])

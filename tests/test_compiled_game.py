@@ -164,13 +164,12 @@ def test_random_games(seed, num_players, zero_sum, uneven):
           assert p == pytest.approx(theirs_here[action], abs=1e-9)
 
 
+@pytest.mark.slow  # Parallel kernels take a while to compile.
 @pytest.mark.parametrize("alternating", [True, False])
 @pytest.mark.parametrize("solver", [
-    cfr.PDCFRPlusSolver,
-    # These have kernels of their own, which take a while to compile.
-    pytest.param(cfr.APCFRPlusSolver, marks=pytest.mark.slow),
-    pytest.param(lambda *args, **kwargs: cfr.VADCFRSolver(
-        *args, warmup_iterations=10, **kwargs), marks=pytest.mark.slow)])
+    cfr.PDCFRPlusSolver, cfr.APCFRPlusSolver,
+    lambda *args, **kwargs: cfr.VADCFRSolver(*args, warmup_iterations=10,
+                                             **kwargs)])
 def test_threads_do_not_change_the_result(solver, alternating, monkeypatch):
   monkeypatch.setattr(deal_form, "MIN_CELLS_TO_CUT", 1)
   game = pyspiel.load_game("leduc_poker")

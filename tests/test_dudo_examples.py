@@ -140,6 +140,7 @@ def test_describe_dudo_with_wrong_flags(flags, message):
                          cwd=helpers.EXAMPLES.parent)
 
 
+@pytest.mark.slow
 def test_compress_policy():
   output = helpers.run_example(
       "compress_policy.py", "--numdice=1", "--seconds=0.5", "--games=2000",
@@ -151,6 +152,7 @@ def test_compress_policy():
   assert sizes == sorted(sizes, reverse=True)
 
 
+@pytest.mark.slow
 def test_compare_fsicfr(tmp_path):
   output = helpers.run_example(
       "compare_fsicfr.py", "--rounds=1v1", "--fsicfr_rounds=2v1",

@@ -385,6 +385,7 @@ def test_before_solve_the_best_policy_is_the_average():
     assert solver.best_policy().distance(solver.average_policy()) == 0.0
 
 
+@pytest.mark.slow
 def test_leduc_poker_with_ten_ranks():
   """Stakes are twice those of Schulze, as universal_poker has whole chips."""
   game = pyspiel.load_game("universal_poker", {
@@ -445,6 +446,7 @@ def test_float32_is_close(name):
   assert fast.memory_bytes < 0.8 * exact.memory_bytes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alternating", [False, True])
 @pytest.mark.parametrize("name", _SOLVERS)
 def test_threads_do_not_matter(name, alternating):

@@ -295,6 +295,7 @@ def test_intervals_hold_the_exact_value():
   assert solver.num_nodes(1, 1) < 1000  # of 2048
 
 
+@pytest.mark.slow
 def test_threads_change_nothing(monkeypatch):
   monkeypatch.setattr(recall_trainer, "MIN_CUT_NUMBERS", 0)
   match = match_rounds.match_rules(pyspiel.load_game("dudo(numdice=2)"), 1)

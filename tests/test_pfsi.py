@@ -59,6 +59,7 @@ def test_many_players_and_no_memory_are_the_oracles():
     graph_helpers.assert_same_tables(solver, oracle)
 
 
+@pytest.mark.slow
 def test_float32_is_nearly_float64():
   game = graph_helpers.load(_GAMES[1])
   single, double = (pfsi.FSISolver(game, seed=3, gamma=5.0, num_threads=1,

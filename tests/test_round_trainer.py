@@ -88,6 +88,7 @@ def compare(match, tables, oracle):
       assert not getattr(table, name)[:, :hands][unseen].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [[(1, 2), (2, 1)], [(2, 2)]])
 @pytest.mark.parametrize("recall", [1, 3])
 def test_threads_change_nothing(monkeypatch, rounds, recall):

@@ -14,6 +14,7 @@ def test_benchmark():
       "FSI", "PFSI-4", "PFSI-1", "PPT", "MCPT", "simulator:"]
 
 
+@pytest.mark.slow
 def test_tournament_plot_and_play(tmp_path):
   command = ["dudo_tournament.py", _SMALL, "--games=600", "--points=2",
              "--solvers=PPT+WT,FSI+WT", "--threads=1",

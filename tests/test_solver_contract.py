@@ -17,7 +17,9 @@ from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import solver as solver_lib
 
-_NAMES = list(solver_table.SOLVERS)
+_NAMES = [name if name in solver_table.QUICK else
+          pytest.param(name, marks=pytest.mark.slow)
+          for name in solver_table.SOLVERS]
 every_solver = pytest.mark.parametrize("name", _NAMES)
 
 
@@ -33,14 +35,17 @@ def test_two_halves_are_one_run(name, tmp_path):
                            solver_table.saved(halves, tmp_path / "halves"))
 
 
-def test_another_process_goes_on_exactly(tmp_path):
+@pytest.mark.parametrize("names", [
+    solver_table.QUICK,
+    pytest.param(solver_table.SLOW, marks=pytest.mark.slow)])
+def test_another_process_goes_on_exactly(names, tmp_path):
   program = pathlib.Path(solver_table.__file__)
-  for number, name in enumerate(_NAMES):
+  for number, name in enumerate(names):
     solver = solver_table.make(name)
     solver.run(5)
     solver.save(tmp_path / str(number))
-  subprocess.run([sys.executable, program, tmp_path, "7"], check=True)
-  for number, name in enumerate(_NAMES):
+  subprocess.run([sys.executable, program, tmp_path, "7", *names], check=True)
+  for number, name in enumerate(names):
     there, here = solver_table.make(name), solver_table.make(name)
     there.load(tmp_path / str(number))
     here.run(12)
