@@ -312,7 +312,9 @@ def test_float32_gets_no_worse_with_more_iterations(name):
   for iterations in (10**4, 10**5, 10**6, 10**7):
     solver.run(iterations - solver.iteration)
     measured.append(solver.exploitability())
-  assert measured[-1] <= 1.1 * min(measured)
+  # VAD-CFR comes below the precision of single numbers, and cannot stay there.
+  precision = 2.0 * np.finfo(np.float32).eps
+  assert measured[-1] <= max(1.1 * min(measured), precision)
 
 
 _RETURNS = (float("nan"), float("inf"), -float("inf"), 1e101)
