@@ -101,8 +101,15 @@ def _settle_ties(solver, regrets, probabilities):
     solver.refresh()
 
 
+def _marks(game, name):
+  """Returns that few variants are compared quickly on games that take long."""
+  is_long = game.startswith(("dudo_single_round", "leduc")) or "s=4" in game
+  return [pytest.mark.slow] if is_long and name in ("lcfr", "dcfr") else []
+
+
 @pytest.mark.parametrize("game, name", [
-    (game, name) for game in _GAMES for name in _PAIRS
+    pytest.param(game, name, marks=_marks(game, name))
+    for game in _GAMES for name in _PAIRS
     if name == "cfr" or not game.startswith("dudo(start_dice")])
 def test_iterates_are_open_spiels(game, name):
   _compare_with_open_spiel(game, name, _SLOW.get(game, 50))
@@ -285,6 +292,7 @@ def test_runs_of_different_lengths_are_one():
   assert many.average_policy().distance(few.average_policy()) == 0.0
 
 
+@pytest.mark.slow
 def test_float32_is_close():
   exact = cfr.CFRPlusSolver(_load("leduc_poker"))
   fast = cfr.CFRPlusSolver(_load("leduc_poker"), dtype="float32")

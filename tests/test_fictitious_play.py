@@ -435,6 +435,7 @@ def test_imperfect_recall():
   assert result.exploitability < 0.5 * result.history[0].exploitability
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _SOLVERS)
 def test_float32_is_close(name):
   exact, fast = (_SOLVERS[name](_load("neumann_poker(num_ranks=20)"),

@@ -116,6 +116,7 @@ def test_one_die_each_is_worth_what_it_should_be(one_die, recall, error):
   assert abs(solver.value(1, 1) + 7 / 258) < solver.nash_conv()
 
 
+@pytest.mark.slow
 def test_who_remembers_more_is_less_exploitable(one_die):
   game = load(numdice=1)
   measured = {recall: exploitability.exploitability(

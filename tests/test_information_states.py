@@ -202,7 +202,8 @@ def _dudo_memory(state, player, recall_length):
 
 
 @pytest.mark.parametrize("parameters", [
-    "start_dice=2v1,dice_sides=2", "players=3,numdice=1,dice_sides=2"])
+    "start_dice=2v1,dice_sides=2",
+    pytest.param("players=3,numdice=1,dice_sides=2", marks=pytest.mark.slow)])
 def test_dudo_ir_is_exactly_the_abstraction(parameters):
   # The rules do not depend on the recall, so one walk serves all lengths.
   partitions = {
@@ -276,7 +277,8 @@ def _assert_abstraction(game, memory):
   assert len(partition) > 10
 
 
-@pytest.mark.parametrize("sides, recall_length", [(3, 1), (4, 2), (6, 3)])
+@pytest.mark.parametrize("sides, recall_length", [
+    (3, 1), (4, 2), pytest.param(6, 3, marks=pytest.mark.slow)])
 def test_number_of_abstract_sets_is_the_papers(sides, recall_length):
   # Neller & Hnath (2011), figure 1 (b): 1794 for m = 3 and one die each.
   game = pyspiel.load_game(f"dudo_ir(numdice=1,dice_sides={sides},"

@@ -51,6 +51,7 @@ def _run(copy, program=_PROGRAM, **variables):
   return results, int(hits)
 
 
+@pytest.mark.slow
 def test_only_changes_that_matter_compile_anew(copy):
   first = _run(copy)
   assert first[1] == 0
