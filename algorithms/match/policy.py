@@ -12,12 +12,11 @@ import re
 
 import numpy as np
 
-from dudo_spiel.algorithms.compiled import convertible
 from dudo_spiel.algorithms.match import kernels as match_kernels
 from dudo_spiel.algorithms.match import rounds as match_rounds
+from dudo_spiel.algorithms.match import rounds_policy
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
-from dudo_spiel.games import dudo
 
 FILE_KIND = "match_policy"
 _LEVELS = 255  # of a quantised weight
@@ -26,7 +25,7 @@ _DTYPES = (np.float32, np.uint8, np.float64)
 _MAX_RECALL = 2**31 - 1
 
 
-class MatchPolicy(convertible.ConvertiblePolicy):
+class MatchPolicy(rounds_policy.RoundsPolicy):
   """An OpenSpiel policy that plays every state of a match of Dudo.
 
   It plays `dudo` and `dudo_ir` with two players, the same rules and at most as
@@ -47,7 +46,7 @@ class MatchPolicy(convertible.ConvertiblePolicy):
   """
 
   def __init__(self, game, recall_length, tables, values):
-    super().__init__(arguments.game("game", game), [0, 1])
+    super().__init__(game)
     self.match = match_rounds.match_rules(
         game, arguments.integer("recall_length", recall_length, 1))
     for name, value in (("tables", tables), ("values", values)):
@@ -66,26 +65,11 @@ class MatchPolicy(convertible.ConvertiblePolicy):
         raise ValueError(f"tables={key}: has shape {table.shape}; must be "
                          f"{self.match.table_shape(key)}")
 
-  def check_game(self, game):
-    """Raises a ValueError if the policy cannot play all of the game."""
-    if not self._has_rules_of(game):
-      raise ValueError(f"game={game}: must have the rules of {self.game}, the "
-                       "policy's game")
-    if not set(match_rounds.round_keys(game.start_dice)) <= self.tables.keys():
-      raise ValueError(
-          f"game={game}: starts with {' and '.join(map(str, game.start_dice))} "
-          f"dice; the policy knows {self._known_dice()}")
+  def _known(self):
+    return self.tables.keys()
 
-  def _has_rules_of(self, game):
-    return (isinstance(game, dudo.DudoGame) and game.num_players() == 2 and
-            game.num_sides == self.match.num_sides and
-            game.house == self.match.house)
-
-  def _num_info_states(self, game):
-    return match_rounds.num_info_states(game)
-
-  def _known_dice(self):
-    return ", ".join(f"{a}v{b}" for a, b in sorted(self.tables))
+  def _needed(self, game):
+    return match_rounds.round_keys(game.start_dice)
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} for the legal actions of the state."""
@@ -102,7 +86,7 @@ class MatchPolicy(convertible.ConvertiblePolicy):
     table = self.tables.get(key)
     if table is None:
       raise ValueError(f"state={state}: has {key[0]} and {key[1]} dice; the "
-                       f"policy knows {self._known_dice()}")
+                       f"policy knows {self._known_text()}")
     claims = state.claim_list()
     memory = self.match.memory(sum(key))
     row = memory.first_row(claims)
@@ -151,7 +135,7 @@ class MatchPolicy(convertible.ConvertiblePolicy):
   def _check_key(self, key):
     if not isinstance(key, tuple) or key not in self.tables:
       raise ValueError(f"key={key!r}: must be (own, opponent's) dice, one of "
-                       f"{self._known_dice()}")
+                       f"{self._known_text()}")
 
   def probabilities(self, key):
     """Returns [row, hand] float32, the probabilities with these dice."""

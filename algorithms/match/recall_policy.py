@@ -9,23 +9,22 @@ Serves `recall_solver`, `perfect_recall` and `policies`.
 
 import numpy as np
 
-from dudo_spiel.algorithms.compiled import convertible
 from dudo_spiel.algorithms.match import growing_kernels
 from dudo_spiel.algorithms.match import growing_tree
 from dudo_spiel.algorithms.match import recall_trainer
 from dudo_spiel.algorithms.match import round_hands
 from dudo_spiel.algorithms.match import rounds as match_rounds
+from dudo_spiel.algorithms.match import rounds_policy
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import jit
-from dudo_spiel.games import dudo
 
 FILE_KIND = "recall_policy"
 _DTYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
 _LEVELS = 255  # of a quantized weight
 
 
-class RecallPolicy(convertible.ConvertiblePolicy):
+class RecallPolicy(rounds_policy.RoundsPolicy):
   """An OpenSpiel policy that plays every state of a match of Dudo.
 
   Args:
@@ -38,32 +37,17 @@ class RecallPolicy(convertible.ConvertiblePolicy):
   """
 
   def __init__(self, game, rounds):
-    super().__init__(arguments.game("game", game), [0, 1])
+    super().__init__(game)
     match_rounds.match_rules(game, 1)
     if not isinstance(rounds, dict):
       raise ValueError(f"rounds={rounds!r}: must be a dict by rounds")
     self._rounds = dict(rounds)
 
-  def check_game(self, game):
-    """Raises a ValueError if the policy cannot play all of the game."""
-    if not self._has_rules_of(game):
-      raise ValueError(f"game={game}: must have the rules of {self.game}, the "
-                       "policy's game")
-    if not set(match_rounds.match_keys(game)) <= self._rounds.keys():
-      raise ValueError(
-          f"game={game}: starts with {' and '.join(map(str, game.start_dice))} "
-          f"dice; the policy knows {self._known_rounds()}")
+  def _known(self):
+    return self._rounds.keys()
 
-  def _has_rules_of(self, game):
-    return (isinstance(game, dudo.DudoGame) and game.num_players() == 2 and
-            game.num_sides == self.game.num_sides and
-            game.house == self.game.house)
-
-  def _num_info_states(self, game):
-    return match_rounds.num_info_states(game)
-
-  def _known_rounds(self):
-    return ", ".join(f"{a}v{b}" for a, b in sorted(self._rounds))
+  def _needed(self, game):
+    return match_rounds.match_keys(game)
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} for the legal actions of the state."""
@@ -79,7 +63,7 @@ class RecallPolicy(convertible.ConvertiblePolicy):
     key = state.dice[starter], state.dice[1 - starter]
     if key not in self._rounds:
       raise ValueError(f"state={state}: is in the round {key[0]}v{key[1]}; the "
-                       f"policy knows {self._known_rounds()}")
+                       f"policy knows {self._known_text()}")
     hands, tree, table = self._rounds[key]
     claims = state.claim_list()
     node = growing_tree.find(tree, claims)

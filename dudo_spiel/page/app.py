@@ -8,6 +8,7 @@ checked, and a wrong word is answered by a 400 that names it.
 Serves `examples/dudo_page.py`.
 """
 
+import functools
 import importlib.resources
 import json
 import logging
@@ -29,6 +30,11 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 MAX_BODY_BYTES = 4096
 _MAX_EXACT_DICE = 5  # in play, for exploitability without bounds
 _BOUND_SECONDS = 12.0  # for each seat of a round
+_SMALL_GAMES = {  # name: (smallest size, largest size, solver, view)
+    "neumann_poker": (small_games.MIN_RANKS, small_games.MAX_RANKS,
+                      small_games.solve_neumann, small_games.neumann_view),
+    "liar_die": (small_games.MIN_SIDES, small_games.MAX_SIDES,
+                 small_games.solve_liar_die, small_games.liar_die_view)}
 _FILES = {"/": ("index.html", "text/html; charset=utf-8")} | {
     f"/{name}": (name, kind) for name, kind in [
         ("style.css", "text/css; charset=utf-8"),
@@ -243,34 +249,23 @@ class _Page:
   def small(self):
     """Answers the policy of a small game that came from a file."""
     (game,) = _query("game")
-    arguments.choice("game", game, ("neumann_poker", "liar_die"))
+    arguments.choice("game", game, tuple(_SMALL_GAMES))
     policy = self._library.small.get(game)
     if policy is None:
       raise exceptions.NotFound(f"game={game}: has no policy file")
-    show = (small_games.neumann_view if game == "neumann_poker" else
-            small_games.liar_die_view)
+    *_, show = _SMALL_GAMES[game]
     return show(policy.game, policy)
 
   def start_task(self):
     """Begins a task: solves a small game, or measures the policy."""
     what, size = _body(what=(str, None), size=(int, 0))
-    arguments.choice("what", what, ("neumann_poker", "liar_die", "measure"))
+    arguments.choice("what", what, (*_SMALL_GAMES, "measure"))
     if what == "measure":
       work, key = self._measure, "measure"
-    elif what == "neumann_poker":
-      arguments.integer("size", size, small_games.MIN_RANKS,
-                        small_games.MAX_RANKS)
-      key = f"neumann_poker-{size}"
-
-      def work(report):
-        return small_games.solve_neumann(size, report)
     else:
-      arguments.integer("size", size, small_games.MIN_SIDES,
-                        small_games.MAX_SIDES)
-      key = f"liar_die-{size}"
-
-      def work(report):
-        return small_games.solve_liar_die(size, report)
+      low, high, solve, _ = _SMALL_GAMES[what]
+      arguments.integer("size", size, low, high)
+      work, key = functools.partial(solve, size), f"{what}-{size}"
     try:
       return self._line.start(key, work).view()
     except tasks.BusyError as error:
