@@ -9,6 +9,7 @@ bytes as it reads and writes.
 """
 
 import binary
+import interrupts
 
 import os
 import statistics
@@ -74,7 +75,7 @@ def show_curve(solver):
 
 def show_files(policy):
   """Prints how large files are, and how exploitable what is in them."""
-  with tempfile.TemporaryDirectory() as folder:
+  with interrupts.raised(), tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "policy.npz")
     for min_reach in _MIN_REACH.value:
       small = policy.quantized(min_reach)

@@ -8,6 +8,7 @@ memory than there is, or than --memory allows, say so.
 """
 
 import binary
+import interrupts
 
 import multiprocessing
 import resource
@@ -79,7 +80,7 @@ def main(_):
       convergence.load_game(game)
   context = multiprocessing.get_context("fork")
   for game in games:
-    with context.Pool(1) as pool:
+    with interrupts.raised(), context.Pool(1, interrupts.end_main) as pool:
       print(pool.apply(measure, (game, _SOLVER.value, _SECONDS.value,
                                  _MEMORY.value)), flush=True)
   return 0

@@ -21,6 +21,9 @@ import pyspiel
 import dudo_spiel  # noqa: F401, registers the games
 
 _BROKEN_PIPE_CODE = 141  # what shells use for it
+# What a wrong flag, game or file leads to.
+_USERS_ERRORS = (app.UsageError, ValueError, OSError, MemoryError,
+                 pyspiel.SpielError)
 
 
 def run(main):
@@ -42,23 +45,29 @@ def run(main):
 
 
 def _run(main, argv):
+  """Returns the exit code, unless Ctrl-C ended main: exits then."""
+  exit_code = _call(main, argv)
+  if exit_code == interrupts.EXIT_CODE:
+    interrupts.exit_at_once()
+  return exit_code
+
+
+def _call(main, argv):
   """Returns the exit code."""
   try:
-    interrupts.begin_main()
     if len(argv) > 1:
       raise ValueError(f"unexpected argument {argv[1]!r}: flags begin with --")
     exit_code = main(argv)
     interrupts.end_main()
     return exit_code
-  except BrokenPipeError:
-    raise
-  except (app.UsageError, ValueError, OSError, MemoryError,
-          pyspiel.SpielError) as error:
-    if sys.flags.dev_mode:
+  except BaseException as error:
+    if interrupts.has_come():
+      return interrupts.say_stopped()
+    is_users = (isinstance(error, _USERS_ERRORS) and
+                not isinstance(error, BrokenPipeError))
+    if sys.flags.dev_mode or not is_users:
       raise
     return _fail(error)
-  except KeyboardInterrupt:
-    return interrupts.say_stopped()
 
 
 def _fail(error):

@@ -8,6 +8,7 @@ the uncompressed policy.
 """
 
 import binary
+import interrupts
 
 import os
 import tempfile
@@ -41,7 +42,7 @@ _SETTINGS = [(0.0, 0.0), (0.001, 1e-6), (0.003, 1e-4), (0.01, 1e-3),
 
 def file_size(policy):
   """Returns how many bytes the policy takes in a file."""
-  with tempfile.TemporaryDirectory() as folder:
+  with interrupts.raised(), tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "policy.npz")
     policy.save(path)
     return os.path.getsize(path)

@@ -12,6 +12,7 @@ other games and solvers are added to what is there.
 """
 
 import binary
+import interrupts
 
 import contextlib
 import csv
@@ -262,7 +263,7 @@ def main(_):
   if _PLOT.value:
     figures.check_matplotlib(_PLOT)
   binary.make_folder(_OUTPUT)
-  with holding(_OUTPUT.value):
+  with interrupts.raised(), holding(_OUTPUT.value):
     path = os.path.join(_OUTPUT.value, "convergence.csv")
     table = Table(path)
     errors = run_jobs(games, solvers, points, table)

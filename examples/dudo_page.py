@@ -60,11 +60,7 @@ def main(_):
         channel_timeout=60)
     print(f"Open http://{own}:{port}/ in a browser; Ctrl-C ends the server.",
           flush=True)
-    try:
-      server.run()
-    finally:
-      server.close()
-  raise KeyboardInterrupt  # which is all that ends `run`
+    server.run()
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ Solvers do not need each other. --workers=3 trains three at a time, and
 """
 
 import binary
+import interrupts
 
 import contextlib
 import csv
@@ -341,8 +342,9 @@ def main(_):
   options = Options(_GAME.value, _SECONDS.value, _POINTS.value, _GAMES.value,
                     _DYNAMIC.value, _REACH.value, _ACTION.value, _TREMBLE.value,
                     _GAMMA.value, _SEED.value, threads)
-  with (contextlib.nullcontext(_FOLDER.value) if _FOLDER.value else
-        tempfile.TemporaryDirectory()) as folder:
+  with interrupts.raised(), (
+      contextlib.nullcontext(_FOLDER.value) if _FOLDER.value else
+      tempfile.TemporaryDirectory()) as folder:
     players = train_all(game, options, os.path.abspath(folder),
                         _FOLDER.value is not None)
   names = list(players)

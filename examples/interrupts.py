@@ -1,12 +1,16 @@
 """Ctrl-C ends a binary with a sentence, whatever it is doing.
 
-Imported before all else, as imports alone take a second or two. Until `main`
-begins, Ctrl-C ends the process at once: there is nothing to keep. While `main`
-runs it raises KeyboardInterrupt, so that solvers can stop where their tables
-are whole. When `main` has ended, so does the process, and Ctrl-C does nothing.
+Imported before all else, as imports alone take a second or two. Ctrl-C ends the
+process at once: most binaries have nothing to keep, and libraries may lose the
+exception that Python would raise. What must be kept or cleared away stands in
+`with interrupts.raised():`. There Ctrl-C raises KeyboardInterrupt, so that
+solvers can stop where their tables are whole. Whatever exception then ends
+`main`, Ctrl-C was the reason. When `main` has ended, so does the process, and
+Ctrl-C does nothing.
 """
 
 # Only what Python has imported before, or nearly so.
+import contextlib
 import os
 import signal
 import sys
@@ -14,13 +18,19 @@ import sys
 EXIT_CODE = 130  # what shells use for Ctrl-C
 _MESSAGE = "stopped by Ctrl-C"
 _PATIENCE = 0.05  # seconds until an interrupt that was lost is repeated
+_depth = 0  # how many contexts of `raised` there are
+_has_come = False  # in one of them
 
 
-def _end(signum, frame):
-  """Handles the signal: ends the process."""
+def _handle(signum, frame):
+  """Ends the process, or raises KeyboardInterrupt."""
   del signum, frame
-  os.write(2, f"\n{_MESSAGE}\n".encode())
-  os._exit(EXIT_CODE)
+  global _has_come
+  if not _depth:
+    os.write(2, f"\n{_MESSAGE}\n".encode())
+    exit_at_once()
+  _has_come = True
+  raise KeyboardInterrupt
 
 
 def _set_handler(handler):
@@ -29,10 +39,11 @@ def _set_handler(handler):
     signal.signal(signal.SIGINT, handler)
 
 
-def _repeat_lost(report):
+def _report_unraisable(report):
   """Repeats an interrupt that came where Python cannot raise it.
 
   Such as in a function that a library calls: Python would report it and go on.
+  After an interrupt, what else goes wrong there is no news.
 
   Args:
     report: what `sys.unraisablehook` gets.
@@ -41,14 +52,25 @@ def _repeat_lost(report):
   import threading
   if report.exc_type is KeyboardInterrupt:
     threading.Timer(_PATIENCE, _thread.interrupt_main).start()
-  else:
+  elif not _has_come:
     sys.__unraisablehook__(report)
 
 
-def begin_main():
-  """Lets Ctrl-C raise KeyboardInterrupt from now on."""
-  sys.unraisablehook = _repeat_lost
-  _set_handler(signal.default_int_handler)
+@contextlib.contextmanager
+def raised():
+  """Lets Ctrl-C raise KeyboardInterrupt as long as the context lasts."""
+  global _depth
+  sys.unraisablehook = _report_unraisable
+  _depth += 1
+  try:
+    yield
+  finally:
+    _depth -= 1
+
+
+def has_come():
+  """Returns whether Ctrl-C has raised KeyboardInterrupt."""
+  return _has_come
 
 
 def end_main():
@@ -63,4 +85,16 @@ def say_stopped():
   return EXIT_CODE
 
 
-_set_handler(_end)
+def exit_at_once():
+  """Ends the process without waiting for its threads.
+
+  Python would wait for computations that nobody needs any more.
+  """
+  for stream in (sys.stdout, sys.stderr):
+    # There may be none, nobody may read it, or it is just being written.
+    with contextlib.suppress(AttributeError, OSError, RuntimeError, ValueError):
+      stream.flush()
+  os._exit(EXIT_CODE)
+
+
+_set_handler(_handle)

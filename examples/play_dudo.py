@@ -5,6 +5,7 @@ legal moves, hint for advice, quit to leave.
 """
 
 import binary
+import interrupts
 
 import contextlib
 import itertools
@@ -113,8 +114,9 @@ def main(_):
   if is_interactive:
     with contextlib.suppress(ImportError):  # not every system has it
       import readline  # noqa: F401, input() then lets one edit the line
-  session.Session(game, narration, players, adviser, rng, input, print,
-                  the_coach).run(opponents, asks_again=is_interactive)
+  with interrupts.raised():  # The session says goodbye.
+    session.Session(game, narration, players, adviser, rng, input, print,
+                    the_coach).run(opponents, asks_again=is_interactive)
 
 
 if __name__ == "__main__":

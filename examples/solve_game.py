@@ -83,7 +83,8 @@ def main(_):
   if _CHECKPOINT.value and os.path.exists(_CHECKPOINT.value):
     solver.load(_CHECKPOINT.value)
   begin = solver.iteration
-  result = solver.solve(_TARGET.value, _ITERATIONS.value, _SECONDS.value)
+  with interrupts.raised():
+    result = solver.solve(_TARGET.value, _ITERATIONS.value, _SECONDS.value)
   rate = (result.iterations - begin) / result.seconds
   fraction = fractions.Fraction(result.value).limit_denominator(1000)
   # A fraction this close must not be luck.

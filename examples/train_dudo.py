@@ -70,7 +70,8 @@ def main(_):
   print(f"training needs {needed / 1e9:.2f} GB of memory", flush=True)
   solver = fsicfr.MatchSolver(game, _RECALL.value, _SEED.value,
                               _THREADS.value)
-  with solver.hold(folder) if folder else contextlib.nullcontext():
+  with interrupts.raised(), (
+      solver.hold(folder) if folder else contextlib.nullcontext()):
     return train(solver, folder)
 
 
