@@ -54,7 +54,7 @@ SOLVERS = {
     "match": (fsicfr.MatchSolver, _ONE_ROUND, {"recall_length": 2}),
     "perfect recall": (perfect_recall.PerfectRecallSolver,
                        "dudo(start_dice=2v1,dice_sides=2)",
-                       {"num_threads": 2}),
+                       {"num_threads": 2, "dtype": "float64"}),
 }
 # Those with kernels that take long to compile, and that other tests run, too.
 SLOW = ("apcfr+", "vad-cfr", "fsi on a walked game", "perfect recall")

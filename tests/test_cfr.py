@@ -104,7 +104,9 @@ def _settle_ties(solver, regrets, probabilities):
 def _marks(game, name):
   """Returns that few variants are compared quickly on games that take long."""
   is_long = game.startswith(("dudo_single_round", "leduc")) or "s=4" in game
-  return [pytest.mark.slow] if is_long and name in ("lcfr", "dcfr") else []
+  is_slow = (is_long and name in ("lcfr", "dcfr") or
+             game.startswith("dudo(start_dice"))
+  return [pytest.mark.slow] if is_slow else []
 
 
 @pytest.mark.parametrize("game, name", [

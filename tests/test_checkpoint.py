@@ -23,10 +23,16 @@ def _leduc():
   return pyspiel.load_game("leduc_poker")
 
 
-@pytest.mark.parametrize("name", cfr.SOLVERS)
-@pytest.mark.parametrize("options", [{}, {"alternating": False},
-                                     {"dtype": "float32"},
-                                     {"form": "history"}])
+# These have kernels of their own for each type and form.
+_MANY_KERNELS = ("apcfr+", "vad-cfr")
+
+
+@pytest.mark.parametrize("name, options", [
+    pytest.param(name, options, marks=[pytest.mark.slow] if (
+        name in _MANY_KERNELS and options.keys() & {"dtype", "form"}) else [])
+    for name in cfr.SOLVERS
+    for options in ({}, {"alternating": False}, {"dtype": "float32"},
+                    {"form": "history"})])
 def test_resumed_runs_are_exactly_unbroken_runs(name, options, tmp_path):
   unbroken, first, second = (cfr.SOLVERS[name](_leduc(), **options)
                              for _ in range(3))
@@ -204,6 +210,7 @@ def test_files_without_tables_are_refused_and_change_nothing(tmp_path):
     np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.slow
 def test_killing_the_process_while_it_saves_keeps_a_whole_file(tmp_path):
   path = tmp_path / "file.npz"
   checkpoint.save(path, "test", {"number": -1}, {"x": np.zeros(1000)})

@@ -32,6 +32,7 @@ def _run(folder, *flags, check=True):
                              *flags, check=check)
 
 
+@pytest.mark.slow
 def test_a_study_is_measured_once_and_can_grow(tmp_path):
   flags = ["--games=kuhn_poker; oshi_zumo(coins=3,min_bid=1,size=1)",
            "--iterations=128"]

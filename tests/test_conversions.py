@@ -43,10 +43,10 @@ _LEARNED = {
     "match": (functools.partial(fsicfr.MatchSolver, recall_length=2,
                                 num_threads=1),
               "dudo(numdice=1,dice_sides=2)", None),
-    "pfsi": (functools.partial(pfsi.PFSISolver, num_threads=1),
+    "pfsi": (functools.partial(pfsi.PFSISolver, num_threads=2),
              f"dudo_single_round{_SINGLE_ROUND}", None),
     "pass-through": (functools.partial(pass_through.PrunedPassThroughSolver,
-                                       abstraction="no_recall", num_threads=1),
+                                       abstraction="no_recall", num_threads=2),
                      f"dudo_single_round{_SINGLE_ROUND}", None),
     "bot": (policies.bot_policy, f"dudo_single_round{_SINGLE_ROUND}", None),
 }

@@ -43,7 +43,8 @@ def _heed_interrupts():
   signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", [
+    signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
 def test_train_dudo_can_be_stopped_and_goes_on(tmp_path, how):
   folder = tmp_path / "training"
   flags = ["--numdice=2", "--threads=1", f"--checkpoint={folder}"]

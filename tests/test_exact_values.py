@@ -15,7 +15,7 @@ import dudo_spiel  # noqa: F401
     ("neumann_poker(num_ranks=100)", -7713 / 190000),
     ("neumann_poker(num_ranks=100,asymmetric=True)", 1111 / 20000),
     # One die each (Neller & Lanctot 2013), and OpenSpiel's own version.
-    ("dudo(numdice=1)", -7 / 258),
+    pytest.param("dudo(numdice=1)", -7 / 258, marks=pytest.mark.slow),
     pytest.param("liars_dice", -7 / 258, marks=pytest.mark.slow),
     # A forced win, hidden kings (see test_dark_chess_small.py), and pawns.
     ("dark_chess_small(moves_per_player=2)", 1.0),

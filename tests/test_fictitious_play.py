@@ -118,8 +118,9 @@ def test_forms_agree_on_leduc_poker(name, kwargs):
       assert other.average_policy().distance(deal.average_policy()) < 1e-12
 
 
-@pytest.mark.parametrize("game, iterations", [("kuhn_poker", 10),
-                                              ("leduc_poker", 6)])
+@pytest.mark.parametrize("game, iterations", [
+    ("kuhn_poker", 10),
+    pytest.param("leduc_poker", 6, marks=pytest.mark.slow)])
 def test_xfp_is_open_spiels(game, iterations):
   """Where responses are equally good, OpenSpiel's choice is taken over."""
   theirs = open_spiel.XFPSolver(_load(game))

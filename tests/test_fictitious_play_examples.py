@@ -45,6 +45,7 @@ def test_plot_asymmetric_neumann(tmp_path):
       assert thresholds == pytest.approx([1 / 9, 7 / 9, 5 / 9], abs=0.1)
 
 
+@pytest.mark.slow
 def test_plot_neumann(tmp_path):
   picture = tmp_path / "picture.png"
   result = helpers.run_example("plot_neumann.py", *_SMALL_NEUMANN,
@@ -134,6 +135,7 @@ def test_compare_solvers_counts_as_openspiel_measures():
   assert output.splitlines()[-1].split("|")[3].strip() == str(count)
 
 
+@pytest.mark.slow
 def test_compare_solvers_in_perturbed_games():
   row = [helpers.run_example(
       "compare_solvers.py", "--game=neumann_poker(num_ranks=20)",

@@ -50,6 +50,7 @@ def interrupt_sweep(monkeypatch, number):
   monkeypatch.setattr(match_kernels, "sweep", interrupted)
 
 
+@pytest.mark.slow
 def test_rounds_that_train_apart_learn_the_same(monkeypatch, tmp_path):
   """With three dice each, (1, 3) and (2, 2) have equally many in play."""
   game = load(numdice=3, dice_sides=2)
@@ -166,6 +167,7 @@ def test_perfect_recall_gives_the_graph_solvers_iterates():
       stack += [state.child(a) for a in state.legal_actions()]
 
 
+@pytest.mark.slow
 def test_more_training_makes_it_better():
   game = load(start_dice="2v1", dice_sides=2)
   solver = solver_of(game, hands_met=1)

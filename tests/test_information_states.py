@@ -174,7 +174,9 @@ def test_states_show_what_the_observer_writes(game):
 
 
 @pytest.mark.parametrize("name, parameters", [
-    (name, parameters) for name in _SMALL for parameters in _SMALL[name]])
+    pytest.param(name, parameters, marks=[pytest.mark.slow] if
+                 name == "dudo" and "players=3" in parameters else [])
+    for name in _SMALL for parameters in _SMALL[name]])
 def test_perfect_recall_of_all_that_was_seen(name, parameters):
   game = pyspiel.load_game(f"{name}({parameters})")
   players = range(game.num_players())

@@ -125,6 +125,7 @@ def test_a_kernel_does_the_same_for_python_and_for_other_kernels(copy):
   assert [hits for _, hits in runs] == [0, 1]
 
 
+@pytest.mark.slow
 def test_the_order_of_fields_is_noticed(copy):
   """A kernel need not import the named tuple that it gets."""
   package = copy / "algorithms"

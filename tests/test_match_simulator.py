@@ -57,8 +57,9 @@ def exact_rates(game, first, second):
     ("dudo(numdice=1,dice_sides=4,starting_player=1)", (2, 3),
      (np.uint8, np.float32)),
     ("dudo(start_dice=2v1,dice_sides=2)", (2, 2), (np.float32, np.float32)),
-    ("dudo(start_dice=1v2,dice_sides=2,wild_ones=False,starting_player=1)",
-     (2, 3), (np.uint8, np.float32)),
+    pytest.param(
+        "dudo(start_dice=1v2,dice_sides=2,wild_ones=False,starting_player=1)",
+        (2, 3), (np.uint8, np.float32), marks=pytest.mark.slow),
     ("dudo(start_dice=2v1,dice_sides=2,die_loss=one,exact_reward=False)",
      (1, 2), (np.float32, np.float32)),
 ])

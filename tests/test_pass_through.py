@@ -208,6 +208,7 @@ def test_binomial(trials, chance):
   assert draws.var() == pytest.approx(variance, rel=0.15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [
     pass_through.PrunedPassThroughSolver,
     lambda game, **kwargs: pass_through.MonteCarloPassThroughSolver(

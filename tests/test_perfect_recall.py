@@ -202,8 +202,8 @@ def _some_claims(count):
 
 @functools.cache
 def _solver(name, iterations):
-  solver = perfect_recall.PerfectRecallSolver(pyspiel.load_game(name),
-                                              num_threads=1)
+  solver = perfect_recall.PerfectRecallSolver(
+      pyspiel.load_game(name), num_threads=1, dtype="float64")
   solver.run(iterations)
   return solver
 
@@ -286,7 +286,7 @@ def test_responses_equal_those_of_match_policies():
 
 def test_intervals_hold_the_exact_value():
   solver = perfect_recall.PerfectRecallSolver(
-      pyspiel.load_game("dudo(numdice=1)"), num_threads=1)
+      pyspiel.load_game("dudo(numdice=1)"), num_threads=1, dtype="float64")
   result = solver.solve(target_exploitability=2e-3, max_iterations=3000)
   assert result.reason == "target"
   low, high = solver.interval(1, 1)
@@ -323,9 +323,10 @@ def test_threads_change_nothing(monkeypatch):
 def test_memory_is_bounded():
   most = 10**6
   solver = perfect_recall.PerfectRecallSolver(
-      pyspiel.load_game("dudo(numdice=2)"), num_threads=1, max_bytes=most)
+      pyspiel.load_game("dudo(numdice=2)"), num_threads=1, max_bytes=most,
+      dtype="float64")
   free = perfect_recall.PerfectRecallSolver(
-      pyspiel.load_game("dudo(numdice=2)"), num_threads=1)
+      pyspiel.load_game("dudo(numdice=2)"), num_threads=1, dtype="float64")
   for _ in range(6):
     solver.run(50)
     assert solver.memory_bytes <= most
@@ -334,6 +335,7 @@ def test_memory_is_bounded():
   assert solver.exploitability() < 1.0
 
 
+@pytest.mark.slow
 def test_a_node_of_the_full_game_is_small():
   match = match_rounds.match_rules(pyspiel.load_game("dudo"), 1)
   trainer = recall_trainer.RecallTrainer(match, (5, 5))
@@ -429,10 +431,10 @@ def _set(index, value):
     ("2v1_schedule", _set(4, 1)), ("2v1_cumulative", _set(0, -1.0)),
     ("2v1_regret", _set(0, np.nan)), ("2v1_outcomes", _set((0, 0, 0), 2.0)),
     ("2v1_responses", _set(0, 7.0)),
-    ("1v1_regret", lambda x: x.astype(np.float64))])
+    ("1v1_regret", lambda x: x.astype(np.float32))])
 def test_files_that_make_no_sense(name, change, tmp_path):
-  solver = perfect_recall.PerfectRecallSolver(pyspiel.load_game(_SMALL),
-                                              num_threads=1)
+  solver = perfect_recall.PerfectRecallSolver(
+      pyspiel.load_game(_SMALL), num_threads=1, dtype="float64")
   solver.run(20)
   solver.save(tmp_path / "whole.npz")
   with np.load(tmp_path / "whole.npz") as archive:

@@ -180,12 +180,14 @@ def test_schedule_ends_as_fsi():
   assert all(a > b for a, b in zip(thresholds[:100], thresholds[1:101]))
   assert thresholds[99] == pytest.approx(1e-6)
   solver = pfsi.PFSISolver(graph_helpers.load(_GAMES[0]),
-                           reach_threshold=schedule, num_threads=1)
+                           reach_threshold=schedule, dtype="float64",
+                           num_threads=1)
   solver.run(10)
   settings = solver.settings([1, 200])
   assert settings["reach_threshold"].tolist() == [1e-2, 0.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [
     pfsi.FSISolver, lambda game, **kwargs: pfsi.PFSISolver(game, **_PRUNING,
                                                            **kwargs)])

@@ -37,8 +37,10 @@ def deals_of(match, dice, shifts):
 @pytest.mark.parametrize("sides, house, rounds, recall, shifts, gamma", [
     (6, rules.HouseRules(), [(1, 1)], 1, None, 0),
     (6, rules.HouseRules(), [(1, 1)], 2, 2, 1),
-    (6, rules.HouseRules(), [(1, 1)], 3, None, 1),
-    (6, rules.HouseRules(), [(1, 1)], 12, 1, 0),
+    pytest.param(6, rules.HouseRules(), [(1, 1)], 3, None, 1,
+                 marks=pytest.mark.slow),
+    pytest.param(6, rules.HouseRules(), [(1, 1)], 12, 1, 0,
+                 marks=pytest.mark.slow),
     (3, rules.HouseRules(), [(1, 2), (2, 1)], 1, 1, 0),
     (3, rules.HouseRules(), [(1, 2), (2, 1)], 2, 2, 2),
     (3, rules.HouseRules(), [(1, 2), (2, 1)], 3, None, 1),

@@ -99,8 +99,8 @@ def test_neumann_poker_has_steps(game, terminals):
   assert arrays.runs["kind"][0] == deal_terminals.STEPS
 
 
-@pytest.mark.parametrize("dtype, tolerance", [("float64", 1e-12),
-                                              ("float32", 1e-4)])
+@pytest.mark.parametrize("dtype, tolerance", [
+    ("float64", 1e-12), pytest.param("float32", 1e-4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("game", ["neumann_poker(num_ranks=30)",
                                   "neumann_poker(num_ranks=17,num_bets=3)"])
 def test_steps_change_no_result(game, dtype, tolerance):
