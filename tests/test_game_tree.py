@@ -6,6 +6,7 @@ import tracemalloc
 import helpers
 import numpy as np
 from open_spiel.python import games  # noqa: F401, registers Python games
+from open_spiel.python.algorithms import outcome_sampling_mccfr
 import pyspiel
 import pytest
 
@@ -187,7 +188,9 @@ def test_games_that_do_not_fit(game, message):
     ("neumann_poker(num_ranks=1000)", "num_ranks"),
     ("liar_die(sides=8)", r"\(sides\)"),  # players must be 2
     ("liars_dice(dice_sides=9)", "dice_sides"),
-    ("dark_hex", "smaller.*external_sampling_mccfr")])
+    ("turn_based_simultaneous_game(game=oshi_zumo(coins=6,size=2))",
+     r"smaller \(coins, horizon, min_bid, size\)"),
+    ("dark_hex", "smaller.*outcome_sampling_mccfr")])
 def test_games_that_are_too_large_are_not_walked(game, advice, monkeypatch):
   game = pyspiel.load_game(game)
   monkeypatch.delattr(tree_walk, "Walk")
@@ -197,10 +200,25 @@ def test_games_that_are_too_large_are_not_walked(game, advice, monkeypatch):
     game_tree.GameTree(game)
 
 
-@pytest.mark.parametrize("game", [
-    "dudo(numdice=2)", "dark_hex",
-    "turn_based_simultaneous_game(game=oshi_zumo(coins=6,size=2))",
-    "cursor_go(board_size=2,max_cursor_moves=2)"])
+_HUGE = ("dudo(numdice=2)", "dark_hex",
+         "turn_based_simultaneous_game(game=oshi_zumo(coins=6,size=2))",
+         "cursor_go(board_size=2,max_cursor_moves=2)")
+
+
+@pytest.mark.parametrize("game", _HUGE[1:])
+def test_huge_games_can_be_sampled_as_the_error_says(game):
+  game = pyspiel.load_game(game)
+  with pytest.raises(ValueError, match="OpenSpiel's outcome_sampling_mccfr"):
+    game_tree.GameTree(game, max_nodes=10**4)
+  np.random.seed(1)
+  solver = outcome_sampling_mccfr.OutcomeSamplingSolver(game)
+  solver.iteration()
+  probabilities = solver.average_policy().action_probabilities(
+      game.new_initial_state())
+  assert sum(probabilities.values()) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("game", _HUGE)
 def test_huge_games_are_not_walked_on_any_machine(game, monkeypatch):
   game = pyspiel.load_game(game)
   monkeypatch.delattr(tree_walk, "Walk")
@@ -247,7 +265,7 @@ def test_a_walk_stops_before_memory_is_full(monkeypatch):
   monkeypatch.setattr(ram, "available_bytes", lambda: 2**26 + 10**6)
   with pytest.raises(ValueError, match=(
       "^game=liars_dice.*after .* histories it needs .* GB more, but .* GB are "
-      r"available; choose smaller parameters \(dice_sides, numdice\)")):
+      r"available; choose parameters .* smaller \(dice_sides, numdice\)")):
     game_tree.GameTree(game)
 
 

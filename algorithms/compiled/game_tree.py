@@ -275,22 +275,37 @@ def _too_large(game, max_nodes):
                     f"many to walk; {_advice(game)}")
 
 
+def _sizes(game):
+  """Returns the names of the parameters that may decide how large a game is.
+
+  Those of a game made from another, such as a turn-based one, are the other's.
+
+  Args:
+    game: the `pyspiel.Game`.
+  """
+  kind, given = game.get_type(), game.get_parameters()
+  kinds = {one.short_name: one for one in pyspiel.registered_games()}
+  while "game" in kind.parameter_specification:
+    given = given["game"]
+    kind = kinds[given["name"]]
+  is_fixed = kind.min_num_players == kind.max_num_players
+  return [name for name, default in sorted(kind.parameter_specification.items())
+          if type(default) is int and not (name == "players" and is_fixed)]
+
+
 def _advice(game):
   """Returns what to do about a game that is too large to walk."""
   kind = game.get_type()
-  is_fixed = kind.min_num_players == kind.max_num_players
-  sizes = [name for name, default in sorted(
-      kind.parameter_specification.items())
-           if type(default) is int and not (name == "players" and is_fixed)]
-  advice = f"choose smaller parameters ({', '.join(sizes)})" if sizes else (
-      "choose a smaller game")
+  sizes = _sizes(game)
+  advice = f"choose parameters that make it smaller ({', '.join(sizes)})" if (
+      sizes) else "choose a smaller game"
   if kind.short_name in ("dudo", "dudo_ir") and game.num_players() == 2:
     return advice + ", or solve it round by round with fsicfr.MatchSolver"
   if kind.short_name in ("dudo_single_round", "dudo_single_round_ir"):
     return advice + (", or solve an abstraction with pfsi.PFSISolver or the "
                      "solvers of pass_through")
-  return advice + (", or sample it with OpenSpiel's external_sampling_mccfr, "
-                   "which walks no whole game")
+  return advice + (", or sample it with OpenSpiel's outcome_sampling_mccfr, "
+                   "which walks one history at a time")
 
 
 def check_payoffs(game, returns, dtype):
