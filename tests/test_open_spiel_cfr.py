@@ -1,4 +1,4 @@
-"""CFR compared with `pyspiel.CFRSolver`, on all of OpenSpiel's games that fit.
+"""CFR compared with `pyspiel.CFRSolver`, on 115 small games of OpenSpiel.
 
 `docs/solvers.md` states the result. Where the two part, exact CFR decides who
 left the exact path.
@@ -14,8 +14,8 @@ from dudo_spiel.algorithms import exploitability
 
 pytestmark = pytest.mark.slow
 
-# Games of up to 20,000 histories that OpenSpiel registers and that have
-# information states; small parameters where the default is larger.
+# Games with information states and up to 20,000 histories. Many have small
+# parameters, as the default game is larger; other choices would do as well.
 _SAME = (
     "kuhn_poker", "kuhn_poker(players=3)", "python_kuhn_poker", "leduc_poker",
     "leduc_poker(suit_isomorphism=True)", "liars_dice(dice_sides=2)",
