@@ -24,7 +24,7 @@ Ray does all of this by itself. Executors need help with three things:
     answers are files in a temporary folder, and only their names are sent.
   Memory. The loop in `_run_local` begins a job when there is room for it.
 
-Serves `jobs`, which users import, and `match.solver`.
+Serves `jobs`, which users import, `match.solver` and `match.training_jobs`.
 """
 
 import concurrent.futures
