@@ -77,6 +77,12 @@ def test_every_module_says_whom_it_serves(path):
     assert "Serves" in docstring, path
 
 
+@pytest.mark.parametrize("path", _MODULES, ids=str)
+def test_no_module_is_long(path):
+  lines = (_ROOT / path).read_text(encoding="utf-8").splitlines()
+  assert len(lines) <= 500, "split it: a module has one idea"
+
+
 def test_the_package_is_a_map():
   for name in _PUBLIC:
     assert f"  {name}: " in algorithms.__doc__

@@ -31,6 +31,12 @@ def _work(what, folder):
   if what == "waits":
     place.write_text(str(os.getpid()), encoding="utf-8")
     time.sleep(600)
+  if what == "sees a death":
+    with place.open("a", encoding="utf-8") as file:
+      file.write("x")
+    other = pathlib.Path(folder, "dies")
+    while not other.exists() or other.read_text(encoding="utf-8") != "xx":
+      time.sleep(0.01)
   if what.startswith("is large"):
     busy = pathlib.Path(folder, "busy")
     busy.touch(exist_ok=False)  # fails if another large one runs
@@ -45,8 +51,8 @@ def _jobs(*names, folder, **options):
 
 def test_every_job_has_one_outcome(tmp_path):
   most = ram.available_bytes()
-  work = [*_jobs("a", "dies once", "b", "fails", "is wrong", "dies",
-                 "cannot be sent", folder=tmp_path),
+  work = [*_jobs("sees a death", "a", "dies once", "b", "fails", "is wrong",
+                 "dies", "cannot be sent", folder=tmp_path),
           *_jobs("is large", "is large too", "is large as well",
                  folder=tmp_path, memory=int(0.6 * most)),
           *_jobs("is too large", folder=tmp_path, memory=int(2 * most))]
@@ -59,6 +65,8 @@ def test_every_job_has_one_outcome(tmp_path):
   assert errors.pop("dies").startswith("dies: its process died 2 times")
   assert "pickle" in errors.pop("cannot be sent")
   assert (tmp_path / "dies").read_text(encoding="utf-8") == "xx"
+  # A death leaves alone what other processes are doing.
+  assert (tmp_path / "sees a death").read_text(encoding="utf-8") == "x"
   assert errors.pop("is too large").startswith("is too large: needs ")
   assert not errors
   for outcome in outcomes:
@@ -86,6 +94,14 @@ def test_who_leaves_early_leaves_no_process(tmp_path):
   assert not _is_running(int(place.read_text(encoding="utf-8")))
 
 
+def test_who_leaves_at_once_does_not_wait_for_large_arguments(tmp_path):
+  work = [jobs.Job("large", (b"x" * 10_000_000, str(tmp_path))),
+          jobs.Job("cannot be sent", (lambda: None, ""))]
+  for outcome in jobs.run(_work, work, num_workers=2):
+    assert outcome.job.name == "cannot be sent"
+    break  # the other one's process has just been started
+
+
 @pytest.mark.slow
 def test_processes_end_with_a_caller_who_is_killed(tmp_path):
   program = tmp_path / "program.py"
@@ -100,7 +116,10 @@ def test_processes_end_with_a_caller_who_is_killed(tmp_path):
       f"  path = pathlib.Path({str(tmp_path / 'process')!r})\n"
       "  list(jobs.run(wait, [jobs.Job('waits', (path,))]))\n",
       encoding="utf-8")
-  caller = subprocess.Popen([sys.executable, program])
+  folder = tmp_path / "temporary"
+  folder.mkdir()
+  caller = subprocess.Popen([sys.executable, program],
+                            env={**os.environ, "TMPDIR": str(folder)})
   place = tmp_path / "process"
   while not place.exists():
     assert caller.poll() is None
@@ -111,6 +130,7 @@ def test_processes_end_with_a_caller_who_is_killed(tmp_path):
   while _is_running(process) and time.monotonic() < end:
     time.sleep(0.05)
   assert not _is_running(process)
+  assert not list(folder.glob("dudo_spiel*"))
 
 
 def test_what_cannot_be_sent_is_an_error():

@@ -23,7 +23,7 @@ Threads share out the units of a level. Each unit is handled by one thread, and
 the units of a level do not touch each other, so no number depends on how many
 threads there are.
 
-Serves `trainer`, `policy` and `response`.
+Serves `trainer`.
 """
 
 from typing import NamedTuple
@@ -32,6 +32,7 @@ import numba
 import numpy as np
 
 from dudo_spiel.algorithms.match import claim_memory
+from dudo_spiel.algorithms.match import table_kernels
 from dudo_spiel.algorithms.runtime import jit
 
 
@@ -43,7 +44,8 @@ class RoleArrays(NamedTuple):
     table: [row, hand], to which the strategy is proportional where it is
       positive: sums of regrets in a sweep, of strategies in a valuation.
     cumulative: [row, hand], sums of strategies.
-    factor: [memory, hand], written by `match_regrets`.
+    factor: [memory, hand], written by
+      `table_kernels.match_regrets`.
     own: [unit + 1, hand], reaches (see the top of this file).
     seen: [memory, hand], reaches.
     value: [memory, deal], what the memory is worth to this role if it is to
@@ -99,32 +101,6 @@ def _acts(memory, role, node):
   """Returns whether the role may act there: who started may be forgotten."""
   length = memory.length[node]
   return length == memory.recall_length or length % 2 == role
-
-
-@jit.kernel
-def match_regrets(memory, node, table, factor):
-  """Matches regrets at one memory, for all hands at once.
-
-  The strategy of a hand is max(row, 0) * factor, or uniform if the factor is 0.
-  Whoever needs the strategy makes it from the two.
-
-  Args:
-    memory: the `claim_memory.MemoryArrays`.
-    node: the memory.
-    table: [row, hand].
-    factor: [memory, hand], modified in place at the memory: 1 divided by the
-      sum of the positive rows, 0 where no row is positive.
-  """
-  total = factor[node]
-  zero = total.dtype.type(0.0)
-  one = total.dtype.type(1.0)
-  total[:] = zero
-  for row in range(memory.row_begin[node], memory.row_begin[node + 1]):
-    for h in range(len(total)):
-      x = table[row, h]
-      total[h] += x if x > zero else zero
-  for h in range(len(total)):
-    total[h] = one / total[h] if total[h] > zero else zero
 
 
 @jit.inline
@@ -184,12 +160,13 @@ def _forward_unit(memory, unit, starter, other, settings, scratch, thread):
     node = memory.unit_memory[i]
     starts = _acts(memory, starter.role, node)
     if starts:
-      match_regrets(memory, node, starter.table, starter.factor)
+      table_kernels.match_regrets(memory, node, starter.table, starter.factor)
       _spread(memory, node, starter, weight, scale, shift)
       _pass_on(other, unit, node)
     if _acts(memory, other.role, node):
       if not (settings.is_shared and starts):
-        match_regrets(memory, node, other.table, other.factor)
+        table_kernels.match_regrets(memory, node, other.table,
+                                    other.factor)
       _spread(memory, node, other, weight, scale, shift)
       _pass_on(starter, unit, node)
 
@@ -472,75 +449,3 @@ def sweep_parallel(memory, starter, other, settings, scratch, chances, record):
   _forward_parallel(memory, starter, other, settings, scratch)
   backward_parallel(memory, starter, other, settings, scratch)
   _add_to_record(starter, chances, settings.weight, record)
-
-
-@jit.kernel
-def match_all_regrets(memory, table, factor):
-  """Writes the factors of a whole table; see `match_regrets`."""
-  for node in range(len(memory.last)):
-    match_regrets(memory, node, table, factor)
-
-
-@jit.kernel
-def sum_regrets(memory, table, chances):
-  """Returns the sum over memories and hands of the largest positive regret.
-
-  Args:
-    memory: the `claim_memory.MemoryArrays`.
-    table: [row, hand], sums of regrets.
-    chances: [hand] float64, how likely each hand is.
-  """
-  largest = np.empty(len(chances), table.dtype)
-  total = 0.0
-  for node in range(len(memory.last)):
-    largest[:] = 0.0
-    for row in range(memory.row_begin[node], memory.row_begin[node + 1]):
-      for h in range(len(chances)):
-        x = table[row, h]
-        largest[h] = x if x > largest[h] else largest[h]
-    for h in range(len(chances)):
-      total += chances[h] * largest[h]
-  return total
-
-
-@jit.kernel
-def normalize(memory, table):
-  """Turns weights [row, hand] into probabilities, in place."""
-  for node in range(len(memory.last)):
-    begin, end = memory.row_begin[node], memory.row_begin[node + 1]
-    for h in range(table.shape[1]):
-      total = table.dtype.type(0.0)
-      for row in range(begin, end):
-        total += table[row, h]
-      for row in range(begin, end):
-        if total > 0.0:
-          table[row, h] /= total
-        else:
-          table[row, h] = 1.0 / (end - begin)
-
-
-@jit.kernel
-def quantize(memory, table, min_probability, min_reach, levels, out):
-  """Writes weights as whole numbers, relative to the largest of a memory.
-
-  Args:
-    memory: the `claim_memory.MemoryArrays`.
-    table: [row, hand] weights.
-    min_probability: actions less likely than this get 0.
-    min_reach: memories whose weights sum to less get 0 everywhere.
-    levels: the largest number.
-    out: [row, hand] uint8, modified in place.
-  """
-  for node in range(len(memory.last)):
-    begin, end = memory.row_begin[node], memory.row_begin[node + 1]
-    for h in range(table.shape[1]):
-      total, largest = 0.0, 0.0
-      for row in range(begin, end):
-        total += table[row, h]
-        largest = max(largest, table[row, h])
-      if total <= 0.0 or total < min_reach:
-        continue
-      for row in range(begin, end):
-        weight = table[row, h]
-        if weight == largest or weight >= min_probability * total:
-          out[row, h] = np.uint8(weight / largest * levels + 0.5)

@@ -5,16 +5,16 @@ A `MatchPolicy` has a table for each (own dice, opponent's dice). A table is
 probability of an action at a memory is the share of its row. Where all weights
 are zero the policy is uniform.
 
-Serves `policies`, `policy_bots`, `solver`, `simulator` and `response`.
+Serves `policies`, `policy_bots`, `solver`, `simulator` and `responder_round`.
 """
 
 import re
 
 import numpy as np
 
-from dudo_spiel.algorithms.match import kernels as match_kernels
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.match import rounds_policy
+from dudo_spiel.algorithms.match import table_kernels
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
 
@@ -141,7 +141,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
     """Returns [row, hand] float32, the probabilities with these dice."""
     self._check_key(key)
     weights = self.tables[key].astype(np.float32)
-    match_kernels.normalize(self.match.memory(sum(key)).arrays, weights)
+    table_kernels.normalize(self.match.memory(sum(key)).arrays, weights)
     return weights
 
   def quantized(self, min_probability=0.0, min_reach=0.0):
@@ -160,7 +160,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
         raise ValueError("tables: are quantized already; call this on the "
                          "policy that was not")
       tables[key] = np.zeros(table.shape, np.uint8)
-      match_kernels.quantize(self.match.memory(sum(key)).arrays, table,
+      table_kernels.quantize(self.match.memory(sum(key)).arrays, table,
                              np.float32(min_probability), np.float32(min_reach),
                              np.float32(_LEVELS), tables[key])
     return MatchPolicy(self.game, self.match.recall_length, tables, self.values)

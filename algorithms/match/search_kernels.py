@@ -2,29 +2,20 @@
 
 `search` walks the histories of a round as `walk_kernels.respond` does, but only
 those that may matter, and gives a lower and an upper bound of what the
-responder gets. It needs bounds for the turns where it does not look. Both are
-linear in the policy's reach, and for both the responder's strategy depends only
-on what the policy will remember (a unit of `claim_memory`):
-
-  upper[unit, hand, own hand]: the responder sees the policy's hand. Nobody who
-    sees less gets more.
-  lower[unit, hand, own hand]: the responder plays one fixed strategy, the best
-    one for the mean reach of all histories of the unit.
+responder gets. Where it does not look, it takes the bounds of `bound_kernels`.
 
 The search skips a claim of the responder if its upper bound does not exceed,
 for any own hand, what is certain already. Below a claim, the bar says for every
 own hand which values cannot matter any more, as alpha does in alpha-beta
 search.
 
-Serves `response`.
+Serves `responder_round`.
 """
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
-from dudo_spiel.algorithms.match import claim_memory
 from dudo_spiel.algorithms.match import walk_kernels
 from dudo_spiel.algorithms.match.walk_kernels import LOWER
 from dudo_spiel.algorithms.match.walk_kernels import UPPER
@@ -32,7 +23,6 @@ from dudo_spiel.algorithms.runtime import jit
 
 _NEGLIGIBLE = 1e-14  # rounding errors are not worth a search
 _TINY = 0.02  # part of `min_mass` below which not even bounds are looked up
-_RESPONDER, _POLICY = 0, 1  # who is to move
 
 # Where the search is at a depth: the memory and its last claim at the
 # responder's turn; the weakest claim with which the policy can answer the claim
@@ -47,138 +37,6 @@ SEARCH_PLACE = np.dtype([("node", np.int64), ("last", np.int64),
 # in doubt there.
 SEARCH_RECORD = np.dtype([("searched", np.float64), ("pruned", np.float64),
                           ("pruned_mass", np.float64)])
-
-
-@jit.sums
-def mean_reaches(memory, game, role, shares, weights):
-  """Writes weights[unit, hand], the reach of the responder's turns there.
-
-  Args:
-    memory: the `claim_memory.MemoryArrays`.
-    game: the `RoundArrays`.
-    role: the responder's.
-    shares: [row] float64, how likely we assume the responder to play it.
-    weights: [unit, hand] float64, modified in place.
-  """
-  num_memories, hands = len(memory.last), len(game.chances)
-  reach = np.zeros((2, num_memories, hands))  # by who is to move
-  first = _RESPONDER if role == 0 else _POLICY
-  reach[first, 0] = game.chances
-  for i in range(num_memories):
-    node = memory.unit_memory[i]
-    for a in range(game.num_claims - 1 - memory.last[node]):
-      child, row = game.child_begin[node] + a, game.row_begin[node] + a
-      for o in range(hands):
-        reach[_POLICY, child, o] += reach[_RESPONDER, node, o] * shares[row]
-        reach[_RESPONDER, child, o] += (reach[_POLICY, node, o] *
-                                        game.probabilities[row, o])
-    for o in range(hands):
-      weights[game.unit[node], o] += reach[_RESPONDER, node, o]
-
-
-@jit.sums
-def _improve(chance, values, best, scores, tables, unit):
-  """Updates a unit's bounds with what one action gives.
-
-  Args:
-    chance: [hand], the mean reach of the unit.
-    values: [2, hand, own hand], bounds of what the action gives.
-    best: [own hand], the highest score so far, modified in place.
-    scores: [own hand] scratch.
-    tables: [2, unit, hand, own hand], modified in place.
-    unit: the unit.
-  """
-  hands, own_hands = values.shape[1], values.shape[2]
-  scores[:] = 0.0
-  for o in range(hands):
-    for h in range(own_hands):
-      scores[h] += chance[o] * values[LOWER, o, h]
-      tables[UPPER, unit, o, h] = max(tables[UPPER, unit, o, h],
-                                      _rounded_up(values[UPPER, o, h]))
-  for h in range(own_hands):
-    if scores[h] > best[h]:
-      best[h] = scores[h]
-      for o in range(hands):
-        tables[LOWER, unit, o, h] = -_rounded_up(-values[LOWER, o, h])
-
-
-@jit.sums
-def _rounded_up(x):
-  """Returns a float32 that is not below x."""
-  y = np.float32(x)
-  return y if y >= x else np.nextafter(y, np.float32(np.inf))
-
-
-@jit.sums
-def _bound_unit(memory, game, weights, unit, tables):
-  """Writes a unit's bounds from those of units with stronger claims."""
-  hands, own_hands = tables.shape[2], tables.shape[3]
-  node = memory.unit_memory[memory.unit_begin[unit]]
-  last = memory.last[node]
-  values = np.empty((2, hands, own_hands))
-  best = np.full(own_hands, -np.inf)
-  scores = np.empty(own_hands)
-  for bound in range(2):
-    tables[bound, unit] = -np.inf
-  if last >= 0:
-    rank = game.rank[last]
-    for bound in range(2):
-      for o in range(hands):
-        for h in range(own_hands):
-          count = game.matches[rank, o] + game.own_matches[rank, h]
-          values[bound, o, h] = game.challenges[bound, last, count]
-    _improve(weights[unit], values, best, scores, tables, unit)
-  for claim in range(last + 1, game.num_claims):
-    child = game.child_begin[node] + claim - last - 1
-    dudo = game.row_begin[child + 1] - 1
-    rank = game.rank[claim]
-    for bound in range(2):
-      for o in range(hands):
-        for h in range(own_hands):
-          count = game.matches[rank, o] + game.own_matches[rank, h]
-          values[bound, o, h] = (game.probabilities[dudo, o] *
-                                 game.challenged[bound, claim, count])
-    for a in range(game.num_claims - 1 - claim):
-      row = game.row_begin[child] + a
-      after = game.unit[game.child_begin[child] + a]
-      for o in range(hands):
-        p = np.float64(game.probabilities[row, o])
-        if p > 0.0:
-          for bound in range(2):
-            for h in range(own_hands):
-              values[bound, o, h] += p * tables[bound, after, o, h]
-    _improve(weights[unit], values, best, scores, tables, unit)
-
-
-@jit.sums
-def _bound_unit_of(memory, game, weights, unit, tables):
-  """Does the same with plain tuples, as threads get them."""
-  _bound_unit(claim_memory.MemoryArrays(*memory),
-              walk_kernels.RoundArrays(*game), weights, unit, tables)
-
-
-@jit.sums
-def bound_units(memory, game, weights, tables):
-  """Writes all bounds.
-
-  Args:
-    memory: the `claim_memory.MemoryArrays`.
-    game: the `RoundArrays`.
-    weights: [unit, hand] float64, from `mean_reaches`.
-    tables: [2, unit, hand, own hand] float32, modified in place.
-  """
-  for unit in range(len(memory.unit_begin) - 2, -1, -1):
-    _bound_unit(memory, game, weights, unit, tables)
-
-
-@jit.parallel_sums
-def bound_units_parallel(memory, game, weights, tables):
-  """Does the same as `bound_units`, on all threads."""
-  level_begin = memory.level_begin
-  graph, arrays = memory[:], game[:]
-  for level in range(len(level_begin) - 2, -1, -1):
-    for unit in numba.prange(level_begin[level], level_begin[level + 1]):
-      _bound_unit_of(graph, arrays, weights, np.int64(unit), tables)
 
 
 class SearchScratch(NamedTuple):
@@ -279,7 +137,8 @@ def _look_up(game, tables, unit, last, reach, depth, work, out):
 
   Args:
     game: the `RoundArrays`.
-    tables: [2, unit, hand, own hand], from `bound_units`.
+    tables: [2, unit, hand, own hand], from
+      `bound_kernels.bound_units`.
     unit: the unit of the turn.
     last: the last claim, -1 before the first.
     reach: [depth, hand], of the policy.
@@ -495,7 +354,8 @@ def search(game, tables, role, work, limits):
 
   Args:
     game: the `RoundArrays`.
-    tables: [2, unit, hand, own hand] float32, from `bound_units`.
+    tables: [2, unit, hand, own hand] float32, from
+      `bound_kernels.bound_units`.
     role: the responder's: 0 if it makes the first claim, else 1.
     work: the `SearchScratch`, modified in place.
     limits: the `SearchLimits`.

@@ -21,6 +21,7 @@ from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.match import trainer as match_trainer
 from dudo_spiel.algorithms.match import training_folder
 from dudo_spiel.algorithms.match import training_jobs
+from dudo_spiel.algorithms.match import training_plan
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import jobs
 from dudo_spiel.algorithms.runtime import pacing
@@ -29,13 +30,9 @@ from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.algorithms.runtime import solver
 from dudo_spiel.algorithms.runtime import tables as tables_lib
 
-_SHARE_EXPONENT = 0.5  # of a pair's cost: small rounds get more iterations
 _MAX_EXACT_DICE = 6  # in play, for best responses that take minutes
 _MAX_UNIFORM_DICE = 4  # in play, if the policy is still uniform
 _FIRST_ITERATIONS = 2  # make a search much shorter than against uniform play
-_LEAST_SECONDS = 1e-9  # time for one iteration
-_BAR_SECONDS = 0.5
-_REGRET_SECONDS = 10.0  # the average regret takes some time to compute
 SAVE_SECONDS = 45.0  # time from one save of `run` to the next
 
 
@@ -265,13 +262,6 @@ class MatchSolver(solver.Solver):
           trainer.iterate(0)
       self._is_compiled = True
 
-  def _shares(self):
-    """Returns which share of the time each pair of rounds gets."""
-    costs = [sum(math.prod(self.match.table_shape(key))
-                 for key in trainer.rounds)**_SHARE_EXPONENT
-             for trainer in self._trainers]
-    return [cost / sum(costs) for cost in costs]
-
   def _chunks(self, iterations, seconds):
     """Trains all rounds, as the base's method of this name.
 
@@ -279,7 +269,8 @@ class MatchSolver(solver.Solver):
     """
     goal = self.iteration + iterations
     seconds = math.inf if seconds is None else seconds
-    for trainer, share in zip(self._trainers, self._shares()):
+    shares = training_plan.shares(self.match, self._trainers)
+    for trainer, share in zip(self._trainers, shares):
       before = self.iteration
       for _, elapsed in self._train(trainer, max(goal - trainer.iteration, 0),
                                     share * seconds):
@@ -350,17 +341,20 @@ class MatchSolver(solver.Solver):
     self._advance(0)  # compiles all that will run, before the clock starts
     by_time = iterations is None
     if by_time:
-      limits = self._time_limits(seconds, total)
+      limits = training_plan.time_limits(self.match, self._trainers, seconds,
+                                         total)
       goal, done = seconds, min(self.seconds, seconds)
     else:
-      limits = self._iteration_limits(iterations, total)
+      limits = training_plan.iteration_limits(self._trainers, iterations,
+                                              total)
       goal = iterations * len(self._trainers)
       done = sum(min(trainer.iteration, iterations)
                  for trainer in self._trainers)
     self._last_save = time.perf_counter()
-    with progress.progress_bar(goal, initial=done if total else 0, leave=True,
-                               bar_format=_bar_format(by_time)) as bar:
-      status = _Status(bar)
+    with progress.progress_bar(
+        goal, initial=done if total else 0, leave=True,
+        bar_format=training_plan.bar_format(by_time)) as bar:
+      status = training_plan.Status(bar)
       for trainers in self._levels(engine):
         if len(trainers) == 1:
           chunks = self._train_alone(*trainers, next(limits))
@@ -398,31 +392,6 @@ class MatchSolver(solver.Solver):
           later.values = {}
     return training_jobs.run(trainers, values, limits, engine,
                              self._num_threads, SAVE_SECONDS)
-
-  def _iteration_limits(self, iterations, total):
-    """Yields (iterations, None) for each pair of rounds; see `run`."""
-    for trainer in self._trainers:
-      done = trainer.iteration if total else 0
-      yield max(iterations - done, 0), None
-
-  def _time_limits(self, seconds, total):
-    """Yields (None, seconds) for each pair of rounds; see `run`.
-
-    A pair that takes longer than it should leaves less for those that follow,
-    except that every pair is trained at least once.
-    """
-    begin = 0.0 if total else self.seconds
-    goals = [max(share * seconds - (trainer.seconds if total else 0.0), 0.0)
-             for trainer, share in zip(self._trainers, self._shares())]
-    for number, (trainer, goal) in enumerate(zip(self._trainers, goals)):
-      left = max(seconds - (self.seconds - begin), 0.0)
-      limit = goal * min(1.0, left / max(sum(goals[number:]), _LEAST_SECONDS))
-      if not trainer.iteration:
-        yield None, max(limit, _LEAST_SECONDS) if seconds else 0.0
-      elif limit < 0.5 * trainer.seconds / trainer.iteration:
-        yield None, 0.0  # no time for another iteration
-      else:
-        yield None, limit
 
   def _save_after(self, save_to, seconds):
     """Saves, if there is a folder and the last save was this long ago."""
@@ -504,40 +473,3 @@ class MatchSolver(solver.Solver):
   def is_saved_in(path):
     """Returns whether a solver was saved to the folder."""
     return training_folder.is_saved_in(path)
-
-
-class _Status:
-  """Shows how training goes beside a progress bar.
-
-  Args:
-    bar: the progress bar.
-  """
-
-  def __init__(self, bar):
-    self._bar = bar
-    self._trainer = None
-    self._told = self._regret_told = -math.inf
-    self._regret = math.nan
-
-  def show(self, trainer, step):
-    """Moves the bar on, and now and then tells about the rounds."""
-    self._bar.update(step)
-    now = time.perf_counter()
-    if self._bar.disable or now - self._told <= _BAR_SECONDS:
-      return
-    self._told = now
-    if (trainer is not self._trainer or
-        now - self._regret_told > _REGRET_SECONDS):
-      self._trainer, self._regret_told = trainer, now
-      self._regret = trainer.average_regret()
-    key = trainer.rounds[0]
-    self._bar.set_postfix_str(
-        f"{key[0]}v{key[1]}: {trainer.iteration:,} it, value "
-        f"{trainer.mean_value(key):+.4f}, regret {self._regret:.3g}")
-
-
-def _bar_format(by_time):
-  """Returns how the progress bar looks."""
-  unit = "s" if by_time else "iterations"
-  return "{percentage:3.0f}%|{bar:10}| {n:.0f}/{total:.0f} " + unit + (
-      "{postfix}")

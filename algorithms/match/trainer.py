@@ -17,6 +17,7 @@ import numpy as np
 from dudo_spiel.algorithms.match import claim_memory
 from dudo_spiel.algorithms.match import kernels as match_kernels
 from dudo_spiel.algorithms.match import rounds as match_rounds
+from dudo_spiel.algorithms.match import table_kernels
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import random_streams
@@ -247,7 +248,7 @@ class RoundTrainer:
       rolls = self._match.rolls(key[0])
       chances = np.zeros(self._match.table_shape(key)[1])
       chances[:rolls.num_rolls] = rolls.probabilities
-      regrets = match_kernels.sum_regrets(
+      regrets = table_kernels.sum_regrets(
           self._match.memory(sum(key)).arrays, self.tables[key].regret, chances)
       total += regrets / max(self._weight() / len(self.rounds), 1.0)
     return total / len(self.rounds)
@@ -374,7 +375,7 @@ class _Sweeper:
     """Prepares `value`: matches the average policies instead of regrets."""
     first = next(iter(self._roles.values()))
     for arrays in first[:len(self._tables)]:
-      match_kernels.match_all_regrets(self._memory, arrays.cumulative,
+      table_kernels.match_all_regrets(self._memory, arrays.cumulative,
                                       arrays.factor)
 
   def value(self, key, shifts, skipped):

@@ -15,7 +15,7 @@ matching dice, so reaches are first summed by that number.
 
 `respond` is exact; `search_kernels` looks only where it matters.
 
-Serves `response` and `search_kernels`.
+Serves `responder_round`, `bound_kernels` and `search_kernels`.
 """
 
 from typing import NamedTuple

@@ -5,7 +5,7 @@ take long runs in a thread of its own, without the lock of the interpreter,
 while the main thread waits. After Ctrl-C the kernel either stops, as it looks
 at a flag now and then, or is finished in the background.
 
-Serves `match.response` and `match.trainer`.
+Serves `match.responder_round`, `match.response` and `match.trainer`.
 """
 
 import concurrent.futures

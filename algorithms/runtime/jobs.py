@@ -4,8 +4,8 @@ A job is a call of a function that does not need the other jobs' results. Both
 engines run the same function with the same arguments, so their results are the
 same:
 
-  "local": processes of this machine, one for each core. The standard library
-    does all that is needed.
+  "local": processes of this machine, one for each core. They belong to
+    executors of the standard library (`concurrent.futures`).
   "ray": tasks of a Ray cluster (the extra `ray`): the one that is running, or
     else one on this machine for as long as the jobs take.
 
@@ -13,18 +13,32 @@ A job whose process dies is tried again, in another process. A job starts where
 there is enough memory for it. Results come as jobs finish, so whoever saves
 them loses at most the jobs that are under way when the program ends.
 
-Serves `jobs`, which users import, and `match.solver`.
+Ray does all of this by itself. Executors need help with three things:
+
+  Deaths. A process that dies breaks its executor, and with it all other jobs
+    that are under way there. So each process has an executor of its own.
+    (`joblib` ends all jobs in the same way.)
+  Large arguments and results. If a process dies while it sends a result, its
+    executor waits forever for the rest (seen with Python 3.11.7); older ones
+    also do if it dies before it has read its arguments (3.11.2). So calls and
+    answers are files in a temporary folder, and only their names are sent.
+  Memory. The loop in `_run_local` begins a job when there is room for it.
+
+Serves `jobs`, which users import, `match.solver` and `match.training_jobs`.
 """
 
 import concurrent.futures
 import contextlib
 import io
 import multiprocessing
+import multiprocessing.context
 import os
+import pathlib
 import pickle
-import queue
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 from typing import Any
 from typing import NamedTuple
@@ -69,7 +83,9 @@ class Outcome(NamedTuple):
 def run(function, jobs, engine="local", num_workers=None, tries=_TRIES):
   """Runs jobs and yields what becomes of them, as they finish.
 
-  Leaving the loop early, or Ctrl-C, ends the jobs that are under way.
+  Leaving the loop early, or Ctrl-C, ends the jobs that are under way. Processes
+  of this machine begin further jobs while the caller waits for an outcome, so
+  the caller should not be busy for long.
 
   Args:
     function: what a job calls. It must be importable: from a module that all
@@ -108,7 +124,7 @@ def check_engine(engine):
       ) from None
 
 
-def _answer(packed, pickler):
+def _answer(packed, pickler=pickle):
   """Does a job, in its process.
 
   Args:
@@ -143,34 +159,51 @@ def _died(job, tries):
 # Processes of this machine.
 
 
-class _Worker:
-  """A process that runs one job after the other."""
+class _Silent(io.TextIOWrapper):
+  """A stream that never is a terminal, so that no bar is drawn on it."""
+
+  def isatty(self):
+    return False
+
+
+def _end_with_caller(folder):
+  """Removes the folder and ends this process when the one above it dies."""
+  multiprocessing.parent_process().join()
+  shutil.rmtree(folder, ignore_errors=True)
+  os._exit(1)
+
+
+def _set_up(folder):
+  """What the process of an executor runs first."""
+  threading.Thread(target=_end_with_caller, args=(folder,), daemon=True).start()
+  sys.stderr = _Silent(os.fdopen(os.dup(2), "wb"), line_buffering=True)
+
+
+def _answer_file(call, answer):
+  """Reads a packed call from a file and writes the answer to another one."""
+  answer.write_bytes(_answer(call.read_bytes()))
+
+
+class _Spawn(multiprocessing.context.SpawnContext):
+  """Starts the processes of executors, and can kill them."""
 
   def __init__(self):
-    context = multiprocessing.get_context("spawn")  # threads forbid a fork
-    self._pipe, other = context.Pipe()
-    self._process = context.Process(target=_serve, args=(other,), daemon=True)
-    with _blocked_interrupts():  # which the process inherits
-      self._process.start()
-    other.close()
+    self._processes = []
 
-  def answer(self, packed):
-    """Returns what `_answer` returns in the process, or None if it died."""
-    try:
-      self._pipe.send_bytes(packed)
-      return self._pipe.recv_bytes()
-    except (EOFError, ConnectionError):
-      return None
+  def Process(self, *args, **kwargs):  # noqa: N802, executors call it
+    self._processes.append(super().Process(*args, **kwargs))
+    return self._processes[-1]
 
-  def end(self):
-    """Kills the process, whatever it is doing."""
-    self._process.kill()
-    self._process.join()
+  def kill(self):
+    """Kills all processes, whatever they are doing."""
+    for process in self._processes:
+      if process.pid is not None:  # it has begun
+        process.kill()
 
 
 @contextlib.contextmanager
 def _blocked_interrupts():
-  """Keeps Ctrl-C away from this thread; it is for the main one."""
+  """Keeps Ctrl-C away from this thread and from processes that it starts."""
   if not hasattr(signal, "pthread_sigmask"):  # on Windows
     yield
     return
@@ -181,136 +214,85 @@ def _blocked_interrupts():
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-class _Silent(io.TextIOWrapper):
-  """A stream that never is a terminal, so that no bar is drawn on it."""
+class _LocalJob:
+  """A job, and the files of its call and its answer."""
 
-  def isatty(self):
-    return False
-
-
-def _end_with_caller():
-  """Ends this process when the one that has started it dies."""
-  multiprocessing.parent_process().join()
-  os._exit(1)
-
-
-def _serve(pipe):
-  """Answers calls until the other end is closed; runs in the process."""
-  threading.Thread(target=_end_with_caller, daemon=True).start()
-  sys.stderr = _Silent(os.fdopen(os.dup(2), "wb"), line_buffering=True)
-  with contextlib.suppress(EOFError, ConnectionError):
-    while True:
-      pipe.send_bytes(_answer(pipe.recv_bytes(), pickle))
-
-
-class _Memory:
-  """What jobs that run at the same time may take together."""
-
-  def __init__(self, size):
-    self._free = self._size = size
-    self._changed = threading.Condition()
-    self._is_over = False
-
-  def take(self, amount):
-    """Waits until there is enough; returns whether to go on."""
-    with self._changed:
-      # A job that needs all of it runs alone.
-      self._changed.wait_for(lambda: self._is_over or amount <= self._free or
-                             self._free == self._size)
-      self._free -= amount
-      return not self._is_over
-
-  def give(self, amount):
-    with self._changed:
-      self._free += amount
-      self._changed.notify_all()
-
-  def end(self):
-    """Lets no further job begin."""
-    with self._changed:
-      self._is_over = True
-      self._changed.notify_all()
-
-
-class _Machine:
-  """The processes of this machine, one for each thread that waits for it."""
-
-  def __init__(self, function, tries):
+  def __init__(self, function, job, path):
+    self.job = job
+    self.tries = 0  # how often it was begun
     self._function = function
-    self._tries = tries
-    self._own = threading.local()  # this thread's worker
-    self._workers = set()
-    self._lock = threading.Lock()
-    self._is_over = False
-    self.memory = _Memory(ram.available_bytes())
-    self.outcomes = queue.SimpleQueue()
+    self._call = path.with_suffix(".call")
+    self._answer = path.with_suffix(".answer")
 
-  def run(self, job):
-    """Runs a job in this thread's process and puts its outcome."""
-    if not self.memory.take(job.memory):
-      return
+  def begin(self, executor):
+    """Begins the job; returns a future without a result."""
+    self.tries += 1
     try:
-      outcome = self._outcome(job)
+      self._call.write_bytes(pickle.dumps((self._function, self.job.arguments)))
+      with _blocked_interrupts():
+        return executor.submit(_answer_file, self._call, self._answer)
     except Exception as error:  # noqa: BLE001, such as what cannot be pickled
-      outcome = Outcome(job, None, f"{job.name}: {error}")
+      failed = concurrent.futures.Future()
+      failed.set_exception(error)
+      return failed
+
+  def outcome(self, future):
+    """Returns the `Outcome` after the future is done."""
+    try:
+      future.result()
+      return Outcome(self.job, *pickle.loads(self._answer.read_bytes()))
+    except concurrent.futures.BrokenExecutor:
+      return _died(self.job, self.tries)
+    except Exception as error:  # noqa: BLE001, of pickles and files
+      return Outcome(self.job, None, f"{self.job.name}: {error}")
     finally:
-      self.memory.give(job.memory)
-    self.outcomes.put(outcome)
-
-  def _outcome(self, job):
-    packed = pickle.dumps((self._function, job.arguments))
-    for _ in range(self._tries):
-      worker = self._worker()
-      answer = worker.answer(packed)
-      if answer is not None:
-        return Outcome(job, *pickle.loads(answer))
-      self._forget(worker)
-    return _died(job, self._tries)
-
-  def _worker(self):
-    """Returns this thread's worker; raises an error if all is over."""
-    with self._lock:
-      if self._is_over:
-        raise InterruptedError("the jobs were stopped")
-      if getattr(self._own, "worker", None) is None:
-        self._own.worker = _Worker()
-        self._workers.add(self._own.worker)
-    return self._own.worker
-
-  def _forget(self, worker):
-    """Forgets this thread's worker, which has died."""
-    with self._lock:
-      if not self._is_over:
-        worker.end()
-        self._workers.remove(worker)
-    self._own.worker = None
-
-  def end(self):
-    """Ends all processes; jobs that have not begun never will."""
-    self.memory.end()
-    with self._lock:
-      self._is_over = True
-      for worker in self._workers:
-        worker.end()
+      self._call.unlink(missing_ok=True)
+      self._answer.unlink(missing_ok=True)
 
 
 def _run_local(function, jobs, num_workers, tries):
   """Yields the outcomes of jobs in processes of this machine; see `run`."""
-  machine = _Machine(function, tries)
-  available = ram.available_bytes()
-  fitting = [job for job in jobs if job.memory <= available]
+  free = available = ram.available_bytes()
   yield from (_too_large(job, available) for job in jobs
               if job.memory > available)
-  pool = concurrent.futures.ThreadPoolExecutor(
-      max(min(num_workers, len(fitting)), 1))
-  try:
-    for job in fitting:
-      pool.submit(machine.run, job)
-    for _ in fitting:
-      yield machine.outcomes.get()
-  finally:
-    machine.end()
-    pool.shutdown(cancel_futures=True)
+  jobs = [job for job in jobs if job.memory <= available]
+  spawn = _Spawn()  # threads forbid a fork
+  under_way = {}  # future: (its job, its executor)
+  outcomes = []  # of jobs that have just ended; others begin first
+  with contextlib.ExitStack() as stack:
+    folder = stack.enter_context(tempfile.TemporaryDirectory(
+        prefix="dudo_spiel_jobs_"))
+
+    def new_executor():
+      return stack.enter_context(concurrent.futures.ProcessPoolExecutor(
+          1, spawn, _set_up, (folder,)))
+
+    waiting = [_LocalJob(function, job, pathlib.Path(folder, str(number)))
+               for number, job in enumerate(jobs)]
+    idle = [new_executor() for _ in range(min(num_workers, len(jobs)))]
+    try:
+      while waiting or under_way or outcomes:
+        for begun in list(waiting):
+          if idle and begun.job.memory <= free:
+            waiting.remove(begun)
+            free -= begun.job.memory
+            executor = idle.pop()
+            under_way[begun.begin(executor)] = begun, executor
+        yield from outcomes
+        outcomes = []
+        for future in concurrent.futures.wait(
+            under_way, return_when=concurrent.futures.FIRST_COMPLETED).done:
+          begun, executor = under_way.pop(future)
+          free += begun.job.memory
+          has_died = isinstance(future.exception(),
+                                concurrent.futures.BrokenExecutor)
+          idle.append(new_executor() if has_died else executor)
+          if has_died and begun.tries < tries:
+            waiting.insert(0, begun)
+          else:
+            outcomes.append(begun.outcome(future))
+    finally:
+      spawn.kill()
 
 
 # A Ray cluster.
