@@ -45,7 +45,7 @@ class HandArrays(NamedTuple):
   challenged: np.ndarray
 
 
-@jit.kernel
+@jit.background_kernel
 def number_places(game, node, place):
   """Numbers the places that may be met after an action at a memory.
 
