@@ -338,6 +338,9 @@ def test_four_players(page, url):
   page.select_option("#game", "single_round")
   assert page.locator("form").inner_text().split("\n")[-1] == "Start"
   assert "null" not in page.locator(".welcome").inner_text()
+  page.select_option("#game", "dudo")
+  assert page.input_value("#opponent") == "trained"
+  page.select_option("#game", "single_round")
   page.click("form button[type=submit]")
   page.wait_for_selector(".stage")
   assert page.locator(".seat").count() == 4 and _fits(page)

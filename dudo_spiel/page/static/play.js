@@ -102,14 +102,13 @@ function say(view) {
 function newMatch(view, info, act) {
   const form = h("form", { class: "new-form" });
   const rules = h("div", { class: "rules" });
+  let liked = view.opponent || "trained"; // where the game has it
   const redraw = () => {
     const focused = document.activeElement?.id;
     const game = form.querySelector("#game")?.value || "dudo";
     const hasPolicy = game === "dudo" ? info.trained_dice.length > 0 :
       info.has_single_round_policy;
-    const opponent = form.querySelector("#opponent")?.value ||
-      view.opponent || "trained";
-    const chosen = hasPolicy ? opponent : "heuristic";
+    const chosen = hasPolicy ? liked : "heuristic";
     const numbers = chosen === "trained" ? info.trained_dice :
       Array.from({ length: info.max_dice }, (_, i) => i + 1);
     const wanted = Number(form.querySelector("#dice")?.value ||
@@ -120,7 +119,10 @@ function newMatch(view, info, act) {
       game, redraw),
       select("Opponent", "opponent", [
         ...(hasPolicy ? [["trained", "Trained policy"]] : []),
-        ["heuristic", "Heuristic bot"]], chosen, redraw),
+        ["heuristic", "Heuristic bot"]], chosen, (event) => {
+        liked = event.target.value;
+        redraw();
+      }),
       game === "dudo" ? select("Dice each", "dice", numbers,
         numbers.includes(wanted) ? wanted : numbers[numbers.length - 1]) : null,
       h("button", { class: "primary", type: "submit" }, "Start")];
@@ -163,8 +165,8 @@ function roundRules() {
     "seeing what the rest decide. If nobody challenges, the next player " +
     "claims more."),
   h("p", {}, "A challenge ends the game. If the claim is false, the claimant " +
-    "is out; if it is true, all challengers are out. Who is left shares the " +
-    "win.")];
+    "is out; if it is true, all challengers are out. Those who are left " +
+    "share the win.")];
 }
 
 function scoreBoard(view) {
@@ -328,7 +330,8 @@ function reveal(view, info, act) {
     h("p", { class: "challenge-line" },
       view.kind === "dudo" ?
         h("span", {}, `${view.players[shown.challenger]}: Dudo! `) : null,
-      claim(shown.claim.name), ` by ${view.players[shown.claimant]}`),
+      claim(shown.claim.name), shown.claimant === view.seat ? " by you" :
+        ` by ${view.players[shown.claimant]}`),
     h("p", { class: "count-line" },
       h("strong", { class: "big" }, String(shown.count)),
       ` ${shown.count === 1 ? "die counts" : "dice count"}, ` +
