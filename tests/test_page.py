@@ -575,7 +575,7 @@ def test_compiling_is_no_time_to_solve(monkeypatch):
   monkeypatch.setattr(cfr, "PDCFRPlusSolver", SlowStart)
   monkeypatch.setattr(page_small_games, "time",
                       types.SimpleNamespace(monotonic=lambda: now))
-  found = page_small_games.solve_liar_die(3, lambda share, text: None)
+  found = page_small_games.solve_neumann(10, lambda share, text: None)
   assert found["exploitability"] < 2e-6
 
 
