@@ -9,6 +9,7 @@ import binary
 
 import logging
 import socket
+import threading
 
 from absl import flags
 
@@ -23,7 +24,7 @@ _HOST = flags.DEFINE_string(
 _NAMES = flags.DEFINE_multi_string(
     "name", [], "Another name by which browsers reach this machine, such as "
     "its name in your network. The flag may be given several times.")
-_THREADS = 8
+_THREADS = 128  # most wait for values; meanwhile the others go on
 _CONNECTIONS = 400  # at once
 
 
@@ -58,6 +59,7 @@ def main(_):
         max_request_body_size=page_app.MAX_BODY_BYTES,
         max_request_header_size=16384, connection_limit=_CONNECTIONS,
         channel_timeout=60)
+    threading.Thread(target=shelf.prepare, daemon=True).start()
     print(f"Open http://{own}:{port}/ in a browser; Ctrl-C ends the server.",
           flush=True)
     server.run()

@@ -5,6 +5,7 @@ import itertools
 import json
 import threading
 import time
+import types
 
 import numpy as np
 import pyspiel
@@ -22,6 +23,7 @@ from dudo_spiel.page import app as page_app  # noqa: E402
 from dudo_spiel.page import library as page_library  # noqa: E402
 from dudo_spiel.page import play as page_play  # noqa: E402
 from dudo_spiel.page import sessions as page_sessions  # noqa: E402
+from dudo_spiel.page import small_games as page_small_games  # noqa: E402
 from dudo_spiel.page import tasks as page_tasks  # noqa: E402
 
 _BASE = "http://127.0.0.1:8000"
@@ -224,6 +226,19 @@ def test_moves_of_an_open_round_are_not_reviewed():
   assert client.get("review")["moves"]
 
 
+def test_forgotten_moves_stay_in_the_sum(monkeypatch):
+  totals = []
+  for limit in (page_sessions.MAX_MOVES, 2):
+    monkeypatch.setattr(page_sessions, "MAX_MOVES", limit)
+    client = _Client(seed=4)
+    client.post("match", {"dice": 3})
+    client.play(_cautious)
+    found = client.get("review")
+    totals.append((found["total"], len(found["moves"]) + found["forgotten"]))
+  assert len(found["moves"]) == 2 and found["forgotten"] > 0
+  assert totals[0] == pytest.approx(totals[1], abs=1e-5)
+
+
 def test_without_values_help_has_odds():
   client = _Client()
   for body in ({"opponent": "heuristic", "dice": 5},
@@ -414,7 +429,9 @@ def test_foreign_requests_are_refused():
     client.post("match", {}, status=403, Origin=origin)
     client.get("match", status=403, Origin=origin)
   client.post("match", {}, Origin="http://127.0.0.1:8000")
-  client.get("match", status=403, **{"Sec-Fetch-Site": "cross-site"})
+  for site in ("cross-site", "same-site"):  # such as another port
+    client.get("match", status=403, **{"Sec-Fetch-Site": site})
+  client.get("match", **{"Sec-Fetch-Site": "same-origin"})
 
 
 def test_only_small_json_is_read():
@@ -515,6 +532,53 @@ def test_tasks_report_and_share():
   assert failed.wait(30.0) and failed.view()["error"] == "broken"
 
 
+def test_a_task_that_fails_does_not_hold_up_the_others(caplog):
+  line = page_tasks.TaskLine()
+  broken = line.start("broken", lambda report: {}["secret"])
+  after = line.start("after", lambda report: "result")
+  assert broken.wait(30.0) and "secret" not in broken.view()["error"]
+  assert after.wait(30.0) and after.result == "result"
+  assert "secret" in caplog.text
+
+
+def test_small_games_do_not_wait_for_measurements(monkeypatch):
+  gate = threading.Event()
+  monkeypatch.setattr(exploitability, "round_exploitability",
+                      lambda *_: gate.wait(60.0) and 0.0)
+  monkeypatch.setattr(exploitability, "refine_bounds",
+                      lambda *_: [types.SimpleNamespace(lower=0.0, upper=0.0)])
+  client = _Client()
+  try:
+    client.post("task", {"what": "measure"})
+    client.post("task", {"what": "liar_die", "size": 2})
+    for _ in range(600):
+      if client.get("task?task=liar_die-2")["is_done"]:
+        break
+      time.sleep(0.05)
+    assert client.get("task?task=liar_die-2")["result"]["sides"] == 2
+    assert not client.get("task?task=measure")["is_done"]
+  finally:
+    gate.set()
+
+
+def test_compiling_is_no_time_to_solve(monkeypatch):
+  now = 0.0
+
+  class SlowStart(cfr.PDCFRPlusSolver):
+    """Its first iterations take a minute."""
+
+    def run(self, *args, **kwargs):
+      nonlocal now
+      now += 0.0 if self.iteration else 60.0
+      return super().run(*args, **kwargs)
+
+  monkeypatch.setattr(cfr, "PDCFRPlusSolver", SlowStart)
+  monkeypatch.setattr(page_small_games, "time",
+                      types.SimpleNamespace(monotonic=lambda: now))
+  found = page_small_games.solve_neumann(10, lambda share, text: None)
+  assert found["exploitability"] < 2e-6
+
+
 def test_too_many_tasks_are_refused():
   line, gate = page_tasks.TaskLine(), threading.Event()
   try:
@@ -586,6 +650,33 @@ def test_policies_from_files(tmp_path):
   found = app.test_client().get("/api/small?game=neumann_poker",
                                 base_url=_BASE).get_json()
   assert found["ranks"] == 4 and len(found["spots"]) == 6
+
+
+def test_dice_with_many_sides_and_other_rules(tmp_path):
+  path = str(tmp_path / "policy.npz")
+  solver = fsicfr.MatchSolver(pyspiel.load_game(
+      "dudo(numdice=1,dice_sides=12,wild_ones=False,die_loss=one)"), 1,
+      num_threads=1)
+  solver.run(20)
+  policy = solver.average_policy()
+  policy.save(path)
+  client = page_app.make_app(page_library.Library([path])).test_client()
+
+  def get(path, status=200):
+    answer = client.get(f"/api/{path}", base_url=_BASE)
+    assert answer.status_code == status
+    return answer.get_json()
+
+  info = get("info")
+  assert not info["wild_ones"] and info["die_loss"] == "one"
+  hands = get("explore?round=1v1&claims=1x11")["hands"]
+  assert [hand["hand"] for hand in hands][8:] == ["9", "(10)", "(11)", "(12)"]
+  found = get("values?round=1v1&claims=1x11&hand=(12)")
+  exact = exploitability.action_values(policy, (1, 1), [10], [12])
+  assert found["values"] == pytest.approx(exact.values, abs=1e-6)
+  for hand in ("(13)", "(1)", "12", "()", "(12"):
+    refused = get(f"values?round=1v1&claims=&hand={hand}", 400)
+    assert refused["error"].startswith(f"hand={hand!r}: must be 1 faces")
 
 
 @pytest.mark.slow

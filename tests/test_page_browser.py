@@ -146,6 +146,7 @@ def test_a_match_with_help_and_review(page, url):
     if not page.query_selector("#help-panel"):
       page.click("#help-button")
     page.wait_for_selector("#help-table tbody tr")
+    assert page.locator("#help-table .policy .bar").first.is_visible()
     exact = _exact(view)
     rows = page.locator("#help-table tbody tr").all()
     for row in rows[:5]:
@@ -201,7 +202,7 @@ def test_the_keyboard_plays(page, url):
   assert name in _state(page)["legal"]
   page.keyboard.press("h")
   page.wait_for_selector("#help-panel")
-  page.focus("[data-first]")
+  assert page.evaluate("document.activeElement.dataset.move") == name
   turn = _state(page)["turn"]
   page.keyboard.press("Enter")
   _until_after(page, turn)
@@ -221,6 +222,50 @@ def test_the_keyboard_plays(page, url):
       page.keyboard.press("Enter")
     _until_after(page, view["turn"])
   assert _state(page)["phase"] == "over"
+
+
+def test_haste_is_no_error(page, url):
+  """A double click, and a move while its help is being computed."""
+  _begin(page, url)
+  page.click("#help-button")
+  turn = _state(page)["turn"]
+  page.dblclick(".stage .rung:not([disabled]) >> nth=0")
+  _until_after(page, turn)
+  while _state(page)["phase"] == "move":
+    turn = _state(page)["turn"]
+    page.evaluate("""() => {
+      document.getElementById("help-button").click();
+      document.getElementById("help-button").click();
+      document.getElementById("dudo").click();
+    }""")
+    _until_after(page, turn)
+  assert page.locator("#error").is_hidden()
+
+
+def test_odd_addresses(page, url):
+  for address in ("#/constructor", "#/play/%E0%A4%A", "#none"):
+    page.goto("about:blank")
+    page.goto(f"{url}{address}")
+    page.wait_for_selector("form button[type=submit]")
+  # The link for keyboards goes to the content, and not to another view.
+  page.goto(f"{url}#/rounds")
+  page.wait_for_selector("#rounds")
+  page.locator(".skip").focus()
+  page.keyboard.press("Enter")
+  assert page.evaluate("document.activeElement.id") == "main"
+  assert page.url.endswith("#/rounds") and page.locator("#rounds").count() == 1
+
+
+def test_a_match_that_the_server_forgot(browser, url):
+  context = browser.new_context()
+  context.set_default_timeout(_PATIENCE)
+  page = context.new_page()
+  _begin(page, url)
+  context.clear_cookies()
+  page.click(".stage .rung:not([disabled]) >> nth=0")
+  page.wait_for_selector(".welcome form")
+  assert "there is none" in page.locator("#error").inner_text()
+  context.close()
 
 
 def test_explorer(page, url):
@@ -290,6 +335,11 @@ def test_rounds_and_small_games(page, url):
 
 def test_four_players(page, url):
   page.goto(url)
+  page.select_option("#game", "single_round")
+  assert page.locator("form").inner_text().split("\n")[-1] == "Start"
+  assert "null" not in page.locator(".welcome").inner_text()
+  page.select_option("#game", "dudo")
+  assert page.input_value("#opponent") == "trained"
   page.select_option("#game", "single_round")
   page.click("form button[type=submit]")
   page.wait_for_selector(".stage")

@@ -6,6 +6,7 @@ All requests go to the loopback address. They are bounded in number and time.
 import concurrent.futures
 import http.client
 import json
+import os
 import signal
 import time
 
@@ -66,11 +67,15 @@ def test_wrong_flags_are_named():
 
 @pytest.mark.slow
 def test_a_hundred_sessions_at_once():
+  """DUDO_PAGE_POLICY names a policy file, such as one for five dice each."""
+  path = os.environ.get("DUDO_PAGE_POLICY")
+
   def play(port):
     with _User(port) as user:
-      view = user.ask("/api/match", {"dice": 3})
+      dice = user.ask("/api/info")["trained_dice"][-1]
+      view = user.ask("/api/match", {"dice": dice})
       for _ in range(12):
-        time.sleep(0.3)  # people think longer
+        time.sleep(0.3 if dice < 4 else 4.0)  # people think longer
         if view["phase"] == "over":
           break
         if view["phase"] == "reveal":
@@ -81,7 +86,8 @@ def test_a_hundred_sessions_at_once():
       user.ask("/api/review")
       return user.times
 
-  with (page_server.PageServer() as server,
+  flags = [f"--policy={path}"] if path else []
+  with (page_server.PageServer(*flags) as server,
         concurrent.futures.ThreadPoolExecutor(100) as pool):
     times = sorted(time for found in pool.map(play, [server.port] * 100)
                    for time in found)

@@ -45,7 +45,7 @@ class HandArrays(NamedTuple):
   challenged: np.ndarray
 
 
-@jit.kernel
+@jit.background_kernel
 def number_places(game, node, place):
   """Numbers the places that may be met after an action at a memory.
 
@@ -106,31 +106,46 @@ def _own_turn(game, node, place, values, out):
 
 
 @jit.sums
-def _opponents_turn(game, node, place, values, totals, out):
-  """Writes out[hand], the value where the opponent acts; changes totals."""
+def _opponents_turn(game, node, place, values, totals, extra, out):
+  """Writes out[hand], the value where the opponent acts.
+
+  Args:
+    game: the `HandArrays`.
+    node: the memory.
+    place: [2, memory] int64, from `number_places`.
+    values: [place, hand] float64; those of stronger claims are known.
+    totals: [hand] float64, overwritten.
+    extra: [hand] float64, overwritten: 1 for a hand that has no weights there
+      and so takes all actions alike, else 0.
+    out: [hand] float64, modified in place.
+  """
   begin, end = game.row_begin[node], game.row_begin[node + 1]
   first, last = game.child_begin[node], game.last[node]
-  out[:] = 0.0
   totals[:] = 0.0
-  for row in range(begin, end):
-    if row == end - 1:
-      for o in range(len(out)):
-        weight = np.float64(game.weights[row, o])
-        totals[o] += weight
-        out[o] += weight * game.challenged[last, o]
-    else:
+  out[:] = 0.0
+  for row in range(begin, end - 1):
+    child = place[HERO, first + row - begin]
+    for o in range(len(out)):
+      weight = np.float64(game.weights[row, o])
+      totals[o] += weight
+      out[o] += weight * values[child, o]
+  num_extra = 0.0
+  for o in range(len(out)):
+    weight = np.float64(game.weights[end - 1, o])
+    totals[o] += weight
+    extra[o] = 1.0 if totals[o] == 0.0 else 0.0
+    totals[o] += extra[o] * (end - begin)
+    out[o] += weight * game.challenged[last, o]
+    num_extra += extra[o]
+  if num_extra > 0.0:
+    for row in range(begin, end - 1):
       child = place[HERO, first + row - begin]
       for o in range(len(out)):
-        weight = np.float64(game.weights[row, o])
-        totals[o] += weight
-        out[o] += weight * values[child, o]
+        out[o] += extra[o] * values[child, o]
+    for o in range(len(out)):
+      out[o] += extra[o] * game.challenged[last, o]
   for o in range(len(out)):
-    if totals[o] > 0.0:
-      out[o] /= totals[o]
-    else:
-      for child in range(end - 1 - begin):
-        out[o] += values[place[HERO, first + child], o]
-      out[o] = (out[o] + game.challenged[last, o]) / (end - begin)
+    out[o] /= totals[o]
 
 
 @jit.sums
@@ -143,10 +158,11 @@ def evaluate(game, place, values):
     values: [place, hand] float64, modified in place.
   """
   totals = np.empty(values.shape[1])
+  extra = np.empty(values.shape[1])
   for i in range(len(game.order) - 1, -1, -1):
     node = game.order[i]
     if place[HERO, node] != _NOWHERE:
       _own_turn(game, node, place, values, values[place[HERO, node]])
     if place[OPPONENT, node] != _NOWHERE:
-      _opponents_turn(game, node, place, values, totals,
+      _opponents_turn(game, node, place, values, totals, extra,
                       values[place[OPPONENT, node]])

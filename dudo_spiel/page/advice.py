@@ -92,7 +92,8 @@ def help_view(library, match):
 def review_view(library, session):
   """Returns a person's moves and what they lost, the worst first.
 
-  Moves of a round that is not over are left out.
+  Moves of a round that is not over are left out. The total is of the whole
+  session, also of moves that are forgotten.
 
   Args:
     library: the `library.Library`.
@@ -124,4 +125,6 @@ def review_view(library, session):
         "position": {"round": f"{dice[0]}v{dice[1]}",
                      "claims": ".".join(names)}})
   return {"moves": moves, "score": session.score,
-          "total": round(sum(move["loss"] for move in moves), 6)}
+          "forgotten": session.forgotten,
+          "total": round(session.forgotten_loss +
+                         sum(move["loss"] for move in moves), 6)}

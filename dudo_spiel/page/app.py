@@ -59,7 +59,9 @@ def _check_request(hosts):
   if origin is not None and origin.lower() not in {
       f"http://{host}" for host in hosts}:
     return _error(403, "Origin: must be the page itself")
-  if flask.request.headers.get("Sec-Fetch-Site") == "cross-site" and (
+  # Browsers say where a request comes from; other programs need not.
+  site = flask.request.headers.get("Sec-Fetch-Site", "none")
+  if site not in ("same-origin", "none") and (
       flask.request.path.startswith("/api/")):
     return _error(403, "Sec-Fetch-Site: must be the page itself")
   if flask.request.method == "POST" and not flask.request.is_json:
@@ -119,7 +121,8 @@ class _Page:
     self._store = store
     self._cookie = cookie
     self._make_rng = make_rng
-    self._line = tasks.TaskLine()
+    self._solving = tasks.TaskLine()
+    self._measuring = tasks.TaskLine()  # takes minutes, and nobody waits for it
     self._measured = {}  # (starter's dice, other's) -> [lower, upper]
 
   def _session(self):
@@ -140,6 +143,8 @@ class _Page:
         "rounds": [f"{a}v{b}" for a, b in sorted(library.match.tables)
                    if (b, a) in library.match.tables],
         "sides": library.rules.num_sides,
+        "wild_ones": library.rules.house.wild_ones,
+        "die_loss": library.rules.house.die_loss,
         "has_single_round_policy": library.single_round is not None,
         "single_round_players": library.single_round_game().num_players(),
         "small_policies": sorted(library.small),
@@ -227,7 +232,8 @@ class _Page:
     """Answers what the person's moves lost."""
     session = self._session()
     if session is None:
-      return {"moves": [], "total": 0.0, "score": {"won": 0, "lost": 0}}
+      return {"moves": [], "total": 0.0, "forgotten": 0,
+              "score": {"won": 0, "lost": 0}}
     with session.lock:
       return advice.review_view(self._library, session)
 
@@ -261,20 +267,21 @@ class _Page:
     what, size = _body(what=(str, None), size=(int, 0))
     arguments.choice("what", what, (*_SMALL_GAMES, "measure"))
     if what == "measure":
-      work, key = self._measure, "measure"
+      line, work, key = self._measuring, self._measure, "measure"
     else:
       low, high, solve, _ = _SMALL_GAMES[what]
       arguments.integer("size", size, low, high)
-      work, key = functools.partial(solve, size), f"{what}-{size}"
+      line, work = self._solving, functools.partial(solve, size)
+      key = f"{what}-{size}"
     try:
-      return self._line.start(key, work).view()
+      return line.start(key, work).view()
     except tasks.BusyError as error:
       raise exceptions.ServiceUnavailable(str(error)) from None
 
   def task(self):
     """Answers how far a task is."""
     (key,) = _query("task")
-    found = self._line.find(key)
+    found = self._solving.find(key) or self._measuring.find(key)
     if found is None:
       raise exceptions.NotFound("task: there is none of this name")
     return found.view()

@@ -17,7 +17,10 @@ from dudo_spiel.page import play
 
 MAX_MEASURED_DICE = 8  # in play
 _MAX_TEXT = 400  # characters of a list of claims
-_ROUND = re.compile(r"([1-9])v([1-9])")
+_ROUND = re.compile(r"([1-9][0-9]?)v([1-9][0-9]?)")
+# A face above 9 stands in brackets, as `rolls.hand_name` writes it.
+_FACE = r"[1-9]|\([1-9][0-9]\)"
+_HAND = re.compile(f"(?:{_FACE}){{1,20}}")
 _GROUPS = {1: "no pair", 2: "pair", 3: "three alike", 4: "four alike",
            5: "five alike"}
 
@@ -65,14 +68,14 @@ class Position:
     """Returns the hand of the player who acts, from text such as "125"."""
     table = library.rules.rolls(self.own)
     sides = library.rules.num_sides
-    if not re.fullmatch(r"[1-9]{1,9}", text):
-      raise ValueError(f"hand={text[:20]!r}: must be {self.own} faces between "
-                       f"1 and {sides}")
     try:
-      return table.hands[table.index([int(face) for face in text])]
+      if not _HAND.fullmatch(text):
+        raise ValueError
+      faces = [int(face.strip("()")) for face in re.findall(_FACE, text)]
+      return table.hands[table.index(faces)]
     except ValueError:
-      raise ValueError(f"hand={text!r}: must be {self.own} faces between 1 and "
-                       f"{sides}") from None
+      raise ValueError(f"hand={text[:20]!r}: must be {self.own} faces between "
+                       f"1 and {sides}") from None
 
 
 def _own_belief(library, position):

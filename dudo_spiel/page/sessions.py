@@ -16,7 +16,7 @@ from dudo_spiel.algorithms.match import review
 
 MAX_SESSIONS = 256
 MAX_IDLE_SECONDS = 6 * 3600.0
-_MAX_MOVES = 400  # of one person that are reviewed, the last ones
+MAX_MOVES = 400  # of one person that are reviewed, the last ones
 _TOKEN_BYTES = 24
 
 
@@ -33,6 +33,8 @@ class PageSession:
     matches: how many matches were begun.
     score: {"won": n, "lost": n}.
     review: the `review.Review` of the person's moves.
+    forgotten: how many of the moves it no longer has.
+    forgotten_loss: what those lost.
     used: when it was used last, in seconds.
   """
 
@@ -42,12 +44,17 @@ class PageSession:
     self.matches = 0
     self.score = {"won": 0, "lost": 0}
     self.review = review.Review(library.match, library.values)
+    self.forgotten = 0
+    self.forgotten_loss = 0.0
     self.used = now
 
   def note(self, state, action):
-    """Notes a move for the review; the oldest ones are forgotten."""
+    """Notes a move for the review; of the oldest ones only the loss is kept."""
     self.review.note(state, action, self.matches)
-    del self.review.moves[:-_MAX_MOVES]
+    for move in self.review.moves[:-MAX_MOVES]:
+      self.forgotten += 1
+      self.forgotten_loss += move.loss
+    del self.review.moves[:-MAX_MOVES]
 
 
 class Store:

@@ -33,6 +33,9 @@ def _solve(game, view, report):
   """
   report(0.0, "compiling the game")
   solver = cfr.PDCFRPlusSolver(game)
+  # The first call may compile kernels, which is no time to solve.
+  solver.run(1)
+  solver.exploitability()
   begin, share, first = time.monotonic(), 0.0, None
   while True:
     solver.run(_CHUNK)

@@ -8,6 +8,7 @@ Serves `app`.
 """
 
 import collections
+import logging
 import threading
 
 MAX_WAITING = 8
@@ -44,8 +45,11 @@ class Task:
     """Does the work; errors are kept, not raised."""
     try:
       self.result = self._work(self._report)
-    except (ValueError, MemoryError, RuntimeError) as error:
+    except (ValueError, MemoryError) as error:
       self.error = str(error) or type(error).__name__
+    except Exception as error:  # whatever it is, the next task must begin
+      logging.getLogger(__name__).error("a task failed", exc_info=error)
+      self.error = "the server failed; its terminal says why"
     self._progress = 1.0, "done"
     self._is_done.set()
 

@@ -82,11 +82,11 @@ export async function show(main, [round, claims = ""], query, info, isWanted) {
 }
 
 function controls(view, names, info, go) {
-  const crumbs = [h("button", { class: "crumb", onclick: () => go([]) },
-    "start")];
+  const crumbs = [h("button", { class: "crumb", id: "crumb-0",
+    onclick: () => go([]) }, "start")];
   names.forEach((name, i) => {
     crumbs.push(h("span", { class: "muted", "aria-hidden": "true" }, "›"));
-    crumbs.push(h("button", { class: "crumb",
+    crumbs.push(h("button", { class: "crumb", id: `crumb-${i + 1}`,
       "aria-label": `Back to ${name}`,
       onclick: () => go(names.slice(0, i + 1)) }, claim(name)));
   });

@@ -1,4 +1,4 @@
-// Help for the hand in play, and the moves of the round that just ended.
+// Help for the hand in play, and the moves of what just ended.
 
 import { api, bar, chance, claim, h, heat, lossText, percent, showError,
   smallDice } from "./ui.js";
@@ -13,7 +13,8 @@ export async function helpPanel(place, view, isWanted, play) {
     const help = await api("help");
     if (isWanted()) place.replaceChildren(panel(help, view, play));
   } catch (error) {
-    showError(error);
+    // Help for a move that was made meanwhile is no longer missed.
+    if (place.isConnected) showError(error);
   }
 }
 
@@ -50,8 +51,7 @@ export function valueTable(help, play) {
       onclick: () => play(row.name) }, claim(row.name)) : claim(row.name)),
     h("td", { class: "value number" }, percent(row.value, 2)),
     h("td", { class: "loss number" }, lossText(best - row.value)),
-    h("td", { class: "policy" }, h("span", { class: "bar-cell" },
-      bar(row.share), h("span", {}, chance(row.share)))),
+    policyCell(row.share),
     h("td", { class: "alone number" }, chance(row.alone)),
     h("td", { class: "odds number" }, chance(row.odds)))));
   };
@@ -75,6 +75,12 @@ export function valueTable(help, play) {
     "claim is true if you know only these dice. By claims: the same with " +
     "what the opponent's claims tell. For Dudo: how likely the last claim " +
     "is false."), more].filter(Boolean);
+}
+
+// Returns how often the policy makes a move, as a bar and a number.
+function policyCell(share) {
+  return h("td", { class: "policy" }, h("span", { class: "bar-cell" },
+    bar(share), h("span", {}, chance(share))));
 }
 
 function oddsOnly(help, view, play) {
@@ -102,8 +108,7 @@ function oddsOnly(help, view, play) {
     h("tbody", {}, rows.map((row) => h("tr", { "data-move": row.name },
       h("th", { scope: "row" }, h("button", { class: "move-button",
         onclick: () => play(row.name) }, claim(row.name))),
-      shares ? h("td", { class: "policy" }, h("span", { class: "bar-cell" },
-        bar(row.share), h("span", {}, chance(row.share)))) : null,
+      shares ? policyCell(row.share) : null,
       h("td", {}, h("span", { class: "bar-cell" }, bar(row.odds),
         h("span", {}, chance(row.odds))))))))));
 }
@@ -134,18 +139,31 @@ export async function roundReview(place, view, isWanted) {
   try {
     const found = await api("review");
     if (!isWanted()) return;
-    const moves = found.moves.filter((move) => move.match === view.match &&
-      move.round === view.round);
+    const match = found.moves.filter((move) => move.match === view.match);
+    const moves = match.filter((move) => move.round === view.round);
     place.replaceChildren(h("div", { class: "card", id: "round-review" },
-      h("h2", {}, "Your moves in this round"),
-      moves.length ? h("ul", { class: "moves" }, moves.map((move) =>
-        h("li", {}, moveLink(move)))) :
-        h("p", { class: "muted" }, "You made no move."),
+      h("h2", {}, "Your moves in this round"), moveList(moves),
+      view.phase === "over" && match.length > moves.length ? [
+        h("h2", {}, "Your worst moves in this match"),
+        moveList(match.slice(0, SHOWN)),
+        h("p", { class: "muted" }, "All your moves in this match lost ",
+          h("strong", { id: "match-loss" }, percent(sum(match), 2)),
+          " of a match.")] : null,
       h("p", { class: "muted" }, "All your moves in this session lost ",
         h("strong", { id: "session-loss" }, percent(found.total, 2)),
         " of a match.")));
     document.querySelector(".play")?.classList.add("with-help");
   } catch (error) {
-    showError(error);
+    if (place.isConnected) showError(error);
   }
+}
+
+function sum(moves) {
+  return moves.reduce((total, move) => total + move.loss, 0);
+}
+
+function moveList(moves) {
+  return moves.length ? h("ul", { class: "moves" }, moves.map((move) =>
+    h("li", {}, moveLink(move)))) :
+    h("p", { class: "muted" }, "You made no move.");
 }

@@ -5,6 +5,7 @@ import { announce, api, claim, dice, die, h, sayClaim, select,
   showError } from "./ui.js";
 
 let helpIsOpen = false;
+let isBusy = false;
 let keys = null;
 
 function plural(number, word) {
@@ -19,6 +20,8 @@ export async function show(main, rest, query, info, isWanted) {
 
 function draw(main, view, info, isWanted) {
   const act = async (path, body) => {
+    if (isBusy) return; // a second click on the same move
+    isBusy = true;
     try {
       const next = await api(path, body);
       if (!isWanted()) return;
@@ -27,9 +30,13 @@ function draw(main, view, info, isWanted) {
       document.querySelector("[data-first]")?.focus({ preventScroll: true });
     } catch (error) {
       showError(error);
-      if (error.status === 409) {
-        draw(main, await api("match"), info, isWanted);
+      // Another window has gone on, or the server has begun anew.
+      if (error.status === 409 || error.status === 404) {
+        const now = await api("match").catch(() => null);
+        if (now && isWanted()) draw(main, now, info, isWanted);
       }
+    } finally {
+      isBusy = false;
     }
   };
   if (view.phase === "none") {
@@ -38,11 +45,6 @@ function draw(main, view, info, isWanted) {
       h("h1", {}, "Play Dudo"),
       h("div", { class: "welcome-dice", "aria-hidden": "true" },
         [1, 3, 5, 5, 6].map((face) => die(face))),
-      h("p", {}, "Everyone rolls in secret. A claim such as ",
-        claim("3x5"), " says that at least three of all dice show a five; " +
-        "ones are wild and count for every face. Claim more than the last " +
-        "claim, or say Dudo: then all dice are counted, and who was wrong " +
-        "loses dice. The last player with dice wins."),
       newMatch(view, info, act)));
     return;
   }
@@ -53,16 +55,18 @@ function draw(main, view, info, isWanted) {
   const layout = h("div", { class: `play ${helpIsOpen ? "with-help" : ""}` },
     h("section", { class: "card stage", "aria-label": "The table" }, stage),
     side);
-  const toggle = async () => {
+  const toggle = () => {
     helpIsOpen = !helpIsOpen;
+    const move = document.activeElement?.dataset.move;
     draw(main, view, info, isWanted);
-    if (!helpIsOpen) document.getElementById("help-button")?.focus();
+    const place = move && main.querySelector(`.stage [data-move="${move}"]`);
+    (place || document.getElementById("help-button"))?.focus();
   };
   keys = (event) => shortcuts(event, view, act, toggle);
   main.replaceChildren(
     h("h1", { class: "visually-hidden" }, "Play Dudo"), layout,
     h("details", { class: "card new-match" },
-      h("summary", {}, "New match"), newMatch(view, info, act)));
+      h("summary", {}, "New match, and the rules"), newMatch(view, info, act)));
   const button = document.getElementById("help-button");
   button?.addEventListener("click", toggle);
   if (view.reveal) {
@@ -97,26 +101,35 @@ function say(view) {
 
 function newMatch(view, info, act) {
   const form = h("form", { class: "new-form" });
+  const rules = h("div", { class: "rules" });
+  let liked = view.opponent || "trained"; // where the game has it
   const redraw = () => {
+    const focused = document.activeElement?.id;
     const game = form.querySelector("#game")?.value || "dudo";
-    const hasPolicy = game === "dudo" || info.has_single_round_policy;
-    const opponent = form.querySelector("#opponent")?.value ||
-      view.opponent || "trained";
-    const chosen = hasPolicy ? opponent : "heuristic";
+    const hasPolicy = game === "dudo" ? info.trained_dice.length > 0 :
+      info.has_single_round_policy;
+    const chosen = hasPolicy ? liked : "heuristic";
     const numbers = chosen === "trained" ? info.trained_dice :
       Array.from({ length: info.max_dice }, (_, i) => i + 1);
     const wanted = Number(form.querySelector("#dice")?.value ||
       view.start_dice?.[0] || 3);
-    form.replaceChildren(
+    const fields = [
       select("Game", "game", [["dudo", "Two players, whole match"],
         ["single_round", `${info.single_round_players} players, one round`]],
       game, redraw),
       select("Opponent", "opponent", [
         ...(hasPolicy ? [["trained", "Trained policy"]] : []),
-        ["heuristic", "Heuristic bot"]], chosen, redraw),
+        ["heuristic", "Heuristic bot"]], chosen, (event) => {
+        liked = event.target.value;
+        redraw();
+      }),
       game === "dudo" ? select("Dice each", "dice", numbers,
         numbers.includes(wanted) ? wanted : numbers[numbers.length - 1]) : null,
-      h("button", { class: "primary", type: "submit" }, "Start"));
+      h("button", { class: "primary", type: "submit" }, "Start")];
+    form.replaceChildren(...fields.filter(Boolean));
+    rules.replaceChildren(...(game === "dudo" ? matchRules(info) :
+      roundRules()));
+    if (focused) form.querySelector(`#${focused}`)?.focus();
   };
   redraw();
   form.addEventListener("submit", (event) => {
@@ -126,7 +139,34 @@ function newMatch(view, info, act) {
       opponent: form.querySelector("#opponent").value,
       dice: Number(form.querySelector("#dice")?.value || 5) });
   });
-  return form;
+  return [rules, form];
+}
+
+function matchRules(info) {
+  const ones = info.wild_ones;
+  return [h("p", {}, "Everyone rolls in secret. A claim such as ",
+    claim("3x5"), " says that at least three of all dice show a five. " +
+    (ones ? "Ones are wild and count for every face. " : "") +
+    "Claim more than the last claim, or say Dudo: then all dice are counted."),
+  h("p", {}, info.die_loss === "one" ? "Who was wrong loses a die. " :
+    "If too few dice count, the claimant loses as many dice as are " +
+    "missing. If more count than claimed, the challenger loses that many. ",
+  "If the claim is exactly right, the challenger loses one die. Who was " +
+  "right starts the next round. The last player with dice wins."),
+  ones ? h("p", {}, "Claims rise by quantity, then by face. Claims of ones " +
+    "are twice as hard: ", claim("1x1"), " stands just below ", claim("2x2"),
+  ", and ", claim("2x1"), " just below ", claim("4x2"), ".") : ""];
+}
+
+function roundRules() {
+  return [h("p", {}, "Everyone rolls once, in secret. A claim such as ",
+    claim("3x5"), " says that at least three of all dice show a five. Ones " +
+    "are not wild. After each claim the others pass or challenge, without " +
+    "seeing what the rest decide. If nobody challenges, the next player " +
+    "claims more."),
+  h("p", {}, "A challenge ends the game. If the claim is false, the claimant " +
+    "is out; if it is true, all challengers are out. Those who are left " +
+    "share the win.")];
 }
 
 function scoreBoard(view) {
@@ -152,7 +192,8 @@ function table(view) {
           `${view.starter === player && view.kind === "dudo" ?
             ", starts" : ""}`)),
       shown,
-      h("div", { class: "said", "aria-label": `Claims of ${name}` },
+      h("div", { class: "said", role: "group",
+        "aria-label": `Claims of ${name}` },
         said.slice(-4).map((made) => h("span", {
           class: `bubble ${isLast(view, made) ? "last" : ""}` },
         claim(made.name)))));
@@ -176,9 +217,11 @@ function turn(view, act) {
       mine ? "Your turn." :
         ["To beat: ", claim(last.name), ` by ${view.players[last.player]}.`];
   const buttons = [];
+  const hasClaims = view.ladder.some((one) => one.legal);
   const add = (move, id, text, kind) => {
     if (!view.legal.includes(move)) return;
     buttons.push(h("button", { id, class: kind, "data-move": move,
+      "data-first": !hasClaims && buttons.length === 0,
       onclick: () => act("move", { move, turn: view.turn }) }, text));
   };
   add("Dudo", "dudo", [h("span", {}, "Dudo!"), h("kbd", {}, "D")], "danger");
@@ -287,7 +330,8 @@ function reveal(view, info, act) {
     h("p", { class: "challenge-line" },
       view.kind === "dudo" ?
         h("span", {}, `${view.players[shown.challenger]}: Dudo! `) : null,
-      claim(shown.claim.name), ` by ${view.players[shown.claimant]}`),
+      claim(shown.claim.name), shown.claimant === view.seat ? " by you" :
+        ` by ${view.players[shown.claimant]}`),
     h("p", { class: "count-line" },
       h("strong", { class: "big" }, String(shown.count)),
       ` ${shown.count === 1 ? "die counts" : "dice count"}, ` +

@@ -2,6 +2,8 @@
 
 import { api, claim, h, lossText, percent, select, smallDice } from "./ui.js";
 
+const BEST = 0.00005; // a move that loses less is as good as the best one
+
 export function positionLink(move) {
   const claims = move.position.claims ? `/${move.position.claims}` : "";
   return `#/explore/${move.position.round}${claims}?hand=${move.hand}`;
@@ -9,7 +11,7 @@ export function positionLink(move) {
 
 // Returns a move in one line: what it lost, and a link to the position.
 export function moveLink(move) {
-  const isBest = move.loss < 0.00005;
+  const isBest = move.loss < BEST;
   return h("a", { class: "move-line", href: positionLink(move) },
     h("span", { class: `badge ${isBest ? "good" : "bad"}` },
       isBest ? "✓ best" : lossText(move.loss)),
@@ -27,7 +29,8 @@ export async function show(main, rest, query, info, isWanted) {
     .sort((a, b) => a - b);
   const moves = match ? found.moves.filter((move) =>
     String(move.match) === match) : found.moves;
-  const total = moves.reduce((sum, move) => sum + move.loss, 0);
+  const total = match ? moves.reduce((sum, move) => sum + move.loss, 0) :
+    found.total;
   main.replaceChildren(h("section", { class: "card" },
     h("h1", {}, "Review"),
     found.moves.length === 0 ? h("p", {}, "There are no moves to review yet. ",
@@ -35,11 +38,12 @@ export async function show(main, rest, query, info, isWanted) {
       h("div", { class: "facts" },
         fact("Matches won", String(found.score.won)),
         fact("Matches lost", String(found.score.lost)),
-        fact("Moves", String(moves.length)),
+        fact("Moves", String(moves.length + (match ? 0 : found.forgotten))),
         fact("Lost by moves", percent(total, 2), "review-total")),
       h("p", { class: "muted" }, "What each move lost compared with the best " +
         "one, in per cent of matches, computed exactly against the policy. " +
-        "A click opens the position."),
+        "A click opens the position." + (found.forgotten ?
+        ` The first ${found.forgotten} moves are only in the sum.` : "")),
       matches.length > 1 ? h("div", { class: "controls" }, select("Match",
         "match",
         [["", "all"], ...matches.map((one) => [one, `match ${one}`])], match,
@@ -56,12 +60,13 @@ export async function show(main, rest, query, info, isWanted) {
         h("th", { scope: "col", class: kind }, name)))),
       h("tbody", {}, moves.map((move) => h("tr", {},
         h("td", { class: "number" }, h("span", {
-          class: `badge ${move.loss < 0.00005 ? "good" : "bad"}` },
+          class: `badge ${move.loss < BEST ? "good" : "bad"}` },
         lossText(move.loss))),
         h("td", {}, smallDice(move.hand)),
         h("td", { class: "wrap wide-only" }, move.claims.length ?
           move.claims.slice(-3).map((name) => claim(name)) : "none"),
-        h("td", {}, claim(move.move)), h("td", {}, claim(move.best)),
+        h("td", {}, claim(move.move)),
+        h("td", {}, claim(move.loss < BEST ? move.move : move.best)),
         h("td", { class: "number wide-only" }, percent(move.value, 2)),
         h("td", { class: "number wide-only" }, percent(move.best_value, 2)),
         h("td", { class: "wide-only" }, `${move.match}.${move.round}`),

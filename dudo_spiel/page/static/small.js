@@ -18,6 +18,10 @@ async function load(main, game, sizes, label, chosen, info, isWanted, draw) {
     }
   };
   const path = game === "liar_die" ? "liar-die" : "neumann";
+  if (!sizes.some((one) => String([one].flat()[0]) === chosen) &&
+      Number(chosen) > 0) {
+    sizes = [...sizes, Number(chosen)];
+  }
   main.replaceChildren(h("section", { class: "card" },
     h("h1", {}, game === "liar_die" ? "Liar Die" : "Neumann poker"),
     h("p", {}, game === "liar_die" ?
@@ -56,7 +60,7 @@ function summary(found) {
   return h("section", { class: "card" }, h("div", { class: "facts" },
     fact("Value to the first player", found.value.toFixed(5), "small-value"),
     fact("Exploitability", found.exploitability < 1e-9 ? "0" :
-      found.exploitability.toExponential(1))));
+      found.exploitability.toExponential(1), "small-exploitability")));
 }
 
 function drawNeumann(found) {

@@ -70,16 +70,18 @@ export function dice(faces, counts) {
 }
 
 export function smallDice(text) {
-  return h("span", { class: "dice" },
-    [...String(text)].map((face) => die(Number(face), { small: true })));
+  // A face above 9 stands in brackets.
+  const faces = String(text).match(/\d|\(\d+\)/g) || [];
+  return h("span", { class: "dice" }, faces.map((face) =>
+    die(Number(face.replace(/[()]/g, "")), { small: true })));
 }
 
 // Returns a claim as "3 ×" and a die.
 export function claim(name) {
   const found = /^(\d+)x(\d+)$/.exec(name);
   if (!found) return h("span", { class: "claim" }, name);
-  return h("span", { class: "claim", "aria-label": sayClaim(name) },
-    h("span", { "aria-hidden": "true" }, `${found[1]}\u2009×`),
+  return h("span", { class: "claim", role: "img",
+    "aria-label": sayClaim(name) }, h("span", {}, `${found[1]}\u2009×`),
     die(Number(found[2]), { small: true }));
 }
 
@@ -138,8 +140,11 @@ export async function api(path, body) {
   } catch {
     throw new RequestError(0, "The server does not answer. Is it running?");
   }
-  const answer = await response.json();
-  if (!response.ok) throw new RequestError(response.status, answer.error);
+  const answer = await response.json().catch(() => null);
+  if (!response.ok || !answer) {
+    throw new RequestError(response.status, answer?.error ||
+      `The server answers with status ${response.status}.`);
+  }
   return answer;
 }
 
@@ -154,6 +159,10 @@ export function showError(error) {
   box.hidden = false;
   clearTimeout(hiding);
   hiding = setTimeout(() => { box.hidden = true; }, 8000);
+}
+
+export function hideError() {
+  document.getElementById("error").hidden = true;
 }
 
 export function select(label, id, options, value, onchange) {
