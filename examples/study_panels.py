@@ -2,17 +2,19 @@
 
 More lines than eight cannot be told apart by colour alone, least of all by
 people who see few colours. So each line has a marker and a dash pattern of its
-own too, and its name stands at its end.
+own too, and its name stands at its end. Markers are hollow: where lines
+coincide, all their markers are seen.
 """
 
 import math
 import re
+from typing import NamedTuple
 
 import figures
 import numpy as np
 
 _COLUMNS = 2
-_PANEL = (7.6, 4.4)  # inches
+_PANEL = (6.4, 3.9)  # inches
 _MOST_PANELS = 8  # of a picture
 # Okabe & Ito's colours, which the colour-blind can tell apart, without yellow.
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9",
@@ -21,8 +23,8 @@ _MARKERS = "os^vDPX*<>hp"
 _DASHES = ("-", "--", "-.", ":")
 _GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "epsilon": "ε",
           "-inf": "−∞", "inf": "∞"}
-_LABEL_GAP = 0.052  # between two labels, as a part of the panel's height
-_LEAST = 1e-16  # what an exploitability of 0, or below by rounding, is drawn as
+_LABEL_GAP = 0.06  # between two labels, as a part of the panel's height
+_LEAST = 1e-12  # Less is drawn as this: rounding errors are not far below.
 
 
 def draw(curves, names, by_time, path):
@@ -54,18 +56,24 @@ def draw(curves, names, by_time, path):
 def _draw_panel(axis, game, curves, names, by_time):
   """Draws the panel of a game; see `draw`."""
   ends = {}
+  is_cut = False
   for name, curve in curves.items():
     x = [each.seconds if by_time else each.iteration for each in curve]
     y = [max(each.exploitability, _LEAST) for each in curve]
     number = names.index(name)
     color = _COLORS[number % len(_COLORS)]
-    axis.loglog(x, y, color=color, linewidth=1.2, markersize=5,
-                marker=_MARKERS[number % len(_MARKERS)],
+    is_cut |= min(each.exploitability for each in curve) < _LEAST
+    axis.loglog(x, y, color=color, linewidth=1.0, markersize=5,
+                marker=_MARKERS[number % len(_MARKERS)], fillstyle="none",
                 linestyle=_DASHES[number // len(_COLORS) % len(_DASHES)])
     ends[name] = (x[-1], y[-1], color, _MARKERS[number % len(_MARKERS)])
   axis.set(title=_title(game), ylabel="exploitability",
            xlabel="seconds" if by_time else "iterations")
+  axis.title.set_fontsize(9)
   axis.grid(alpha=0.3)
+  if is_cut:
+    axis.text(0.01, 0.01, f"{_LEAST:g} stands for this and less", fontsize=7,
+              transform=axis.transAxes)
   _label(axis, ends)
 
 
@@ -78,7 +86,7 @@ def _label(axis, ends):
   """
   low, high = np.log(axis.get_ylim())
   left, right = np.log(axis.get_xlim())
-  gap = min(_LABEL_GAP, 1.0 / len(ends))
+  gap = min(_LABEL_GAP, 1.0 / max(len(ends) - 1, 1))
   order = sorted(ends, key=lambda name: ends[name][1])
   wanted = [(math.log(ends[name][1]) - low) / (high - low) for name in order]
   for name, height in zip(order, spread(wanted, gap)):
@@ -89,35 +97,49 @@ def _label(axis, ends):
     axis.plot([place[0], 1.03], [place[1], height], color=color, linewidth=0.6,
               alpha=0.6, transform=axis.transAxes, clip_on=False)
     axis.plot([1.03], [height], color=color, marker=marker, markersize=5,
-              transform=axis.transAxes, clip_on=False)
+              fillstyle="none", transform=axis.transAxes, clip_on=False)
     axis.text(1.05, height, _short(name), fontsize=8, transform=axis.transAxes,
               verticalalignment="center")
 
 
 def spread(wanted, gap):
-  """Returns places as near as can be to those wanted, a gap apart.
+  """Returns places from 0 to 1, near those wanted and a gap apart.
 
   Args:
     wanted: list of float, sorted.
-    gap: the least distance.
+    gap: the least distance; all places must fit, (len(wanted) - 1) * gap <= 1.
   """
-  groups = []  # [sum of the places that its members want, how many]
+  groups = []
   for place in wanted:
-    groups.append([place, 1])
+    groups.append(_group(1, place, gap))
     # Groups that overlap become one, around the middle of what they want.
-    while len(groups) > 1 and (_first(groups[-2], gap) + groups[-2][1] * gap >
-                               _first(groups[-1], gap)):
-      total, members = groups.pop()
-      groups[-1][0] += total
-      groups[-1][1] += members
-  return [_first(group, gap) + gap * member
-          for group in groups for member in range(group[1])]
+    while len(groups) > 1 and (groups[-2].first + groups[-2].members * gap >
+                               groups[-1].first):
+      last = groups.pop()
+      groups[-1] = _group(groups[-1].members + last.members,
+                          groups[-1].total + last.total, gap)
+  return [group.first + gap * member
+          for group in groups for member in range(group.members)]
 
 
-def _first(group, gap):
-  """Returns where the first member of a group stands."""
-  total, members = group
-  return total / members - gap * (members - 1) / 2
+class _Group(NamedTuple):
+  """Neighbours a gap apart.
+
+  Attributes:
+    first: where the first of them stands.
+    members: how many there are.
+    total: sum of the places that they want.
+  """
+  first: float
+  members: int
+  total: float
+
+
+def _group(members, total, gap):
+  """Returns the `_Group` around the middle of what it wants, from 0 to 1."""
+  length = gap * (members - 1)
+  first = total / members - length / 2
+  return _Group(min(max(first, 0.0), 1.0 - length), members, total)
 
 
 def _title(game):
@@ -131,8 +153,8 @@ def _title(game):
   title = f"{short_name}({rest})" if rest else short_name
   if remembers:
     title += ", perfect recall"
-  if len(title) > 70:
-    cut = title.rfind(" ", 0, 70)
+  if len(title) > 62:
+    cut = title.rfind(" ", 0, 62)
     title = f"{title[:cut]}\n{title[cut + 1:]}"
   return title
 

@@ -117,6 +117,20 @@ def test_missing_ray_is_said_in_one_line(tmp_path):
                          "-m pip install ray")
 
 
+def test_labels_of_lines_stay_beside_their_panel(tmp_path):
+  """However many lines end at the same height, even at the lowest."""
+  program = tmp_path / "program.py"
+  program.write_text(
+      "import sys\n"
+      f"sys.path.insert(0, {str(helpers.EXAMPLES)!r})\n"
+      "import study_panels\n"
+      "print(*study_panels.spread([0.0] * 4 + [0.5, 0.56, 1.0, 1.0], 0.1))\n",
+      encoding="utf-8")
+  output = helpers.run_example(program).stdout
+  assert [float(place) for place in output.split()] == pytest.approx(
+      [0.0, 0.1, 0.2, 0.3, 0.48, 0.58, 0.9, 1.0])
+
+
 _LONG = ["--games=liars_dice(dice_sides=5)", "--noplot", "--iterations=8192",
          "--solvers=cfr,cfr+,lcfr,dcfr"]
 
