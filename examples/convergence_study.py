@@ -51,8 +51,11 @@ PRESETS = {
         *(f"liars_dice(dice_sides={sides})" for sides in range(2, 7)),
         *(f"liars_dice(dice_sides={sides},numdice=2)" for sides in (2, 3))],
     "oshi_zumo": ["oshi_zumo(coins=10,min_bid=1,size=5)"],
-    "dark_chess": [f"dark_chess_small(moves_per_player={moves})"
-                   for moves in (2, 3)],
+    "dark_chess": [
+        *(f"dark_chess_small(moves_per_player={moves})" for moves in (2, 3)),
+        # A rook each: unlike the thesis's position, nobody wins by force.
+        *(f"dark_chess_small(fen=kr2/4/2RK,moves_per_player={moves})"
+          for moves in (2, 3))],
     "goofspiel5_random": goofspiel(5, "random"),
     "liars_dice_large": ["liars_dice(dice_sides=4,numdice=2)"],
     "dark_chess_large": [f"dark_chess_small(moves_per_player={moves})"

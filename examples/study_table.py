@@ -1,12 +1,17 @@
 """Prints tables of a convergence study: exploitability by solver and game.
 
 The output is one Markdown table for each number of iterations. The best of a
-game is bold. Order of rows and columns is that of the study's file.
+game is bold. All that is below 1e-12 counts as equal, as it is mostly rounding.
+Order of rows and columns is that of the study's file.
+
+With --summary the table has a row for each solver instead: its geometric mean
+over all games, and in how many games it is within 10 times of the best.
 """
 
 import binary
 
 import csv
+import statistics
 
 from absl import flags
 
@@ -14,6 +19,9 @@ _STUDY = flags.DEFINE_string("study", "convergence/convergence.csv", "The file "
                              "that examples/convergence_study.py wrote.")
 _AT = flags.DEFINE_list("at", ["100", "1000", "5000"], "After how many "
                         "iterations.")
+_SUMMARY = flags.DEFINE_bool("summary", False, "Print means over all games.")
+_LEAST = 1e-12  # Less is mostly rounding.
+_NEAR = 10  # times the best
 _COLUMNS = {"solver", "parameters", "game", "iteration", "exploitability"}
 
 
@@ -45,10 +53,30 @@ def print_table(games):
   for solver in solvers:
     row = [solver]
     for values in games.values():
-      text = f"{values[solver]:.2e}" if solver in values else ""
-      is_best = solver in values and values[solver] == min(values.values())
+      value = values.get(solver)
+      text = ("" if value is None else f"{value:.2e}" if value >= _LEAST else
+              f"< {_LEAST:g}")
+      is_best = text and value <= max(min(values.values()), _LEAST)
       row.append(f"**{text}**" if is_best else text)
     print("| " + " | ".join(row) + " |")
+
+
+def print_summary(games):
+  """Prints means and counts of {game: {solver: exploitability}}."""
+  results = {}  # {solver: list of (exploitability, is near the best)}
+  for values in games.values():
+    best = max(min(values.values()), _LEAST)
+    for solver, value in values.items():
+      value = max(value, _LEAST)
+      results.setdefault(solver, []).append((value, value <= _NEAR * best))
+  means = {solver: statistics.geometric_mean(value for value, _ in result)
+           for solver, result in results.items()}
+  print(f"| | geometric mean | within {_NEAR} times of the best | games |")
+  print("|---|---:|---:|---:|")
+  for solver in sorted(means, key=means.get):
+    near = sum(is_near for _, is_near in results[solver])
+    print(f"| {solver} | {means[solver]:.1e} | {near} | "
+          f"{len(results[solver])} |")
 
 
 def main(_):
@@ -59,7 +87,7 @@ def main(_):
       raise ValueError(f"--at={text}: must be of those measured: {known}")
   for text in _AT.value:
     print(f"\nAfter {int(text):,} iterations:\n")
-    print_table(results[int(text)])
+    (print_summary if _SUMMARY.value else print_table)(results[int(text)])
 
 
 if __name__ == "__main__":

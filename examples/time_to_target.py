@@ -1,7 +1,8 @@
 """Times how long solvers take to an exploitability, ours and their peers.
 
 The output is one Markdown table per game: iterations and seconds to each
-target. The clock runs while a solver iterates. It does not run while kernels
+target. Seconds are those of the processor, so that other programs matter
+little. The clock runs while a solver iterates. It does not run while kernels
 and games are compiled, nor while policies are measured. Peers are OpenSpiel's
 CFR, CFR+ and external sampling MCCFR in C++, and those of LiteEFG, if it is
 installed. All runs use one thread, one after the other.
@@ -11,6 +12,7 @@ import binary
 
 import contextlib
 import io
+import math
 import time
 
 from absl import flags
@@ -20,7 +22,10 @@ import tqdm
 from dudo_spiel.algorithms import convergence
 from dudo_spiel.algorithms import exploitability
 
-_GROWTH = 1.05  # from one measurement to the next, in iterations
+# By how much iterations grow from one measurement to the next: less when the
+# exploitability is near the target.
+_GROWTH, _GROWTH_NEAR = 1.2, 1.05
+_NEAR = 3.0  # times the target
 _PEERS = ("pyspiel CFR", "pyspiel CFR+", "pyspiel external sampling",
           "LiteEFG CFR", "LiteEFG CFR+", "LiteEFG DCFR")
 
@@ -51,14 +56,16 @@ class Run:
   def reach(self, target, seconds):
     """Iterates to a target; returns whether it did before the time is up."""
     while True:
-      if self.iterations and self._measure() <= target:
+      gain = self._measure() if self.iterations else math.inf
+      if gain <= target:
         return True
       if self.seconds >= seconds:
         return False
-      count = max(int(self.iterations * (_GROWTH - 1.0)), 1)
-      begin = time.perf_counter()
+      growth = _GROWTH_NEAR if gain <= _NEAR * target else _GROWTH
+      count = max(int(self.iterations * (growth - 1.0)), 1)
+      begin = time.process_time()
       self._iterate(count)
-      self.seconds += time.perf_counter() - begin
+      self.seconds += time.process_time() - begin
       self.iterations += count
 
 

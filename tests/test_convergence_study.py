@@ -218,13 +218,21 @@ def _study(folder, *lines):
 def test_tables_of_a_study(tmp_path):
   study = _study(tmp_path, "cfr,,kuhn_poker,100,0.1,0.25,0",
                  "hs-dcfr,planned_iterations=200,kuhn_poker,100,0.1,0.5,0",
-                 "cfr,,leduc_poker,100,0.1,0.125,0",
+                 "cfr,,leduc_poker,100,0.1,1e-17,0",
+                 "lcfr,,leduc_poker,100,0.1,-1e-17,0",
                  "cfr,,leduc_poker,200,0.1,0.0625,0")
   output = helpers.run_example("study_table.py", study, "--at=100").stdout
   assert output.splitlines() == [
       "", "After 100 iterations:", "",
       "| | kuhn_poker | leduc_poker |", "|---|---:|---:|",
-      "| cfr | **2.50e-01** | **1.25e-01** |", "| hs-dcfr | 5.00e-01 |  |"]
+      "| cfr | **2.50e-01** | **< 1e-12** |", "| hs-dcfr | 5.00e-01 |  |",
+      "| lcfr |  | **< 1e-12** |"]
+  output = helpers.run_example("study_table.py", study, "--at=100",
+                               "--summary").stdout
+  assert output.splitlines()[3:] == [
+      "| | geometric mean | within 10 times of the best | games |",
+      "|---|---:|---:|---:|", "| lcfr | 1.0e-12 | 1 | 1 |",
+      "| cfr | 5.0e-07 | 2 | 2 |", "| hs-dcfr | 5.0e-01 | 1 | 1 |"]
   helpers.assert_refused("study_table.py", [study, "--at=300"],
                          "--at=300: must be of those measured: 100, 200")
 
