@@ -32,8 +32,9 @@ _PEERS = ("pyspiel CFR", "pyspiel CFR+", "pyspiel external sampling",
 _GAMES = flags.DEFINE_multi_string("game", ["leduc_poker", "liars_dice"],
                                    "A game to solve, with its parameters")
 _SOLVERS = flags.DEFINE_string(
-    "solvers", "cfr,cfr+,dcfr,pcfr+,pdcfr+", "Our solvers, with , between them "
-    "and their arguments in brackets: cfr,dcfr(alpha=1.5,beta=-inf,gamma=2).")
+    "solvers", "cfr,cfr+,dcfr,dcfr+,pcfr+,apcfr+,pdcfr+,vad-cfr",
+    "Our solvers, with , between them and their arguments in brackets: "
+    "cfr,dcfr(alpha=1.5,beta=-inf,gamma=2).")
 _PEER_NAMES = flags.DEFINE_list("peers", list(_PEERS), "Which peers.")
 _TARGETS = flags.DEFINE_list("targets", ["1e-3", "1e-6"],
                              "The exploitabilities to reach.")
