@@ -131,7 +131,7 @@ def rate(curve):
 def reference(game, epsilon=0.0, target=1e-7):
   """Returns the value of a game, and the largest error it may have.
 
-  Computed by predictive discounted CFR+, the fastest solver here. The true
+  Computed by predictive discounted CFR+, which is fast in poker. The true
   value differs by at most what both players together could gain.
 
   Args:
