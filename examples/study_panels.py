@@ -15,7 +15,7 @@ import numpy as np
 
 _COLUMNS = 2
 _PANEL = (6.4, 3.9)  # inches
-_MOST_PANELS = 8  # of a picture
+_MOST_PANELS = 4  # of a picture
 # Okabe & Ito's colours, which the colour-blind can tell apart, without yellow.
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9",
            "#E69F00")
@@ -28,7 +28,7 @@ _LEAST = 1e-12  # Less is drawn as this: rounding errors are not far below.
 
 
 def draw(curves, names, by_time, path):
-  """Draws pictures of at most eight panels.
+  """Draws pictures of at most four panels.
 
   Args:
     curves: {game: {solver: list of Measurement}}.
@@ -67,13 +67,12 @@ def _draw_panel(axis, game, curves, names, by_time):
                 marker=_MARKERS[number % len(_MARKERS)], fillstyle="none",
                 linestyle=_DASHES[number // len(_COLORS) % len(_DASHES)])
     ends[name] = (x[-1], y[-1], color, _MARKERS[number % len(_MARKERS)])
-  axis.set(title=_title(game), ylabel="exploitability",
+  axis.set(title=_title(game),
+           ylabel=f"exploitability, at least {_LEAST:g}" if is_cut else
+           "exploitability",
            xlabel="seconds" if by_time else "iterations")
   axis.title.set_fontsize(9)
   axis.grid(alpha=0.3)
-  if is_cut:
-    axis.text(0.01, 0.01, f"{_LEAST:g} stands for this and less", fontsize=7,
-              transform=axis.transAxes)
   _label(axis, ends)
 
 
