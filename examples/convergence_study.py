@@ -258,10 +258,14 @@ def main(_):
       raise ValueError("must be at least one")
     for solver in solvers:
       convergence.make_solver(str(solver), "kuhn_poker")
+  # A solver looks the same in the pictures of all studies.
+  names = [convergence.solver_name(name) for name in (*_THESIS, *_SINCE)]
   points = chosen_points()
   if "iterations" in points:
-    solvers = [convergence.with_plan(solver, points["iterations"][-1])
-               for solver in solvers]
+    solvers, names = (
+        [convergence.with_plan(solver, points["iterations"][-1])
+         for solver in each] for each in (solvers, names))
+  names = list(dict.fromkeys(map(str, (*names, *solvers))))
   jobs.check_engine(_ENGINE.value)
   if _PLOT.value:
     figures.check_matplotlib(_PLOT)
@@ -274,9 +278,8 @@ def main(_):
     for name, panels in pictures.items() if _PLOT.value else ():
       curves = {game: table.curves(game, solvers) for game in panels}
       study_panels.draw(
-          {game: each for game, each in curves.items() if each},
-          [str(solver) for solver in solvers], "seconds" in points,
-          os.path.join(_OUTPUT.value, f"{name}.png"))
+          {game: each for game, each in curves.items() if each}, names,
+          "seconds" in points, os.path.join(_OUTPUT.value, f"{name}.png"))
   if errors:
     raise ValueError(f"{len(errors)} of {len(games) * len(solvers)} jobs "
                      f"failed, such as {errors[0]}")

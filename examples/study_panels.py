@@ -23,6 +23,7 @@ _MARKERS = "os^vDPX*<>hp"
 _DASHES = ("-", "--", "-.", ":")
 _GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "epsilon": "ε",
           "-inf": "−∞", "inf": "∞"}
+_MOST_TICKS = 1000  # Ticks at 1, 2 and 5 fit if the axis grows by less.
 _LABEL_GAP = 0.06  # between two labels, as a part of the panel's height
 _LEAST = 1e-12  # Less is drawn as this: rounding errors are not far below.
 
@@ -71,6 +72,10 @@ def _draw_panel(axis, game, curves, names, by_time):
            ylabel=f"exploitability, at least {_LEAST:g}" if is_cut else
            "exploitability",
            xlabel="seconds" if by_time else "iterations")
+  axis.tick_params(labelsize=8)
+  first, last = axis.get_xlim()
+  if last < _MOST_TICKS * first:
+    figures.set_logarithmic(axis, "x")
   axis.title.set_fontsize(9)
   axis.grid(alpha=0.3)
   _label(axis, ends)
