@@ -37,7 +37,7 @@ def _rows(values, block):
 def test_play_block(block):
   tables, values, layout = block
   out = np.empty(_WIDTH)
-  blocks.play_block(layout, tables.strategy, values, out)
+  learning.play_block(layout, tables.strategy, values, out)
   expected = (_matrix(tables.strategy) * _rows(values, layout)).sum(axis=0)
   np.testing.assert_allclose(out, expected, atol=1e-14)
 
@@ -46,7 +46,7 @@ def test_equal_values_are_worth_exactly_that(block):
   tables, values, layout = block
   values[:] = 1 / 3
   out = np.empty(_WIDTH)
-  blocks.play_block(layout, tables.strategy, values, out)
+  learning.play_block(layout, tables.strategy, values, out)
   np.testing.assert_array_equal(out, 1 / 3)
 
 

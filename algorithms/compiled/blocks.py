@@ -139,31 +139,6 @@ class Block(NamedTuple):
 
 
 @jit.kernel
-def play_block(block, strategy, values, out):
-  """Writes the value of each set: its strategy times its actions' values.
-
-  The sum is taken over differences from the first action's value. So a set
-  whose actions are all worth the same is worth exactly that: its regrets are
-  zero, and not rounding errors that would look like preferences.
-
-  Args:
-    block: the `Block`.
-    strategy: [entry].
-    values: array that `block.rows` points into.
-    out: [set], modified in place.
-  """
-  begin, width, rows = block.begin, block.width, block.rows
-  first = values[rows[0]:rows[0] + width]
-  for j in range(width):
-    out[j] = first[j]
-  for a in range(1, len(rows)):
-    shares = strategy[begin + a * width:begin + (a + 1) * width]
-    value = values[rows[a]:rows[a] + width]
-    for j in range(width):
-      out[j] += shares[j] * (value[j] - first[j])
-
-
-@jit.kernel
 def _choose(block, values, best, choice):
   """Writes each set's best value and its action, the first among equals."""
   width, rows = block.width, block.rows
@@ -231,7 +206,7 @@ def decide_block(block, tables, values, out, rule, work):
   """
   begin, width, rows = block.begin, block.width, block.rows
   best, choice = work[:width], work[width:2 * width]
-  play_block(block, tables.strategy, values, out)
+  learning.play_block(block, tables.strategy, values, out)
   _choose(block, values, best, choice)
   is_rounded = len(tables.cumulative) > 0
   low = tables.strategy.dtype.type(rule.epsilon)
@@ -317,10 +292,10 @@ def update_block(block, tables, values, out, reach, mode, rule, work):
     respond_block(block, tables.response, values, out, rule, work)
   elif mode == DECIDE:
     decide_block(block, tables, values, out, rule, work)
+  elif mode == LEARN:
+    learning.learn_block(block, tables, values, out, reach, rule, work)
   else:
-    play_block(block, tables.strategy, values, out)
-    if mode == LEARN:
-      learning.learn_block(block, tables, values, out, reach, rule, work)
+    learning.play_block(block, tables.strategy, values, out)
 
 
 # Each form has its own copy of the kernels `renew` and `run`: Numba does not

@@ -29,6 +29,7 @@ from dudo_spiel.algorithms.compiled import learning
 from dudo_spiel.algorithms.compiled import public_tree
 from dudo_spiel.algorithms.compiled import rules_tree
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import simd
 
 _MAX_EMPTINESS = 4  # payoff table entries a terminal history, at most
 _SMALL_TABLES = 100_000  # entries; smaller tables are always made
@@ -55,13 +56,18 @@ class DealArrays(NamedTuple):
       player decides.
     least: [side, class], the `least` of the class's `blocks.Block`.
     edge_begin: [class + 1] int64, the class's edges, action by action.
-    edge_row: [side, edge] int64, the cell where the children begin: as many as
-      there are cells in the class.
+    edge_row: [side, edge] int64, the cell where the values of the children
+      begin: as many as there are cells in the class. Values of terminals are
+      used at once, so all classes share the first cells of the last one.
+    reach_row: [side, edge] int64, the cell where the reaches of the children
+      begin, or -1 where none are kept: those of terminals, unless the side's
+      player chooses there.
     matrix_0: [matrix, player 1's hand, player 0's hand], what player 0 gets,
       times the probability of chance; see `deal_terminals.find_runs`.
     matrix_1: [matrix, player 0's hand, player 1's hand], the same for player 1.
     runs: [run + 1] of `deal_terminals.RUN`, neighbouring terminals that are
       handled alike. The last one is the end.
+    run_begin: [edge + 1] int64, the runs of the terminals of each edge.
     table_of: [terminal] int64, its matrix or step table.
     step_index: see `step_payoffs.Steps`.
     step_coefficient: likewise.
@@ -76,9 +82,11 @@ class DealArrays(NamedTuple):
   least: np.ndarray
   edge_begin: np.ndarray
   edge_row: np.ndarray
+  reach_row: np.ndarray
   matrix_0: np.ndarray
   matrix_1: np.ndarray
   runs: np.ndarray
+  run_begin: np.ndarray
   table_of: np.ndarray
   step_index: np.ndarray
   step_coefficient: np.ndarray
@@ -173,9 +181,8 @@ class DealForm:
         sizes.shape)
     self.num_cells = int(sizes.sum()) + deal_terminals.PADDING * len(sizes)
     edge_class = [child for _, children in self._shapes for child in children]
-    self._edge_row = (self._cell_begin[:, edge_class] +
-                      num_hands[:, None] * np.array(self._offsets))
     self._edge_begin = np.concatenate([[0], np.cumsum(num_children)])
+    self._lay_out_edges(np.array(edge_class, dtype=np.int64), num_children)
     side, number = np.nonzero(player[:, None] == self._actor)
     actions, width = num_children[number], sizes[side, number]
     entries = actions * width
@@ -184,6 +191,21 @@ class DealForm:
     self.blocks = blocks_lib.Blocks(player[side], actions, width, entry_begin)
     self._entry_begin = np.full(sizes.shape, -1)
     self._entry_begin[side, number] = entry_begin
+
+  def _lay_out_edges(self, edge_class, num_children):
+    """Sets where the numbers of the children of each edge stand."""
+    parent = np.repeat(np.arange(len(num_children)), num_children)
+    self._num_ends = np.where(edge_class == len(num_children) - 1,
+                              self._num_nodes[parent], 0)
+    before = np.cumsum(self._num_ends) - self._num_ends
+    offset = np.array(self._offsets, dtype=np.int64)
+    rows = self._cell_begin[:, edge_class] + self._num_hands[:, None] * offset
+    shared = self._cell_begin[:, edge_class] + self._num_hands[:, None] * (
+        before - before[self._edge_begin[parent]])
+    self._edge_row = np.where(self._num_ends > 0, shared, rows)
+    chooses = ((self._side_player[:, None] == self._actor[parent]) &
+               (num_children[parent] > 1))
+    self._reach_row = np.where((self._num_ends > 0) & ~chooses, -1, rows)
 
   def _make_sides(self, public):
     """Cuts each player's hands into sides, if there is enough to do."""
@@ -221,8 +243,8 @@ class DealForm:
     """Sets what terminal nodes pay, and with them all arrays."""
     (own, other), payoff_of = public.payoffs(self.tree, self._members[-1])
     payoffs = [own, np.ascontiguousarray(other.transpose(1, 0, 2))]
-    runs, table_of, matrices, steps = deal_terminals.find_runs(
-        payoffs, payoff_of)
+    runs, run_begin, table_of, matrices, steps = deal_terminals.find_runs(
+        payoffs, payoff_of, self._num_ends)
     least = self._least_regrets(payoffs)
     self.arrays = DealArrays(
         actor=self._actor, num_nodes=self._num_nodes,
@@ -230,8 +252,9 @@ class DealForm:
         num_hands=self._num_hands, cell_begin=self._cell_begin,
         entry_begin=self._entry_begin, least=least,
         edge_begin=self._edge_begin, edge_row=self._edge_row,
+        reach_row=self._reach_row,
         matrix_0=matrices[0], matrix_1=matrices[1], runs=runs,
-        table_of=table_of, step_index=steps.index,
+        run_begin=run_begin, table_of=table_of, step_index=steps.index,
         step_coefficient=steps.coefficient)
 
   def _least_regrets(self, payoffs):
@@ -267,53 +290,95 @@ class DealForm:
 # Kernels.
 
 
+@jit.embedded
+def _propagate_strip(reach, strategy, source, entry, width, rows, j, count):
+  """Writes the reaches of the children of the cells from j on.
+
+  Args:
+    reach: pointer to all reaches.
+    strategy: pointer to the strategy.
+    source: where the reaches of the class begin.
+    entry: the first entry of the class, or -1 if the player does not choose.
+    width: how many cells there are.
+    rows: [action] int64, where the children's reaches begin, or -1.
+    j: the first of the cells.
+    count: how many there are, None for a whole strip (see `simd`).
+  """
+  own = simd.load_strip(reach, source + j, count)
+  if entry < 0:
+    for a in range(len(rows)):
+      if rows[a] >= 0:
+        simd.store_strip(reach, rows[a] + j, own, count)
+    return
+  for a in range(len(rows)):
+    share = simd.load_strip(strategy, entry + a * width + j, count)
+    simd.store_strip(reach, rows[a] + j, own * share, count)
+
+
 @jit.kernel
 def _propagate_side(space, side, player, strategy):
   """Writes how likely the side's player plays to every node, by hand."""
-  deal, reach = space.arrays, space.reach
+  space, strategy = jit.borrowed(space), jit.borrowed(strategy)
+  deal = space.arrays
+  reach, shares = jit.pointer(space.reach), jit.pointer(strategy)
+  lanes = simd.strip_size(strategy)
   hands = deal.num_hands[side]
   root = deal.cell_begin[side, 0]
-  reach[root:root + hands] = 1.0
-  for c in range(len(deal.actor)):
+  space.reach[root:root + hands] = 1.0
+  for c in range(len(deal.actor) - 1):
     width = deal.num_nodes[c] * hands
-    source = reach[deal.cell_begin[side, c]:]
-    for edge in range(deal.edge_begin[c], deal.edge_begin[c + 1]):
-      begin = deal.edge_row[side, edge]
-      target = reach[begin:begin + width]
-      if deal.actor[c] == player:
-        entry = (deal.entry_begin[side, c] +
-                 (edge - deal.edge_begin[c]) * width)
-        shares = strategy[entry:entry + width]
-        for i in range(width):
-          target[i] = source[i] * shares[i]
-      else:
-        for i in range(width):
-          target[i] = source[i]
+    rows = deal.reach_row[side, deal.edge_begin[c]:deal.edge_begin[c + 1]]
+    chooses = deal.actor[c] == player and len(rows) > 1
+    entry = deal.entry_begin[side, c] if chooses else -1
+    source, whole = deal.cell_begin[side, c], width // lanes * lanes
+    for j in range(0, whole, lanes):
+      _propagate_strip(reach, shares, source, entry, width, rows, j, None)
+    if whole < width:
+      _propagate_strip(reach, shares, source, entry, width, rows, whole,
+                       width - whole)
+
+
+@jit.embedded
+def _sum_strip(values, rows, target, j, count):
+  """Writes the sums of the children's values to the cells from j on."""
+  total = simd.load_strip(values, rows[0] + j, count)
+  total += simd.splat_like(0.0, total)
+  for a in range(1, len(rows)):
+    total += simd.load_strip(values, rows[a] + j, count)
+  simd.store_strip(values, target + j, total, count)
+
+
+@jit.embedded
+def _sum_block(values, rows, target, width):
+  """Writes the sums of the values of the rows to the target."""
+  numbers, lanes = jit.pointer(values), simd.strip_size(values)
+  whole = width // lanes * lanes
+  for j in range(0, whole, lanes):
+    _sum_strip(numbers, rows, target, j, None)
+  if whole < width:
+    _sum_strip(numbers, rows, target, whole, width - whole)
 
 
 @jit.kernel
 def _evaluate_side(space, side, player, tables, mode, rule):
   """Does for one side of a player what `evaluate` does for the player."""
+  space, tables = jit.borrowed(space), jit.borrowed(tables)
   deal, reach, values = space.arrays, space.reach, space.values
-  deal_terminals.write_values(space, side, player)
   scratch = space.work[side]
   hands = deal.num_hands[side]
   for c in range(len(deal.actor) - 2, -1, -1):
     width = deal.num_nodes[c] * hands
     begin = deal.cell_begin[side, c]
-    out = values[begin:begin + width]
+    deal_terminals.write_values(space, side, player, c)
     rows = deal.edge_row[side, deal.edge_begin[c]:deal.edge_begin[c + 1]]
     if deal.actor[c] == player:
       block = blocks_lib.Block(deal.entry_begin[side, c], width, rows,
                                deal.least[side, c])
-      blocks_lib.update_block(block, tables, values, out,
-                              reach[begin:begin + width], mode, rule, scratch)
-      continue
-    out[:] = 0.0
-    for a in range(len(rows)):
-      value = values[rows[a]:rows[a] + width]
-      for i in range(width):
-        out[i] += value[i]
+      blocks_lib.update_block(
+          block, tables, values, values[begin:begin + width],
+          reach[begin:begin + width], mode, rule, scratch)
+    else:
+      _sum_block(values, rows, begin, width)
   if mode != blocks_lib.EVALUATE and mode != blocks_lib.RESPOND:
     return 0.0  # nobody asks, and in a small game the sum would take a while
   root = deal.cell_begin[side, 0]

@@ -9,6 +9,8 @@ is kept once.
 Serves `deal_form`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dudo_spiel.algorithms.compiled import step_payoffs
@@ -22,23 +24,26 @@ EQUAL = 1  # the same matrix
 STEPS = 2  # steps each
 
 PADDING = simd.OCTET  # cells behind a side, as eight values are written at once
+_SIX = 6  # hands that have a kernel of their own
 _TOGETHER = 4  # terminals whose values are computed together
 _MIN_EQUAL = 16  # terminals that are worth a run of their own
 
 
-def find_runs(payoffs, payoff_of=None):
+def find_runs(payoffs, payoff_of, edges):
   """Cuts the terminals into runs, and keeps each different table once.
 
   Args:
     payoffs: for each player [own hand, other hand, table]; some may be equal.
     payoff_of: [terminal] int64, its table in `payoffs`; None if terminal t has
       table t.
+    edges: [edge] int64, how many terminals each edge of the tree leads to; they
+      stand in the order of the edges.
 
   Returns:
-    (runs, table_of, matrices, steps): [run + 1] of RUN, whose last is the end;
-    [terminal] int64, the terminal's matrix or step table; for each player
-    [matrix, other hand, own hand] float64, own hands padded with zeros; the
-    `step_payoffs.Steps`.
+    (runs, run_begin, table_of, matrices, steps): [run + 1] of RUN, whose last
+    is the end; [edge + 1] int64, the runs of each edge; [terminal] int64, the
+    terminal's matrix or step table; for each player [matrix, other hand, own
+    hand] float64, own hands padded with zeros; the `step_payoffs.Steps`.
   """
   if payoff_of is None:
     payoff_of = np.arange(payoffs[0].shape[2])
@@ -48,34 +53,42 @@ def find_runs(payoffs, payoff_of=None):
   table_of[is_step] = np.arange(is_step.sum())
   number = (np.cumsum(is_step_table) - 1)[payoff_of[is_step]]
   steps = step_payoffs.Steps(*(column[:, number] for column in steps))
-  runs = _cut(np.where(is_step, -1, table_of))
+  ends = np.cumsum(edges)
+  runs = _cut(np.where(is_step, -1, table_of), ends)
+  run_begin = np.searchsorted(runs["begin"], np.append(0, ends))
   matrices = []
   for payoff in payoffs:
     hands, others, _ = payoff.shape
     # A side may begin at any hand and loads eight of them.
-    row = -(-(hands + simd.OCTET) // simd.OCTET) * simd.OCTET
+    past = 0 if hands <= simd.OCTET else simd.OCTET
+    row = -(-(hands + past) // simd.OCTET) * simd.OCTET
     matrix = np.zeros((len(members), others, row))
     matrix[:, :, :hands] = payoff[:, :, members].transpose(2, 1, 0)
     matrices.append(matrix)
-  return runs, table_of, matrices, steps
+  return runs, run_begin, table_of, matrices, steps
 
 
-def _cut(matrix_of):
+def _cut(matrix_of, ends):
   """Cuts terminals into runs.
 
   Args:
     matrix_of: [terminal] int64, its matrix, or -1 if it has steps.
+    ends: [edge] int64, where the terminals of each edge end.
 
   Returns:
     [run + 1] of RUN; the last is the end.
   """
-  is_new = np.append(True, matrix_of[1:] != matrix_of[:-1])
+  edge_of = np.searchsorted(ends, np.arange(len(matrix_of)), side="right")
+  is_new = np.append(True, (matrix_of[1:] != matrix_of[:-1]) |
+                     (edge_of[1:] != edge_of[:-1]))
   begins = np.flatnonzero(is_new)
   sizes = np.diff(np.append(begins, len(matrix_of)))
   kind = np.where(matrix_of[begins] < 0, STEPS,
                   np.where(sizes >= _MIN_EQUAL, EQUAL, MIXED))
   # Neighbouring short runs are handled as one.
-  keep = (kind != MIXED) | np.append(True, kind[:-1] != MIXED)
+  edge_of = edge_of[begins]
+  keep = (kind != MIXED) | np.append(True, (kind[:-1] != MIXED) |
+                                     (edge_of[1:] != edge_of[:-1]))
   runs = np.zeros(int(keep.sum()) + 1, RUN)
   runs["begin"] = np.append(begins[keep], len(matrix_of))
   runs["kind"][:-1] = kind[keep]
@@ -106,13 +119,33 @@ def _distinct(payoffs, payoff_of):
   return number_of[payoff_of], np.array(members, dtype=np.int64)
 
 
+class _Terminals(NamedTuple):
+  """Where the numbers of an edge's terminals stand.
+
+  Attributes:
+    source: the class whose cells have the other's reaches.
+    shift: the terminal whose reaches are those of the first node there.
+    target: where the value of terminal 0 and the side's first hand would stand.
+  """
+  source: int
+  shift: int
+  target: int
+
+
+@jit.inline
+def _source(deal, side, terminals):
+  """Returns where a side's reach of terminal 0 and its first hand would be."""
+  return (deal.cell_begin[side, terminals.source] -
+          terminals.shift * deal.num_hands[side])
+
+
 @jit.kernel
-def _gather_reach(space, player, terminal, out):
+def _gather_reach(space, player, terminals, z, out):
   """Writes how likely a player plays to a terminal, by hand."""
   deal = space.arrays
   for side in range(deal.side_begin[player], deal.side_begin[player + 1]):
     hands = deal.num_hands[side]
-    first = deal.cell_begin[side, -1] + terminal * hands
+    first = _source(deal, side, terminals) + z * hands
     source = space.reach[first:first + hands]
     target = out[deal.hand_begin[side]:deal.hand_begin[side] + hands]
     for h in range(hands):
@@ -120,15 +153,15 @@ def _gather_reach(space, player, terminal, out):
 
 
 @jit.kernel
-def _step_values(space, side, player, begin, end):
+def _step_values(space, side, player, terminals, begin, end):
   """Writes the values of terminals whose payoffs are steps."""
   deal, values, work = space.arrays, space.values, space.work[side]
   others = deal.matrix_0.shape[1] if player == 0 else deal.matrix_1.shape[1]
   hands, first_hand = deal.num_hands[side], deal.hand_begin[side]
   other_reach, sums = work[:others], work[others:2 * others + 1]
   for z in range(begin, end):
-    _gather_reach(space, 1 - player, z, other_reach)
-    own, table = deal.cell_begin[side, -1] + z * hands, deal.table_of[z]
+    _gather_reach(space, 1 - player, terminals, z, other_reach)
+    own, table = terminals.target + z * hands, deal.table_of[z]
     step_payoffs.step_values(
         deal.step_index[player, table], deal.step_coefficient[player, table],
         other_reach, first_hand, sums, values[own:own + hands])
@@ -145,7 +178,7 @@ def _first_of_octet(octet, hands):
 
 
 @jit.kernel
-def _mixed_values(space, side, player, begin, end):
+def _mixed_values(space, side, player, terminals, begin, end):
   """Writes the values of terminals that have a matrix each.
 
   Four terminals are handled together, as each sum waits for the one before.
@@ -156,7 +189,7 @@ def _mixed_values(space, side, player, begin, end):
   area = matrices.shape[1] * row
   matrix, reach = jit.pointer(matrices), jit.pointer(space.reach)
   values = jit.pointer(space.values)
-  hands, own = deal.num_hands[side], deal.cell_begin[side, -1]
+  hands, own = deal.num_hands[side], terminals.target
   zero = simd.splat_octet(space.reach.dtype.type(0.0))
   for z_0 in range(begin, end, _TOGETHER):
     # Past the last one it is done again.
@@ -166,7 +199,7 @@ def _mixed_values(space, side, player, begin, end):
       h = _first_of_octet(octet, hands)
       sum_0, sum_1, sum_2, sum_3 = zero, zero, zero, zero
       for q in range(deal.side_begin[1 - player], deal.side_begin[2 - player]):
-        size, source = deal.num_hands[q], deal.cell_begin[q, -1]
+        size, source = deal.num_hands[q], _source(deal, q, terminals)
         source_0, source_1 = source + z_0 * size, source + z_1 * size
         source_2, source_3 = source + z_2 * size, source + z_3 * size
         entry = deal.hand_begin[q] * row + deal.hand_begin[side] + h
@@ -190,14 +223,14 @@ def _mixed_values(space, side, player, begin, end):
 
 
 @jit.kernel
-def _equal_values(space, side, player, begin, end):
+def _equal_values(space, side, player, terminals, begin, end):
   """Writes the values of terminals that share a matrix; whole fours only."""
   deal = space.arrays
   matrices = deal.matrix_0 if player == 0 else deal.matrix_1
   row = matrices.shape[2]
   matrix, reach = jit.pointer(matrices), jit.pointer(space.reach)
   values = jit.pointer(space.values)
-  hands, own = deal.num_hands[side], deal.cell_begin[side, -1]
+  hands = deal.num_hands[side]
   zero = simd.splat_octet(space.reach.dtype.type(0.0))
   first, last = deal.side_begin[1 - player], deal.side_begin[2 - player]
   entry = (deal.table_of[begin] * matrices.shape[1] * row +
@@ -208,7 +241,7 @@ def _equal_values(space, side, player, begin, end):
       sum_0, sum_1, sum_2, sum_3 = zero, zero, zero, zero
       for q in range(first, last):
         size = deal.num_hands[q]
-        source_0 = deal.cell_begin[q, -1] + z * size
+        source_0 = _source(deal, q, terminals) + z * size
         source_1, source_2 = source_0 + size, source_0 + 2 * size
         source_3 = source_0 + 3 * size
         there = entry + deal.hand_begin[q] * row + h
@@ -218,31 +251,85 @@ def _equal_values(space, side, player, begin, end):
           sum_1 += payoff * simd.splat_octet(reach[source_1 + g])
           sum_2 += payoff * simd.splat_octet(reach[source_2 + g])
           sum_3 += payoff * simd.splat_octet(reach[source_3 + g])
-      target = own + z * hands + h
+      target = terminals.target + z * hands + h
       simd.store(values, target, sum_0)
       simd.store(values, target + hands, sum_1)
       simd.store(values, target + 2 * hands, sum_2)
       simd.store(values, target + 3 * hands, sum_3)
 
 
-@jit.kernel
-def write_values(space, side, player):
-  """Writes what terminal nodes are worth to a side's hands to `values`.
+@jit.embedded
+def _six_values(space, side, player, terminals, begin, end):
+  """Writes the values of terminals if both players have six hands.
+
+  Those of a die and of Leduc's cards: the processor gets each product in one
+  piece, and a matrix that is shared stays in its registers.
+  """
+  deal = space.arrays
+  matrix = jit.pointer(deal.matrix_0 if player == 0 else deal.matrix_1)
+  reach, values = jit.pointer(space.reach), jit.pointer(space.values)
+  zero = simd.splat_octet(space.reach.dtype.type(0.0))
+  source, target = _source(deal, 1 - side, terminals), terminals.target
+  area = _SIX * simd.OCTET
+  row_0, row_1, row_2, row_3, row_4, row_5 = zero, zero, zero, zero, zero, zero
+  held = np.int64(-1)
+  for z in range(begin, end):
+    if deal.table_of[z] != held:
+      held = deal.table_of[z]
+      row_0 = simd.load_octet(matrix, held * area)
+      row_1 = simd.load_octet(matrix, held * area + simd.OCTET)
+      row_2 = simd.load_octet(matrix, held * area + 2 * simd.OCTET)
+      row_3 = simd.load_octet(matrix, held * area + 3 * simd.OCTET)
+      row_4 = simd.load_octet(matrix, held * area + 4 * simd.OCTET)
+      row_5 = simd.load_octet(matrix, held * area + 5 * simd.OCTET)
+    there = source + z * _SIX
+    total = zero + row_0 * simd.splat_octet(reach[there])
+    total += row_1 * simd.splat_octet(reach[there + 1])
+    total += row_2 * simd.splat_octet(reach[there + 2])
+    total += row_3 * simd.splat_octet(reach[there + 3])
+    total += row_4 * simd.splat_octet(reach[there + 4])
+    total += row_5 * simd.splat_octet(reach[there + 5])
+    simd.store(values, target + z * _SIX, total)
+
+
+@jit.embedded
+def _write_run(space, side, player, terminals, kind, begin, end):
+  """Writes the values of a run of terminals."""
+  deal = space.arrays
+  if kind == STEPS:
+    _step_values(space, side, player, terminals, begin, end)
+  elif (len(deal.num_hands) == 2 and deal.num_hands[0] == _SIX and
+        deal.num_hands[1] == _SIX):
+    _six_values(space, side, player, terminals, begin, end)
+  else:
+    if kind == EQUAL:
+      rest = begin + (end - begin) // _TOGETHER * _TOGETHER
+      _equal_values(space, side, player, terminals, begin, rest)
+      begin = rest
+    _mixed_values(space, side, player, terminals, begin, end)
+
+
+@jit.embedded
+def write_values(space, side, player, c):
+  """Writes what terminals below a class are worth to a side's hands.
 
   Args:
     space: the `blocks.FormWorkspace` of a deal form; `reach` is up to date for
       the other player, and `values` is modified in place.
     side: the side.
     player: whose side it is.
+    c: the class.
   """
-  runs = space.arrays.runs
-  for run in range(len(runs) - 1):
-    kind, begin, end = runs[run].kind, runs[run].begin, runs[run + 1].begin
-    if kind == STEPS:
-      _step_values(space, side, player, begin, end)
-      continue
-    if kind == EQUAL:
-      rest = begin + (end - begin) // _TOGETHER * _TOGETHER
-      _equal_values(space, side, player, begin, rest)
-      begin = rest
-    _mixed_values(space, side, player, begin, end)
+  deal = space.arrays
+  runs, run_begin = deal.runs, deal.run_begin
+  # Where the other does not choose, its reach is that of the class.
+  chooses = (deal.actor[c] == 1 - player and
+             deal.edge_begin[c + 1] - deal.edge_begin[c] > 1)
+  for edge in range(deal.edge_begin[c], deal.edge_begin[c + 1]):
+    first = runs[run_begin[edge]].begin
+    target = deal.edge_row[side, edge] - first * deal.num_hands[side]
+    terminals = (_Terminals(len(deal.actor) - 1, 0, target) if chooses else
+                 _Terminals(c, first, target))
+    for run in range(run_begin[edge], run_begin[edge + 1]):
+      _write_run(space, side, player, terminals, runs[run].kind,
+                 runs[run].begin, runs[run + 1].begin)

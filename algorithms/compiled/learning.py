@@ -15,9 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import simd
 
 _TINY_32 = float(np.finfo(np.float32).tiny)
 _TINY_64 = float(np.finfo(np.float64).tiny)
+_LANES_32 = 16  # numbers of float32 in a strip
 
 
 class Rule(NamedTuple):
@@ -180,9 +182,169 @@ def _match(block, strategy, total, epsilon):
       shares[j] = low + shares[j] * total[j] if total[j] >= 0.0 else uniform
 
 
+class _Strips(NamedTuple):
+  """What the strips of a block are made of: numbers and pointers.
+
+  Attributes:
+    begin: the block's first entry.
+    width: how many sets it has.
+    num_actions: how many actions each set has.
+    rows: [action] int64, where each action's values begin.
+    strategy: [entry].
+    values: what `rows` points into.
+    out: [set], the value of each set.
+  """
+  begin: int
+  width: int
+  num_actions: int
+  rows: np.ndarray
+  strategy: np.ndarray
+  values: np.ndarray
+  out: np.ndarray
+
+
 @jit.embedded
-def learn_block(block, tables, values, set_value, reach, rule, work):
-  """Adds a block's regrets and its strategy, and makes the next strategy.
+def _strips(block, strategy, values, out):
+  """Returns the `_Strips` of a block."""
+  return _Strips(block.begin, block.width, len(block.rows),
+                 jit.pointer(block.rows), jit.pointer(strategy),
+                 jit.pointer(values), jit.pointer(out))
+
+
+@jit.embedded
+def _play_strip(strips, j, count):
+  """Writes and returns the values of the sets from j on.
+
+  Args:
+    strips: the `_Strips`.
+    j: the first of the sets.
+    count: how many there are, None for a whole strip (see `simd`).
+  """
+  values = strips.values
+  first = simd.load_strip(values, strips.rows[0] + j, count)
+  out = first
+  for a in range(1, strips.num_actions):
+    entry = strips.begin + a * strips.width + j
+    out += (simd.load_strip(strips.strategy, entry, count) *
+            (simd.load_strip(values, strips.rows[a] + j, count) - first))
+  simd.store_strip(strips.out, j, out, count)
+  return out
+
+
+@jit.embedded
+def play_block(block, strategy, values, out):
+  """Writes the value of each set: its strategy times its actions' values.
+
+  The sum is taken over differences from the first action's value. So a set
+  whose actions are all worth the same is worth exactly that: its regrets are
+  zero, and not rounding errors that would look like preferences.
+
+  Args:
+    block: the `blocks.Block`.
+    strategy: [entry].
+    values: array that `block.rows` points into.
+    out: [set], modified in place.
+  """
+  strips = _strips(block, strategy, values, out)
+  lanes = simd.strip_size(strategy)
+  whole = block.width // lanes * lanes
+  for j in range(0, whole, lanes):
+    _play_strip(strips, j, None)
+  if whole < block.width:
+    _play_strip(strips, whole, block.width - whole)
+
+
+@jit.embedded
+def _matched_strip(strips, out, epsilon, j, count):
+  """Returns values of regret matching as `_matched_value` writes them."""
+  values = strips.values
+  first = simd.load_strip(values, strips.rows[0] + j, count)
+  scale = 1.0 - strips.num_actions * epsilon
+  factor = 1.0 / scale if scale > 0.0 else 0.0
+  matched = out - first
+  low = simd.splat_like(epsilon, first)
+  for a in range(1, strips.num_actions):
+    matched -= low * (simd.load_strip(values, strips.rows[a] + j, count) -
+                      first)
+  return first + simd.splat_like(factor, first) * matched
+
+
+@jit.embedded
+def _average_strip(strips, cumulative, own, decay, a, j, count):
+  """Adds the strategy of one action of the sets from j on to the average."""
+  entry = strips.begin + a * strips.width + j
+  share = simd.load_strip(strips.strategy, entry, count)
+  old = simd.load_like(cumulative, entry, own, count)
+  simd.store_strip(
+      cumulative, entry,
+      simd.multiply_add(old, simd.splat_like(decay, old),
+                        simd.widen(own * share)), count)
+
+
+@jit.embedded
+def _learn_strip(strips, regret, cumulative, reach, rule, least, j, count):
+  """Does for the sets from j on what `learn_block` does for a block.
+
+  Args:
+    strips: the `_Strips`.
+    regret: pointer to the regrets.
+    cumulative: pointer to the sums of strategies.
+    reach: [set] pointer, how likely the player plays to each set.
+    rule: the `Rule` of this iteration.
+    least: sums of regrets up to this size may be rounding errors.
+    j: the first of the sets.
+    count: how many there are, None for a whole strip (see `simd`).
+  """
+  num_actions, strategy = strips.num_actions, strips.strategy
+  base = _play_strip(strips, j, count)
+  if rule.epsilon > 0.0:
+    base = _matched_strip(strips, base, rule.epsilon, j, count)
+  own = simd.load_strip(reach, j, count)
+  positive = simd.splat_like(rule.positive, base)
+  negative = simd.splat_like(rule.negative, base)
+  prediction = simd.splat_like(rule.prediction, base)
+  zero = simd.splat_like(0.0, base)
+  total = zero
+  for a in range(num_actions):
+    _average_strip(strips, cumulative, own, rule.decay, a, j, count)
+    entry = strips.begin + a * strips.width + j
+    new = simd.load_strip(strips.values, strips.rows[a] + j, count) - base
+    r = simd.load_strip(regret, entry, count) + new
+    r = r * simd.where_above(r, least, positive, negative)
+    simd.store_strip(regret, entry, r, count)
+    r += prediction * new
+    r = simd.where_above(r, least, r, zero)
+    simd.store_strip(strategy, entry, r, count)
+    total += r
+  low = simd.splat_like(rule.epsilon, base)
+  scale = simd.splat_like(1.0 - num_actions * rule.epsilon, base)
+  uniform = simd.splat_like(1.0 / num_actions, base)
+  # Where the sum is below every normal number its inverse could be infinite.
+  tiny = _TINY_32 if simd.strip_size(strategy) == _LANES_32 else _TINY_64
+  inverse = scale / total
+  for a in range(num_actions):
+    entry = strips.begin + a * strips.width + j
+    share = low + simd.load_strip(strategy, entry, count) * inverse
+    simd.store_strip(strategy, entry,
+                     simd.where_from(total, tiny, share, uniform), count)
+
+
+@jit.embedded
+def _pass_strip(strips, cumulative, reach, decay, j, count):
+  """Does what `_learn_strip` does where sets have one action only."""
+  value = simd.load_strip(strips.values, strips.rows[0] + j, count)
+  simd.store_strip(strips.out, j, value, count)
+  own = simd.load_strip(reach, j, count)
+  _average_strip(strips, cumulative, own, decay, 0, j, count)
+
+
+@jit.embedded
+def learn_block(block, tables, values, out, reach, rule, work):
+  """Writes the values of a block, and learns from them.
+
+  It adds the regrets and the strategy, and makes the next strategy. All of this
+  is done for a strip of sets before the next one, so that the numbers come
+  from memory once. Where there is only one action nothing is to be learnt.
 
   In a perturbed game the next strategy is epsilon + (1 - |A| epsilon) times
   regret matching, and regrets are those of regret matching (Farina, Kroer &
@@ -195,53 +357,42 @@ def learn_block(block, tables, values, set_value, reach, rule, work):
     block: the `blocks.Block`.
     tables: the `blocks.SolverTables`, modified in place.
     values: array that `block.rows` points into.
-    set_value: [set], the value of each set.
+    out: [set], modified in place: the value of each set.
     reach: [set], how likely the player plays to each set.
     rule: the `Rule` of this iteration.
-    work: [set] scratch, [2 * set] in a perturbed game.
+    work: not used here; [2 * set] scratch of other updates.
   """
-  begin, width, rows = block.begin, block.width, block.rows
-  positive, negative = rule.positive, rule.negative
-  prediction, decay = rule.prediction, rule.decay
+  strips = _strips(block, tables.strategy, values, out)
+  regret, own = jit.pointer(tables.regret), jit.pointer(reach)
+  cumulative = jit.pointer(tables.cumulative)
   least = block.least * rule.rounding
-  zero = tables.strategy.dtype.type(0.0)
-  total = work[:width]
-  total[:] = 0.0
-  base = set_value
-  if rule.epsilon > 0.0:
-    base = work[width:2 * width]
-    _matched_value(block, values, set_value, rule.epsilon, base)
-  for a in range(len(rows)):
-    first, last = begin + a * width, begin + (a + 1) * width
-    strategy = tables.strategy[first:last]
-    cumulative = tables.cumulative[first:last]
-    for j in range(width):
-      cumulative[j] = cumulative[j] * decay + reach[j] * strategy[j]
-    regret = tables.regret[first:last]
-    value = values[rows[a]:rows[a] + width]
-    for j in range(width):
-      new = value[j] - base[j]
-      r = regret[j] + new
-      r = r * positive if r > least else r * negative
-      regret[j] = r
-      r += prediction * new
-      strategy[j] = r if r > least else zero
-    for j in range(width):
-      total[j] += strategy[j]
-  _match(block, tables.strategy, total, rule.epsilon)
+  lanes = simd.strip_size(tables.strategy)
+  whole = block.width // lanes * lanes
+  rest = block.width - whole
+  if strips.num_actions == 1:
+    for j in range(0, whole, lanes):
+      _pass_strip(strips, cumulative, own, rule.decay, j, None)
+    if rest > 0:
+      _pass_strip(strips, cumulative, own, rule.decay, whole, rest)
+    return
+  for j in range(0, whole, lanes):
+    _learn_strip(strips, regret, cumulative, own, rule, least, j, None)
+  if rest > 0:
+    _learn_strip(strips, regret, cumulative, own, rule, least, whole, rest)
 
 
 # APCFR+.
 
 
 @jit.embedded
-def _learn_asymmetric(block, tables, values, set_value, reach, rule, work):
+def _learn_asymmetric(block, tables, values, out, reach, rule, work):
   """Does what `learn_block` does, as APCFR+ does it.
 
   Its `state` of a set: the sums of squared changes of the regrets from one
   iteration to the next, and of squared changes of their sums.
   """
   begin, width, rows = block.begin, block.width, block.rows
+  play_block(block, tables.strategy, values, out)
   for a in range(len(rows)):
     first, last = begin + a * width, begin + (a + 1) * width
     strategy = tables.strategy[first:last]
@@ -250,10 +401,10 @@ def _learn_asymmetric(block, tables, values, set_value, reach, rule, work):
       cumulative[j] = cumulative[j] * rule.decay + reach[j] * strategy[j]
   if len(rows) == 1:
     return  # nothing to regret, and no room for two numbers
-  base = set_value
+  base = out
   if rule.epsilon > 0.0:
     base = work[width:2 * width]
-    _matched_value(block, values, set_value, rule.epsilon, base)
+    _matched_value(block, values, out, rule.epsilon, base)
   least = block.least * rule.rounding
   zero = tables.strategy.dtype.type(0.0)
   errors = tables.state[begin:begin + width]
@@ -314,18 +465,19 @@ def _kept(time, power):
 
 
 @jit.kernel
-def _learn_volatile(block, tables, values, set_value, reach, rule, work):
+def _learn_volatile(block, tables, values, out, reach, rule, work):
   """Does what `learn_block` does, as VAD-CFR does it.
 
   Its `state` of a set: the moving average of its largest regrets' sizes. All is
   computed in float64, set by set.
   """
   begin, width, rows = block.begin, block.width, block.rows
+  play_block(block, tables.strategy, values, out)
   least = block.least * rule.rounding
-  base = set_value
+  base = out
   if rule.epsilon > 0.0:
     base = work[width:2 * width]
-    _matched_value(block, values, set_value, rule.epsilon, base)
+    _matched_value(block, values, out, rule.epsilon, base)
   low, scale = rule.epsilon, 1.0 - len(rows) * rule.epsilon
   for j in range(width):
     size = 0.0

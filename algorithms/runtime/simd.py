@@ -1,4 +1,4 @@
-"""Four or eight numbers at once, in compiled code.
+"""Several numbers at once, in compiled code.
 
 Numba makes vectors of long loops only, so that short ones, over the players of
 a game or the actions of an information set, run number by number. Here a quad
@@ -13,11 +13,27 @@ and used up by:
   keep_above(vector, x): its numbers that are above x, 0 for the others.
   total(vector): the sum of its numbers.
 
+Long arrays are handled strip by strip. A strip is a vector of 64 bytes: eight
+numbers of float64, sixteen of float32. The last one of an array may be only a
+part of a strip. Every function therefore takes a count: how many numbers there
+are, or None for a whole strip, which is compiled apart. What is not loaded is
+0, and what is beyond the count is not stored. Strips also have /.
+
+  strip_size(array): how many numbers are a strip.
+  load_strip(array, i, count): a strip, or a part of it.
+  load_like(array, i, vector, count): as many numbers as the vector has.
+  store_strip(array, i, vector, count): writes them.
+  splat_like(x, vector): x as often as the vector has numbers.
+  where_above(x, number, yes, no): yes where x > number, otherwise no.
+  where_from(x, number, yes, no): yes where x >= number, otherwise no.
+  multiply_add(x, y, z): x * y + z, where z may be a product that is rounded.
+  widen(vector): its numbers in float64.
+
 An array may also be a `jit.pointer`; otherwise it must be contiguous. Indices
 are those of the flat array and of type np.uintp. They are not checked, except
 in the checked mode (see `checked`).
 
-Serves the kernels of `graphs`, and `compiled.deal_terminals`.
+Serves the kernels of `graphs` and of `compiled`.
 """
 
 import operator
@@ -32,10 +48,11 @@ from dudo_spiel.algorithms.runtime import checked
 
 STEP = np.uintp(4)
 OCTET = 8
+_STRIP_BYTES = 64
 
 
 class _VectorType(types.Type):
-  """The type of a quad or an octet in Numba."""
+  """The type of a vector in Numba."""
 
   def __init__(self, dtype, lanes):
     self.dtype = dtype
@@ -267,3 +284,235 @@ _operator(operator.add, "fadd")
 _operator(operator.sub, "fsub")
 _operator(operator.mul, "fmul")
 _operator(operator.iadd, "fadd")
+_operator(operator.isub, "fsub")
+_operator(operator.truediv, "fdiv")
+
+
+def _call_llvm(builder, name, returned, arguments):
+  """Calls one of LLVM's own functions."""
+  function = builder.module.globals.get(name) or ir.Function(
+      builder.module, ir.FunctionType(returned, [a.type for a in arguments]),
+      name)
+  return builder.call(function, arguments)
+
+
+def _name_of(vector):
+  """Returns how LLVM's names of functions call a type of vectors."""
+  bits = 32 if isinstance(vector.element, ir.FloatType) else 64
+  return f"v{vector.count}f{bits}"
+
+
+@extending.intrinsic
+def multiply_add(typing_context, x, y, z):
+  """Returns x * y + z: this product is the one that is not rounded."""
+  del typing_context
+
+  def generate(context, builder, signature, values):
+    del context, signature
+    vector = values[0].type
+    return _call_llvm(builder, f"llvm.fmuladd.{_name_of(vector)}", vector,
+                      values)
+
+  return x(x, y, z), generate
+
+
+# Strips.
+
+
+def _lanes(array):
+  """Returns how many of an array's numbers are a strip."""
+  return _STRIP_BYTES // (array.dtype.bitwidth // 8)
+
+
+@extending.intrinsic
+def strip_size(typing_context, array):
+  """Returns how many of an array's numbers are a strip."""
+  del typing_context
+  _check_array(array)
+
+  def generate(context, builder, signature, values):
+    del builder, values
+    return context.get_constant(types.intp, _lanes(signature.args[0]))
+
+  return types.intp(array), generate
+
+
+def _mask(builder, count, lanes):
+  """Returns a vector of bits: which of the lanes are below the count."""
+  numbers = ir.VectorType(ir.IntType(32), lanes)
+  count = builder.trunc(count, ir.IntType(32))
+  return builder.icmp_signed("<", ir.Constant(numbers, list(range(lanes))),
+                             _splat(builder, count, lanes))
+
+
+def _load_some(context, builder, kind, lanes, count_kind, values):
+  """Makes the code that loads a whole strip, or a part of it."""
+  array, index, count = values
+  pointer, align = _vector_pointer(context, builder, kind, lanes, array, index)
+  if isinstance(count_kind, types.NoneType):
+    return builder.load(pointer, align=align)
+  vector = pointer.type.pointee
+  return _call_llvm(
+      builder, f"llvm.masked.load.{_name_of(vector)}.p0", vector,
+      [pointer, ir.Constant(ir.IntType(32), align),
+       _mask(builder, count, lanes), ir.Constant(vector, [0.0] * lanes)])
+
+
+@extending.intrinsic
+def _load_strip(typing_context, array, index, count):
+  """Returns the numbers array[index], ..., as many as a strip has."""
+  del typing_context
+  _check_array(array)
+  lanes = _lanes(array)
+
+  def generate(context, builder, signature, values):
+    return _load_some(context, builder, signature.args[0], lanes,
+                      signature.args[2], values)
+
+  return _VectorType(array.dtype, lanes)(array, index, count), generate
+
+
+@extending.intrinsic
+def _load_like(typing_context, array, index, vector, count):
+  """Returns the numbers array[index], ..., as many as the vector has."""
+  del typing_context
+  _check_array(array)
+  lanes = vector.lanes
+
+  def generate(context, builder, signature, values):
+    return _load_some(context, builder, signature.args[0], lanes,
+                      signature.args[3], [*values[:2], values[3]])
+
+  return _VectorType(array.dtype, lanes)(array, index, vector, count), generate
+
+
+@extending.intrinsic
+def _store_strip(typing_context, array, index, vector, count):
+  """Writes a vector, or the first numbers of it, to array[index], ..."""
+  del typing_context
+  _check_vector(array, vector)
+
+  def generate(context, builder, signature, values):
+    kind, _, vector, count_kind = signature.args
+    pointer, align = _vector_pointer(context, builder, kind, vector.lanes,
+                                     *values[:2])
+    if isinstance(count_kind, types.NoneType):
+      builder.store(values[2], pointer, align=align)
+    else:
+      _call_llvm(
+          builder, f"llvm.masked.store.{_name_of(values[2].type)}.p0",
+          ir.VoidType(),
+          [values[2], pointer, ir.Constant(ir.IntType(32), align),
+           _mask(builder, values[3], vector.lanes)])
+    return context.get_dummy_value()
+
+  return types.void(array, index, vector, count), generate
+
+
+if checked.IS_CHECKED:
+
+  @extending.register_jitable
+  def _check_strip(array, index, lanes, count):
+    _check_bounds(array, index, lanes if count is None else count)
+
+  def load_strip(array, index, count):
+    """Returns what `_load_strip` returns, if the array is long enough."""
+    raise TypeError("load_strip: is for compiled code only")
+
+  @extending.overload(load_strip)
+  def _(array, index, count):
+    lanes = _lanes(array)
+    if isinstance(array, checked.CheckedPointerType):
+      def load_pointer(array, index, count):
+        _check_strip(array, index, lanes, count)
+        return _load_strip(checked.unchecked(array), index, count)
+      return load_pointer
+    def load_array(array, index, count):
+      _check_strip(array, index, lanes, count)
+      return _load_strip(array, index, count)
+    return load_array
+
+  def load_like(array, index, vector, count):
+    """Returns what `_load_like` returns, if the array is long enough."""
+    raise TypeError("load_like: is for compiled code only")
+
+  @extending.overload(load_like)
+  def _(array, index, vector, count):
+    lanes = vector.lanes
+    if isinstance(array, checked.CheckedPointerType):
+      def load_pointer(array, index, vector, count):
+        _check_strip(array, index, lanes, count)
+        return _load_like(checked.unchecked(array), index, vector, count)
+      return load_pointer
+    def load_array(array, index, vector, count):
+      _check_strip(array, index, lanes, count)
+      return _load_like(array, index, vector, count)
+    return load_array
+
+  def store_strip(array, index, vector, count):
+    """Does what `_store_strip` does, if the array is long enough."""
+    raise TypeError("store_strip: is for compiled code only")
+
+  @extending.overload(store_strip)
+  def _(array, index, vector, count):
+    lanes = vector.lanes
+    if isinstance(array, checked.CheckedPointerType):
+      def store_pointer(array, index, vector, count):
+        _check_strip(array, index, lanes, count)
+        _store_strip(checked.unchecked(array), index, vector, count)
+      return store_pointer
+    def store_array(array, index, vector, count):
+      _check_strip(array, index, lanes, count)
+      _store_strip(array, index, vector, count)
+    return store_array
+
+else:
+  load_strip, load_like, store_strip = _load_strip, _load_like, _store_strip
+
+
+@extending.intrinsic
+def splat_like(typing_context, number, vector):
+  """Returns a number as often as the vector has numbers."""
+  del typing_context
+
+  def generate(context, builder, signature, values):
+    value = context.cast(builder, values[0], signature.args[0], vector.dtype)
+    return _splat(builder, value, vector.lanes)
+
+  return vector(number, vector), generate
+
+
+def _make_where(relation):
+  """Returns an intrinsic that chooses by a comparison with a number."""
+
+  @extending.intrinsic
+  def where(typing_context, x, number, yes, no):
+    del typing_context
+
+    def generate(context, builder, signature, values):
+      least = _splat(builder, context.cast(builder, values[1],
+                                           signature.args[1], x.dtype), x.lanes)
+      return builder.select(
+          builder.fcmp_ordered(relation, values[0], least), *values[2:])
+
+    return yes(x, number, yes, no), generate
+
+  return where
+
+
+where_above = _make_where(">")
+where_from = _make_where(">=")
+
+
+@extending.intrinsic
+def widen(typing_context, vector):
+  """Returns a vector's numbers in float64."""
+  del typing_context
+  wide = _VectorType(types.float64, vector.lanes)
+
+  def generate(context, builder, signature, values):
+    if vector.dtype == types.float64:
+      return values[0]
+    return builder.fpext(values[0], context.get_value_type(wide))
+
+  return wide(vector), generate
