@@ -23,7 +23,8 @@ def _block():
   values = rng.normal(size=100)
   tables = blocks.SolverTables(strategy, rng.normal(size=size),
                                rng.random(size))
-  return tables, values, blocks.Block(_BEGIN, _WIDTH, np.array([40, 7, 80]))
+  return tables, values, blocks.Block(_BEGIN, _WIDTH, _WIDTH,
+                                      np.array([40, 7, 80]))
 
 
 def _matrix(table):

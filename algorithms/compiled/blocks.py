@@ -127,6 +127,8 @@ class Block(NamedTuple):
   Attributes:
     begin: int, its first entry.
     width: int, how many sets it has.
+    stride: int, how far apart the entries of a set are: the width, unless this
+      is a part of a block, which only the updates of CFR take.
     rows: [action] int64, where the values of each action begin in an array of
       values.
     least: up to this size new regrets may be rounding errors (see
@@ -134,6 +136,7 @@ class Block(NamedTuple):
   """
   begin: int
   width: int
+  stride: int
   rows: np.ndarray
   least: float = 0.0
 

@@ -244,7 +244,7 @@ class DealForm:
     (own, other), payoff_of = public.payoffs(self.tree, self._members[-1])
     payoffs = [own, np.ascontiguousarray(other.transpose(1, 0, 2))]
     runs, run_begin, table_of, matrices, steps = deal_terminals.find_runs(
-        payoffs, payoff_of, self._num_ends)
+        payoffs, payoff_of, self._num_ends, len(self._num_hands) > 2)
     least = self._least_regrets(payoffs)
     self.arrays = DealArrays(
         actor=self._actor, num_nodes=self._num_nodes,
@@ -372,7 +372,7 @@ def _evaluate_side(space, side, player, tables, mode, rule):
     deal_terminals.write_values(space, side, player, c)
     rows = deal.edge_row[side, deal.edge_begin[c]:deal.edge_begin[c + 1]]
     if deal.actor[c] == player:
-      block = blocks_lib.Block(deal.entry_begin[side, c], width, rows,
+      block = blocks_lib.Block(deal.entry_begin[side, c], width, width, rows,
                                deal.least[side, c])
       blocks_lib.update_block(
           block, tables, values, values[begin:begin + width],

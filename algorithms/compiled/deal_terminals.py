@@ -29,7 +29,7 @@ _TOGETHER = 4  # terminals whose values are computed together
 _MIN_EQUAL = 16  # terminals that are worth a run of their own
 
 
-def find_runs(payoffs, payoff_of, edges):
+def find_runs(payoffs, payoff_of, edges, is_cut):
   """Cuts the terminals into runs, and keeps each different table once.
 
   Args:
@@ -38,6 +38,7 @@ def find_runs(payoffs, payoff_of, edges):
       table t.
     edges: [edge] int64, how many terminals each edge of the tree leads to; they
       stand in the order of the edges.
+    is_cut: whether a player's hands are cut into sides.
 
   Returns:
     (runs, run_begin, table_of, matrices, steps): [run + 1] of RUN, whose last
@@ -59,8 +60,8 @@ def find_runs(payoffs, payoff_of, edges):
   matrices = []
   for payoff in payoffs:
     hands, others, _ = payoff.shape
-    # A side may begin at any hand and loads eight of them.
-    past = 0 if hands <= simd.OCTET else simd.OCTET
+    # A side loads eight hands, and may begin at any of them.
+    past = simd.OCTET if is_cut else 0
     row = -(-(hands + past) // simd.OCTET) * simd.OCTET
     matrix = np.zeros((len(members), others, row))
     matrix[:, :, :hands] = payoff[:, :, members].transpose(2, 1, 0)

@@ -194,7 +194,7 @@ def _update_blocks(space, player, tables, mode, rule):
       continue
     width = blocks.width[b]
     reach = set_reach[form.set_begin[b]:form.set_begin[b] + width]
-    block = blocks_lib.Block(blocks.entry_begin[b], width,
+    block = blocks_lib.Block(blocks.entry_begin[b], width, width,
                              form.rows[b, :blocks.actions[b]], form.least[b])
     blocks_lib.update_block(block, tables, entry_value, out, reach, mode, rule,
                             scratch)

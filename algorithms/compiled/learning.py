@@ -177,7 +177,8 @@ def _match(block, strategy, total, epsilon):
   for j in range(width):
     total[j] = scale / total[j] if total[j] >= least else -1.0
   for a in range(num_actions):
-    shares = strategy[begin + a * width:begin + (a + 1) * width]
+    first = begin + a * block.stride
+    shares = strategy[first:first + width]
     for j in range(width):
       shares[j] = low + shares[j] * total[j] if total[j] >= 0.0 else uniform
 
@@ -187,7 +188,7 @@ class _Strips(NamedTuple):
 
   Attributes:
     begin: the block's first entry.
-    width: how many sets it has.
+    stride: how far apart the entries of a set are.
     num_actions: how many actions each set has.
     rows: [action] int64, where each action's values begin.
     strategy: [entry].
@@ -195,7 +196,7 @@ class _Strips(NamedTuple):
     out: [set], the value of each set.
   """
   begin: int
-  width: int
+  stride: int
   num_actions: int
   rows: np.ndarray
   strategy: np.ndarray
@@ -206,7 +207,7 @@ class _Strips(NamedTuple):
 @jit.embedded
 def _strips(block, strategy, values, out):
   """Returns the `_Strips` of a block."""
-  return _Strips(block.begin, block.width, len(block.rows),
+  return _Strips(block.begin, block.stride, len(block.rows),
                  jit.pointer(block.rows), jit.pointer(strategy),
                  jit.pointer(values), jit.pointer(out))
 
@@ -224,7 +225,7 @@ def _play_strip(strips, j, count):
   first = simd.load_strip(values, strips.rows[0] + j, count)
   out = first
   for a in range(1, strips.num_actions):
-    entry = strips.begin + a * strips.width + j
+    entry = strips.begin + a * strips.stride + j
     out += (simd.load_strip(strips.strategy, entry, count) *
             (simd.load_strip(values, strips.rows[a] + j, count) - first))
   simd.store_strip(strips.out, j, out, count)
@@ -272,7 +273,7 @@ def _matched_strip(strips, out, epsilon, j, count):
 @jit.embedded
 def _average_strip(strips, cumulative, own, decay, a, j, count):
   """Adds the strategy of one action of the sets from j on to the average."""
-  entry = strips.begin + a * strips.width + j
+  entry = strips.begin + a * strips.stride + j
   share = simd.load_strip(strips.strategy, entry, count)
   old = simd.load_like(cumulative, entry, own, count)
   simd.store_strip(
@@ -307,7 +308,7 @@ def _learn_strip(strips, regret, cumulative, reach, rule, least, j, count):
   total = zero
   for a in range(num_actions):
     _average_strip(strips, cumulative, own, rule.decay, a, j, count)
-    entry = strips.begin + a * strips.width + j
+    entry = strips.begin + a * strips.stride + j
     new = simd.load_strip(strips.values, strips.rows[a] + j, count) - base
     r = simd.load_strip(regret, entry, count) + new
     r = r * simd.where_above(r, least, positive, negative)
@@ -323,7 +324,7 @@ def _learn_strip(strips, regret, cumulative, reach, rule, least, j, count):
   tiny = _TINY_32 if simd.strip_size(strategy) == _LANES_32 else _TINY_64
   inverse = scale / total
   for a in range(num_actions):
-    entry = strips.begin + a * strips.width + j
+    entry = strips.begin + a * strips.stride + j
     share = low + simd.load_strip(strategy, entry, count) * inverse
     simd.store_strip(strategy, entry,
                      simd.where_from(total, tiny, share, uniform), count)
@@ -335,7 +336,11 @@ def _pass_strip(strips, cumulative, reach, decay, j, count):
   value = simd.load_strip(strips.values, strips.rows[0] + j, count)
   simd.store_strip(strips.out, j, value, count)
   own = simd.load_strip(reach, j, count)
-  _average_strip(strips, cumulative, own, decay, 0, j, count)
+  old = simd.load_like(cumulative, strips.begin + j, own, count)
+  simd.store_strip(
+      cumulative, strips.begin + j,
+      simd.multiply_add(old, simd.splat_like(decay, old), simd.widen(own)),
+      count)
 
 
 @jit.embedded
@@ -394,7 +399,8 @@ def _learn_asymmetric(block, tables, values, out, reach, rule, work):
   begin, width, rows = block.begin, block.width, block.rows
   play_block(block, tables.strategy, values, out)
   for a in range(len(rows)):
-    first, last = begin + a * width, begin + (a + 1) * width
+    first = begin + a * block.stride
+    last = first + width
     strategy = tables.strategy[first:last]
     cumulative = tables.cumulative[first:last]
     for j in range(width):
@@ -408,9 +414,10 @@ def _learn_asymmetric(block, tables, values, out, reach, rule, work):
   least = block.least * rule.rounding
   zero = tables.strategy.dtype.type(0.0)
   errors = tables.state[begin:begin + width]
-  moves = tables.state[begin + width:begin + 2 * width]
+  moves = tables.state[begin + block.stride:begin + block.stride + width]
   for a in range(len(rows)):
-    first, last = begin + a * width, begin + (a + 1) * width
+    first = begin + a * block.stride
+    last = first + width
     regret, latest = tables.regret[first:last], tables.latest[first:last]
     value = values[rows[a]:rows[a] + width]
     for j in range(width):
@@ -430,7 +437,8 @@ def _learn_asymmetric(block, tables, values, out, reach, rule, work):
     share[j] = 1.0 / (1.0 + min(asymmetry, rule.limit))
     total[j] = 0.0
   for a in range(len(rows)):
-    first, last = begin + a * width, begin + (a + 1) * width
+    first = begin + a * block.stride
+    last = first + width
     strategy, regret = tables.strategy[first:last], tables.regret[first:last]
     latest = tables.latest[first:last]
     for j in range(width):
@@ -497,7 +505,7 @@ def _learn_volatile(block, tables, values, out, reach, rule, work):
       weight *= _volatile_weight(rule.time, size)
     total = 0.0
     for a in range(len(rows)):
-      e = begin + a * width + j
+      e = begin + a * block.stride + j
       tables.cumulative[e] += weight * tables.strategy[e]
       new = np.float64(values[rows[a] + j]) - base[j]
       new *= _BOOST if new > 0.0 else 1.0
@@ -509,7 +517,7 @@ def _learn_volatile(block, tables, values, out, reach, rule, work):
       tables.strategy[e] = r
       total += r * math.sqrt(r)
     for a in range(len(rows)):
-      e = begin + a * width + j
+      e = begin + a * block.stride + j
       r = np.float64(tables.strategy[e])
       tables.strategy[e] = (low + scale * (r * math.sqrt(r) / total)
                             if total >= _TINY_64 else 1.0 / len(rows))

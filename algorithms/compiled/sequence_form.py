@@ -19,6 +19,18 @@ from dudo_spiel.algorithms.compiled import learning
 from dudo_spiel.algorithms.runtime import jit
 
 _MAX_KEY = 2**62
+_TOGETHER = 512  # sets that learn before the next ones: their scratch is small
+
+# The rows of a workspace's `work`.
+_VALUE = 0  # the value of each set
+_REACH = 1  # how likely the player plays to each set
+_UPDATE = 2  # two rows that belong to the update
+_ROWS = 4
+
+# Sequences of one player with equally many leaves: the first of them, how many
+# they are, how many leaves each has, and the first leaf.
+GROUP = np.dtype([("begin", np.int64), ("size", np.int64),
+                  ("leaves", np.int64), ("first_leaf", np.int64)])
 
 
 class SequenceArrays(NamedTuple):
@@ -32,8 +44,12 @@ class SequenceArrays(NamedTuple):
     rows: [block, most actions] int64, where each action's entries begin.
     set_begin: [block] int64, where the block's sets begin in `parent`.
     least: [block], the `least` of each `blocks.Block`.
-    parent: [set in order of blocks] int64, the sequence that leads to the set.
-    leaf_sequence: [player, leaf] int64, each player's sequence to the leaf.
+    parent: [set in order of blocks] integers, the sequence that leads to it.
+    groups: [group] of GROUP, the sequences that lead to leaves at once. Leaves
+      of a sequence stand together, so each player has its own order of them.
+    group_begin: [player + 1] int64, the groups of each player.
+    sequence: [sequence in order of groups] integers.
+    others: [player, leaf, other player] integers, the others' sequences to it.
     payoff: [player, leaf], what the player gets there, times the probability
       of chance.
   """
@@ -42,7 +58,10 @@ class SequenceArrays(NamedTuple):
   set_begin: np.ndarray
   least: np.ndarray
   parent: np.ndarray
-  leaf_sequence: np.ndarray
+  groups: np.ndarray
+  group_begin: np.ndarray
+  sequence: np.ndarray
+  others: np.ndarray
   payoff: np.ndarray
 
 
@@ -72,7 +91,7 @@ class SequenceForm:
     self.arrays = SequenceArrays(
         self.blocks, blocks_lib.entry_rows(self.blocks), set_begin,
         np.maximum.reduceat(blocks_lib.least_regrets(tree)[order], set_begin),
-        parent[order], *self._merge_leaves(parents))
+        _narrow(parent[order]), *_group_leaves(*self._merge_leaves(parents)))
 
   def _sequences(self, player, info_set, action):
     """Returns the sequences that end with an action in a set, or are empty."""
@@ -100,7 +119,51 @@ class SequenceForm:
     return blocks_lib.FormWorkspace(
         blocks_lib.with_dtype(self.arrays, dtype),
         np.zeros(num_sequences, dtype), np.zeros(num_sequences, dtype),
-        np.zeros((4, max(int(self.blocks.width.max()), 1)), dtype))
+        np.zeros((_ROWS, max(int(self.blocks.width.max()), 1)), dtype))
+
+
+def _narrow(numbers):
+  """Returns the numbers in 32 bits each, if they fit."""
+  fits = numbers.size == 0 or numbers.max() <= np.iinfo(np.int32).max
+  return numbers.astype(np.int32) if fits else numbers
+
+
+def _group_leaves(leaf_sequence, payoff):
+  """Sorts leaves by sequences, and these by how many leaves they have.
+
+  Loops of equal length are foreseen by the processor, and a sum stays in its
+  registers. The leaves of a sequence keep their order, which is that of the
+  sum.
+
+  Args:
+    leaf_sequence: [player, leaf] int64, each player's sequence to the leaf.
+    payoff: [player, leaf] float64.
+
+  Returns:
+    (groups, group_begin, sequence, others, payoff) of the `SequenceArrays`.
+  """
+  groups, sequences, others, payoffs = [], [], [], []
+  begin = 0
+  for player, own in enumerate(leaf_sequence):
+    sequence, place, leaves = np.unique(own, return_inverse=True,
+                                        return_counts=True)
+    order = np.lexsort((own, leaves[place]))
+    by_count = np.argsort(leaves, kind="stable")
+    count, first, size = np.unique(leaves[by_count], return_index=True,
+                                   return_counts=True)
+    of_player = np.zeros(len(count), GROUP)
+    of_player["begin"] = begin + first
+    of_player["size"], of_player["leaves"] = size, count
+    of_player["first_leaf"] = np.cumsum(size * count) - size * count
+    groups.append(of_player)
+    begin += len(sequence)
+    sequences.append(sequence[by_count])
+    others.append(np.delete(leaf_sequence, player, axis=0)[:, order].T)
+    payoffs.append(payoff[player, order])
+  group_begin = np.cumsum([0] + [len(of_player) for of_player in groups])
+  return (np.concatenate(groups), group_begin,
+          _narrow(np.concatenate(sequences)), _narrow(np.array(others)),
+          np.array(payoffs))
 
 
 def _distinct(columns, bound):
@@ -226,6 +289,11 @@ def propagate(space, player, strategy):
       continue
     width, begin = blocks.width[b], blocks.entry_begin[b]
     parent = form.parent[form.set_begin[b]:form.set_begin[b] + width]
+    if blocks.actions[b] == 1:
+      out = reach[begin:begin + width]
+      for j in range(width):
+        out[j] = reach[parent[j]]
+      continue
     for a in range(blocks.actions[b]):
       shares = strategy[begin + a * width:begin + (a + 1) * width]
       out = reach[begin + a * width:begin + (a + 1) * width]
@@ -234,27 +302,36 @@ def propagate(space, player, strategy):
 
 
 @jit.kernel
-def _leaf_values(form, player, num_entries, reach, values):
+def _leaf_values(space, player, num_entries):
   """Sums what the player's sequences earn at the leaves that they reach."""
+  space = jit.borrowed(space)
+  form, values = space.arrays, jit.pointer(space.values)
   blocks = form.blocks
   for b in range(len(blocks.width)):
     if blocks.player[b] == player:
       begin = blocks.entry_begin[b]
-      values[begin:begin + blocks.actions[b] * blocks.width[b]] = 0.0
+      end = begin + blocks.actions[b] * blocks.width[b]
+      space.values[begin:end] = 0.0
   values[num_entries + player] = 0.0
-  own = form.leaf_sequence[player]
-  payoff = form.payoff[player]
-  if len(form.leaf_sequence) == 2:
-    other = form.leaf_sequence[1 - player]
-    for leaf in range(len(own)):
-      values[own[leaf]] += payoff[leaf] * reach[other[leaf]]
-  else:
-    for leaf in range(len(own)):
-      weight = payoff[leaf]
-      for q in range(len(form.leaf_sequence)):
-        if q != player:
-          weight *= reach[form.leaf_sequence[q, leaf]]
-      values[own[leaf]] += weight
+  reach, sequence = jit.pointer(space.reach), jit.pointer(form.sequence)
+  payoff = jit.pointer(form.payoff[player])
+  others, num_others = jit.pointer(form.others[player]), form.others.shape[2]
+  for g in range(form.group_begin[player], form.group_begin[player + 1]):
+    group = form.groups[g]
+    leaf, leaves = group.first_leaf, group.leaves
+    for s in range(group.begin, group.begin + group.size):
+      total = space.reach.dtype.type(0.0)
+      if num_others == 1:
+        for k in range(leaf, leaf + leaves):
+          total += payoff[k] * reach[others[k]]
+      else:
+        for k in range(leaf, leaf + leaves):
+          weight = payoff[k]
+          for q in range(k * num_others, (k + 1) * num_others):
+            weight *= reach[others[q]]
+          total += weight
+      values[sequence[s]] = total
+      leaf += leaves
 
 
 @jit.inline
@@ -276,39 +353,44 @@ def evaluate(space, player, tables, mode, rule):
   form, reach, values = space.arrays, space.reach, space.values
   blocks = form.blocks
   num_entries = len(tables.strategy)
-  _leaf_values(form, player, num_entries, reach, values)
-  work, scratch = space.work, space.work[2:].reshape(-1)
+  _leaf_values(space, player, num_entries)
+  update = space.work[_UPDATE:].reshape(-1)
   for b in range(len(blocks.width) - 1, -1, -1):
     if blocks.player[b] != player:
       continue
-    width = blocks.width[b]
-    parent = form.parent[form.set_begin[b]:form.set_begin[b] + width]
-    out, own_reach = work[0, :width], work[1, :width]
-    if mode == blocks_lib.LEARN:
+    whole = blocks.width[b]
+    together = min(whole, _TOGETHER) if mode == blocks_lib.LEARN else whole
+    for first in range(0, whole, together):
+      width = min(together, whole - first)
+      begin = form.set_begin[b] + first
+      parent = form.parent[begin:begin + width]
+      out = space.work[_VALUE, :width]
+      own_reach = space.work[_REACH, :width]
+      if mode == blocks_lib.LEARN:
+        for j in range(width):
+          own_reach[j] = reach[parent[j]]
+      block = blocks_lib.Block(blocks.entry_begin[b] + first, width, whole,
+                               form.rows[b, :blocks.actions[b]], form.least[b])
+      blocks_lib.update_block(block, tables, values[first:], out, own_reach,
+                              mode, rule, update)
       for j in range(width):
-        own_reach[j] = reach[parent[j]]
-    block = blocks_lib.Block(blocks.entry_begin[b], width,
-                             form.rows[b, :blocks.actions[b]], form.least[b])
-    blocks_lib.update_block(block, tables, values, out, own_reach, mode, rule,
-                            scratch)
-    for j in range(width):
-      values[parent[j]] += out[j]
+        values[parent[j]] += out[j]
   return values[num_entries + player]
 
 
 @jit.inline
 def mix(space, player, tables):
   """Adds the player's response, whose reach this is, to the strategy."""
-  form, work = space.arrays, space.work
+  form, own_reach = space.arrays, space.work[_REACH]
   blocks = form.blocks
   for b in range(len(blocks.width)):
     if blocks.player[b] == player:
-      width, own_reach = blocks.width[b], work[1]
+      width = blocks.width[b]
       parent = form.parent[form.set_begin[b]:form.set_begin[b] + width]
       for j in range(width):
         own_reach[j] = space.reach[parent[j]]
       blocks_lib.mix_block(blocks.entry_begin[b], width, blocks.actions[b],
-                           tables, own_reach, work[2])
+                           tables, own_reach, space.work[_UPDATE])
 
 
 @jit.inline
