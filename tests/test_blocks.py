@@ -91,6 +91,35 @@ def test_learn_block(block, rule):
   np.testing.assert_array_equal(tables.strategy[:_BEGIN], 0.0)
 
 
+def test_parts_of_a_block_learn_what_the_whole_does(block):
+  tables, values, layout = block
+  rule = learning.Rule(0.7, 0.4, 0.0, 0.9)
+  reach = np.linspace(0.0, 1.0, _WIDTH)
+  results = []
+  for ends in [(0, _WIDTH), (0, 2, _WIDTH)]:
+    copies = blocks.SolverTables(*(table.copy() for table in tables[:3]))
+    out = np.zeros(_WIDTH)
+    for first, last in zip(ends[:-1], ends[1:]):
+      part = layout._replace(begin=_BEGIN + first, width=last - first)
+      learning.learn_block(part, copies, values[first:], out[first:last],
+                           reach[first:last], rule, np.empty(2 * _WIDTH))
+    results.append((*copies[:3], out))
+  for whole, parts in zip(*results):
+    np.testing.assert_array_equal(whole, parts)
+
+
+def test_sets_with_one_action_only_count_in_the_average():
+  tables = blocks.SolverTables(np.ones(3), np.zeros(3), np.arange(3.0))
+  out = np.zeros(3)
+  learning.learn_block(blocks.Block(0, 3, 3, np.array([1])), tables,
+                       np.arange(5.0), out, np.array([0.5, 0.0, 1.0]),
+                       learning.Rule(0.7, 0.4, 0.0, 0.5), np.empty(6))
+  np.testing.assert_array_equal(out, [1.0, 2.0, 3.0])
+  np.testing.assert_array_equal(tables.strategy, 1.0)
+  np.testing.assert_array_equal(tables.regret, 0.0)
+  np.testing.assert_array_equal(tables.cumulative, [0.5, 0.5, 2.0])
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_regrets_below_all_normal_numbers_are_none(block, dtype):
   tables, values, layout = block

@@ -7,12 +7,16 @@ import pytest
 
 from dudo_spiel.algorithms.compiled import blocks
 from dudo_spiel.algorithms.compiled import deal_terminals
+from dudo_spiel.algorithms.runtime import jit
 
 pytestmark = pytest.mark.oracle
 
 
 class _Arrays(NamedTuple):
   """The part of a deal form that terminals need."""
+  actor: np.ndarray
+  edge_begin: np.ndarray
+  edge_row: np.ndarray
   side_begin: np.ndarray
   hand_begin: np.ndarray
   num_hands: np.ndarray
@@ -20,6 +24,7 @@ class _Arrays(NamedTuple):
   matrix_0: np.ndarray
   matrix_1: np.ndarray
   runs: np.ndarray
+  run_begin: np.ndarray
   table_of: np.ndarray
   step_index: np.ndarray
   step_coefficient: np.ndarray
@@ -45,6 +50,11 @@ def _sides(counts, cuts):
           np.array(ends) - np.array(begins))
 
 
+@jit.kernel
+def write_values(space, side, player, c):
+  deal_terminals.write_values(jit.borrowed(space), side, player, c)
+
+
 _LONG = [0] * 21 + [1, 2, 1, 3, 3, 0, 2] + [1] * 16 + [2]
 
 
@@ -55,31 +65,47 @@ _LONG = [0] * 21 + [1, 2, 1, 3, 3, 0, 2] + [1] * 16 + [2]
     ((13, 9), 1, _LONG), ((21, 10), 2, _LONG), ((3, 40), 3, _LONG),
     ((17, 20), 2, [-1, -1, 0, 0, 1, -1] + [0] * 18 + [-1])])
 def test_values_are_products(hands, cuts, kinds, dtype, tolerance):
+  # In class 0 player 0 chooses between two terminals at each node; chance
+  # leads from each node of class 1 to one; the last class has all terminals.
+  few = len(kinds) // 3
+  nodes = np.array([few, len(kinds) - 2 * few, len(kinds)])
   payoffs = _payoffs(hands, kinds)
-  runs, table_of, matrices, steps = deal_terminals.find_runs(payoffs)
+  runs, run_begin, table_of, matrices, steps = deal_terminals.find_runs(
+      payoffs, None, np.array([few, few, nodes[1]]), cuts > 1)
   if -1 not in kinds:
     assert len(matrices[0]) == len(set(kinds))
   side_begin, hand_begin, num_hands = _sides(hands, cuts)
-  sizes = num_hands * len(kinds) + deal_terminals.PADDING
-  begins = (np.cumsum(sizes) - sizes)[:, None]
+  sizes = num_hands[:, None] * nodes
+  sizes[:, -1] += deal_terminals.PADDING
+  begins = (np.cumsum(sizes) - sizes.ravel()).reshape(sizes.shape)
+  targets = begins[:, -1:] + num_hands[:, None] * [0, few, 2 * few]
   rng = np.random.default_rng(6)
   space = blocks.FormWorkspace(
-      _Arrays(side_begin, hand_begin, num_hands, begins,
-              *(matrix.astype(dtype) for matrix in matrices), runs, table_of,
-              steps.index, steps.coefficient.astype(dtype)),
+      _Arrays(np.array([0, -1, -4]), np.array([0, 2, 3, 3]), targets,
+              side_begin, hand_begin, num_hands, begins,
+              *(matrix.astype(dtype) for matrix in matrices), runs, run_begin,
+              table_of, steps.index, steps.coefficient.astype(dtype)),
       rng.random(sizes.sum()).astype(dtype),
       np.full(sizes.sum(), np.nan, dtype),
       np.zeros((2 * cuts, 2 * sum(hands) + 1), dtype))
-  reach = [np.concatenate([
-      space.reach[begins[side, 0]:][:len(kinds) * num_hands[side]].reshape(
-          len(kinds), -1) for side in range(side_begin[p], side_begin[p + 1])
-  ], axis=1) for p in range(2)]  # [terminal, hand] of each player
+
+  def reach_at(player, c):  # [node, hand]
+    return np.concatenate([
+        space.reach[begins[side, c]:][:nodes[c] * num_hands[side]].reshape(
+            nodes[c], num_hands[side])
+        for side in range(side_begin[player], side_begin[player + 1])], axis=1)
+
   for player in range(2):
-    expected = np.einsum("hgz,zg->zh", payoffs[player], reach[1 - player])
+    # Player 0's reaches change where it chooses; player 1's do not.
+    reach = (reach_at(0, 2) if player == 1 else
+             np.concatenate([reach_at(1, 0)] * 2 + [reach_at(1, 1)]))
+    reach[2 * few:] = reach_at(1 - player, 1)
+    expected = np.einsum("hgz,zg->zh", payoffs[player], reach)
     for side in range(side_begin[player], side_begin[player + 1]):
-      deal_terminals.write_values(space, side, player)
+      for c in range(2):
+        write_values(space, side, player, c)
       first, count = hand_begin[side], num_hands[side]
-      begin = begins[side, 0]
+      begin = begins[side, -1]
       np.testing.assert_allclose(
           space.values[begin:begin + len(kinds) * count].reshape(-1, count),
           expected[:, first:first + count], atol=tolerance)
@@ -87,12 +113,16 @@ def test_values_are_products(hands, cuts, kinds, dtype, tolerance):
 
 def test_runs_of_all_kinds():
   kinds = [0, 1, 2, 3, 4] + [0] * 20 + [-1] * 2 + [0] * 19 + [5, 6, -1, 7]
-  runs, table_of, _, _ = deal_terminals.find_runs(_payoffs((17, 17), kinds))
+  runs, run_begin, table_of, _, _ = deal_terminals.find_runs(
+      _payoffs((17, 17), kinds), None, np.array([3, 0, 17, len(kinds) - 20]),
+      False)
   mixed, equal, steps = (deal_terminals.MIXED, deal_terminals.EQUAL,
                          deal_terminals.STEPS)
-  assert runs[:-1].tolist() == [(0, mixed), (5, equal), (25, steps),
-                                (27, equal), (46, mixed), (48, steps),
-                                (49, mixed)]
+  # The edges cut what would be two runs: 0 to 5 and 5 to 25.
+  assert runs[:-1].tolist() == [(0, mixed), (3, mixed), (20, mixed),
+                                (25, steps), (27, equal), (46, mixed),
+                                (48, steps), (49, mixed)]
+  assert run_begin.tolist() == [0, 1, 1, 2, 8]
   assert runs["begin"][-1] == len(kinds)
   assert table_of.tolist() == [0, 1, 2, 3, 4] + [0] * 20 + [0, 1] + [0] * 19 + [
       5, 6, 2, 7]

@@ -222,3 +222,43 @@ def test_actions_of_a_set(count, dtype):
   sums[here] += 1.5 * expected[3:3 + count]
   np.testing.assert_allclose(regret, before, rtol=1e-5, atol=1e-6)
   np.testing.assert_allclose(cumulative, sums, rtol=1e-5, atol=1e-6)
+
+
+@jit.kernel
+def _change_strip(x, wide, y, i, count):
+  """Writes x / 4 - 1 where x is above 2, x elsewhere, and adds x to `wide`."""
+  strip = simd.load_strip(x, i, count)
+  quarter = strip / simd.splat_like(4.0, strip)
+  quarter -= simd.splat_like(1.0, strip)
+  simd.store_strip(y, i, simd.where_above(strip, 2.0, quarter, strip), count)
+  old = simd.load_like(wide, i, strip, count)
+  simd.store_strip(wide, i, simd.multiply_add(
+      old, simd.splat_like(3.0, old), simd.widen(strip)), count)
+
+
+@jit.kernel
+def change(x, wide, y):
+  """Does strip by strip what `_change_strip` does."""
+  x, wide, y, size = jit.pointer(x), jit.pointer(wide), jit.pointer(y), len(x)
+  lanes = simd.strip_size(x)
+  whole = size // lanes * lanes
+  for i in range(0, whole, lanes):
+    _change_strip(x, wide, y, i, None)
+  if whole < size:
+    _change_strip(x, wide, y, whole, size - whole)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [1, 7, 8, 16, 35])
+def test_strips_touch_only_what_there_is(dtype, size):
+  rng = np.random.default_rng(size)
+  x = (5 * rng.random(size + 20)).astype(dtype)
+  wide, y = rng.random(size + 20), np.full(size + 20, 7.0, dtype)
+  expected = wide.copy()
+  expected[:size] = 3.0 * wide[:size] + x[:size]
+  # The arrays end after `size`, what is behind belongs to others.
+  change(x[:size], wide[:size], y[:size])
+  np.testing.assert_allclose(wide, expected, rtol=1e-15)
+  np.testing.assert_array_equal(y[size:], 7.0)
+  np.testing.assert_array_equal(
+      y[:size], np.where(x > 2, x / dtype(4) - dtype(1), x)[:size])

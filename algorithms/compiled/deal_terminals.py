@@ -180,47 +180,28 @@ def _first_of_octet(octet, hands):
 
 @jit.kernel
 def _mixed_values(space, side, player, terminals, begin, end):
-  """Writes the values of terminals that have a matrix each.
-
-  Four terminals are handled together, as each sum waits for the one before.
-  """
+  """Writes the values of terminals that have a matrix each."""
   deal = space.arrays
   matrices = deal.matrix_0 if player == 0 else deal.matrix_1
   row = matrices.shape[2]
-  area = matrices.shape[1] * row
   matrix, reach = jit.pointer(matrices), jit.pointer(space.reach)
   values = jit.pointer(space.values)
-  hands, own = deal.num_hands[side], terminals.target
-  zero = simd.splat_octet(space.reach.dtype.type(0.0))
-  for z_0 in range(begin, end, _TOGETHER):
-    # Past the last one it is done again.
-    z_1, z_2 = min(z_0 + 1, end - 1), min(z_0 + 2, end - 1)
-    z_3 = min(z_0 + 3, end - 1)
+  hands = deal.num_hands[side]
+  first, last = deal.side_begin[1 - player], deal.side_begin[2 - player]
+  for z in range(begin, end):
+    entry = (deal.table_of[z] * matrices.shape[1] * row +
+             deal.hand_begin[side])
     for octet in range(0, hands, simd.OCTET):
       h = _first_of_octet(octet, hands)
-      sum_0, sum_1, sum_2, sum_3 = zero, zero, zero, zero
-      for q in range(deal.side_begin[1 - player], deal.side_begin[2 - player]):
-        size, source = deal.num_hands[q], _source(deal, q, terminals)
-        source_0, source_1 = source + z_0 * size, source + z_1 * size
-        source_2, source_3 = source + z_2 * size, source + z_3 * size
-        entry = deal.hand_begin[q] * row + deal.hand_begin[side] + h
-        entry_0 = entry + deal.table_of[z_0] * area
-        entry_1 = entry + deal.table_of[z_1] * area
-        entry_2 = entry + deal.table_of[z_2] * area
-        entry_3 = entry + deal.table_of[z_3] * area
+      total = simd.splat_octet(space.reach.dtype.type(0.0))
+      for q in range(first, last):
+        size = deal.num_hands[q]
+        source = _source(deal, q, terminals) + z * size
+        there = entry + deal.hand_begin[q] * row + h
         for g in range(size):
-          sum_0 += (simd.load_octet(matrix, entry_0 + g * row) *
-                    simd.splat_octet(reach[source_0 + g]))
-          sum_1 += (simd.load_octet(matrix, entry_1 + g * row) *
-                    simd.splat_octet(reach[source_1 + g]))
-          sum_2 += (simd.load_octet(matrix, entry_2 + g * row) *
-                    simd.splat_octet(reach[source_2 + g]))
-          sum_3 += (simd.load_octet(matrix, entry_3 + g * row) *
-                    simd.splat_octet(reach[source_3 + g]))
-      simd.store(values, own + z_0 * hands + h, sum_0)
-      simd.store(values, own + z_1 * hands + h, sum_1)
-      simd.store(values, own + z_2 * hands + h, sum_2)
-      simd.store(values, own + z_3 * hands + h, sum_3)
+          total += (simd.load_octet(matrix, there + g * row) *
+                    simd.splat_octet(reach[source + g]))
+      simd.store(values, terminals.target + z * hands + h, total)
 
 
 @jit.kernel
@@ -260,54 +241,42 @@ def _equal_values(space, side, player, terminals, begin, end):
 
 
 @jit.embedded
-def _six_values(space, side, player, terminals, begin, end):
+def _six_values(matrix, table_of, reach, values, begin, end):
   """Writes the values of terminals if both players have six hands.
 
   Those of a die and of Leduc's cards: the processor gets each product in one
-  piece, and a matrix that is shared stays in its registers.
+  piece, and a matrix that neighbours share stays in its registers.
+
+  Args:
+    matrix: [matrix, six, eight] pointer.
+    table_of: [terminal] pointer.
+    reach: [terminal, six] array, the other's reaches from `begin` on.
+    values: [terminal, six] array, written from `begin` on.
+    begin: the first terminal.
+    end: the end of the terminals.
   """
-  deal = space.arrays
-  matrix = jit.pointer(deal.matrix_0 if player == 0 else deal.matrix_1)
-  reach, values = jit.pointer(space.reach), jit.pointer(space.values)
-  zero = simd.splat_octet(space.reach.dtype.type(0.0))
-  source, target = _source(deal, 1 - side, terminals), terminals.target
-  area = _SIX * simd.OCTET
+  sources, targets = jit.pointer(reach), jit.pointer(values)
+  zero = simd.splat_octet(reach.dtype.type(0.0))
   row_0, row_1, row_2, row_3, row_4, row_5 = zero, zero, zero, zero, zero, zero
   held = np.int64(-1)
   for z in range(begin, end):
-    if deal.table_of[z] != held:
-      held = deal.table_of[z]
-      row_0 = simd.load_octet(matrix, held * area)
-      row_1 = simd.load_octet(matrix, held * area + simd.OCTET)
-      row_2 = simd.load_octet(matrix, held * area + 2 * simd.OCTET)
-      row_3 = simd.load_octet(matrix, held * area + 3 * simd.OCTET)
-      row_4 = simd.load_octet(matrix, held * area + 4 * simd.OCTET)
-      row_5 = simd.load_octet(matrix, held * area + 5 * simd.OCTET)
-    there = source + z * _SIX
-    total = zero + row_0 * simd.splat_octet(reach[there])
-    total += row_1 * simd.splat_octet(reach[there + 1])
-    total += row_2 * simd.splat_octet(reach[there + 2])
-    total += row_3 * simd.splat_octet(reach[there + 3])
-    total += row_4 * simd.splat_octet(reach[there + 4])
-    total += row_5 * simd.splat_octet(reach[there + 5])
-    simd.store(values, target + z * _SIX, total)
-
-
-@jit.embedded
-def _write_run(space, side, player, terminals, kind, begin, end):
-  """Writes the values of a run of terminals."""
-  deal = space.arrays
-  if kind == STEPS:
-    _step_values(space, side, player, terminals, begin, end)
-  elif (len(deal.num_hands) == 2 and deal.num_hands[0] == _SIX and
-        deal.num_hands[1] == _SIX):
-    _six_values(space, side, player, terminals, begin, end)
-  else:
-    if kind == EQUAL:
-      rest = begin + (end - begin) // _TOGETHER * _TOGETHER
-      _equal_values(space, side, player, terminals, begin, rest)
-      begin = rest
-    _mixed_values(space, side, player, terminals, begin, end)
+    if table_of[z] != held:
+      held = table_of[z]
+      first = held * _SIX * simd.OCTET
+      row_0 = simd.load_octet(matrix, first)
+      row_1 = simd.load_octet(matrix, first + simd.OCTET)
+      row_2 = simd.load_octet(matrix, first + 2 * simd.OCTET)
+      row_3 = simd.load_octet(matrix, first + 3 * simd.OCTET)
+      row_4 = simd.load_octet(matrix, first + 4 * simd.OCTET)
+      row_5 = simd.load_octet(matrix, first + 5 * simd.OCTET)
+    cell = (z - begin) * _SIX
+    total = zero + row_0 * simd.splat_octet(sources[cell])
+    total += row_1 * simd.splat_octet(sources[cell + 1])
+    total += row_2 * simd.splat_octet(sources[cell + 2])
+    total += row_3 * simd.splat_octet(sources[cell + 3])
+    total += row_4 * simd.splat_octet(sources[cell + 4])
+    total += row_5 * simd.splat_octet(sources[cell + 5])
+    simd.store(targets, cell, total)
 
 
 @jit.embedded
@@ -323,14 +292,29 @@ def write_values(space, side, player, c):
   """
   deal = space.arrays
   runs, run_begin = deal.runs, deal.run_begin
+  matrix = jit.pointer(deal.matrix_0 if player == 0 else deal.matrix_1)
+  table_of = jit.pointer(deal.table_of)
+  are_six = (len(deal.num_hands) == 2 and deal.num_hands[0] == _SIX and
+             deal.num_hands[1] == _SIX)
   # Where the other does not choose, its reach is that of the class.
   chooses = (deal.actor[c] == 1 - player and
              deal.edge_begin[c + 1] - deal.edge_begin[c] > 1)
   for edge in range(deal.edge_begin[c], deal.edge_begin[c + 1]):
     first = runs[run_begin[edge]].begin
     target = deal.edge_row[side, edge] - first * deal.num_hands[side]
-    terminals = (_Terminals(len(deal.actor) - 1, 0, target) if chooses else
-                 _Terminals(c, first, target))
+    terminals = _Terminals(len(deal.actor) - 1 if chooses else c,
+                           0 if chooses else first, target)
     for run in range(run_begin[edge], run_begin[edge + 1]):
-      _write_run(space, side, player, terminals, runs[run].kind,
-                 runs[run].begin, runs[run + 1].begin)
+      kind, begin, end = runs[run].kind, runs[run].begin, runs[run + 1].begin
+      if kind == STEPS:
+        _step_values(space, side, player, terminals, begin, end)
+      elif are_six:
+        source = _source(deal, 1 - side, terminals) + begin * _SIX
+        _six_values(matrix, table_of, space.reach[source:],
+                    space.values[target + begin * _SIX:], begin, end)
+      else:
+        if kind == EQUAL:
+          rest = begin + (end - begin) // _TOGETHER * _TOGETHER
+          _equal_values(space, side, player, terminals, begin, rest)
+          begin = rest
+        _mixed_values(space, side, player, terminals, begin, end)
