@@ -165,7 +165,7 @@ def test_ctrl_c_during_imports():
 _LONG_RUNS = {
     "benchmark_fictitious_play.py": [], "benchmark_fsicfr.py": ["--numdice=3"],
     "benchmark_games.py": [], "benchmark_perfect_recall.py": [],
-    "benchmark_pfsi.py": [],
+    "benchmark_pfsi.py": [], "benchmark_roofline.py": [],
     "benchmark_solvers.py": ["--rounds=99"], "bot_match.py": ["--games=99999"],
     "compare_doubt.py": [], "compare_fsicfr.py": [], "compare_recall.py": [],
     "compare_solvers.py": [],

@@ -261,3 +261,15 @@ def test_memory_is_known():
   solver = cfr.CFRSolver(_load("leduc_poker"))
   payoffs = compiled.form.arrays.matrix_0.nbytes
   assert solver.memory_bytes > 3 * 8 * compiled.num_entries + 2 * payoffs
+
+
+@pytest.mark.parametrize("form", ["deal", "sequence"])
+def test_arrays_used_together_begin_apart(form):
+  compiled = compiled_game.CompiledGame(pyspiel.load_game("leduc_poker"), form)
+  tables = compiled.new_tables(np.dtype(np.float64))
+  space = compiled.workspace()
+  places = {array.ctypes.data % 4096 for array in (
+      tables.strategy, tables.regret, tables.cumulative, space.reach,
+      space.values)}
+  assert len(places) == 5
+  assert all(place % 64 == 0 for place in places)

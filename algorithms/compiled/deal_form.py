@@ -30,6 +30,7 @@ from dudo_spiel.algorithms.compiled import public_tree
 from dudo_spiel.algorithms.compiled import rules_tree
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import simd
+from dudo_spiel.algorithms.runtime import tables as tables_lib
 
 _MAX_EMPTINESS = 4  # payoff table entries a terminal history, at most
 _SMALL_TABLES = 100_000  # entries; smaller tables are always made
@@ -283,7 +284,8 @@ class DealForm:
                       int(self.arrays.num_hands.sum())) + 1
     return blocks_lib.FormWorkspace(
         blocks_lib.with_dtype(self.arrays, dtype),
-        np.zeros(self.num_cells, dtype), np.zeros(self.num_cells, dtype),
+        tables_lib.zeros_apart(self.num_cells, dtype, 3),
+        tables_lib.zeros_apart(self.num_cells, dtype, 4),
         np.zeros((len(self._num_hands), scratch), dtype))
 
 

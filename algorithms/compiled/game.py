@@ -23,6 +23,7 @@ from dudo_spiel.algorithms.compiled import sequence_form
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import ram
+from dudo_spiel.algorithms.runtime import tables as tables_lib
 
 FORMS = ("deal", "sequence", "history")
 _DEAL = (None, "deal")  # what asks for the deal form, where the game has it
@@ -126,9 +127,10 @@ class CompiledGame:
       names: which tables there are besides the strategy; they are zero.
     """
     tables = blocks_lib.SolverTables(*(
-        np.zeros(self.num_entries if name in ("strategy", *names) else 0,
-                 np.float64 if name in blocks_lib.AVERAGES else dtype)
-        for name in blocks_lib.SolverTables._fields))
+        tables_lib.zeros_apart(
+            self.num_entries if name in ("strategy", *names) else 0,
+            np.float64 if name in blocks_lib.AVERAGES else dtype, number)
+        for number, name in enumerate(blocks_lib.SolverTables._fields)))
     blocks_lib.set_uniform(self.blocks, tables.strategy)
     return tables
 

@@ -17,6 +17,7 @@ from dudo_spiel.algorithms.compiled import blocks as blocks_lib
 from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.compiled import learning
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import tables as tables_lib
 
 _MAX_KEY = 2**62
 _TOGETHER = 512  # sets that learn before the next ones: their scratch is small
@@ -118,7 +119,8 @@ class SequenceForm:
     num_sequences = self.num_entries + self.tree.num_players
     return blocks_lib.FormWorkspace(
         blocks_lib.with_dtype(self.arrays, dtype),
-        np.zeros(num_sequences, dtype), np.zeros(num_sequences, dtype),
+        tables_lib.zeros_apart(num_sequences, dtype, 3),
+        tables_lib.zeros_apart(num_sequences, dtype, 4),
         np.zeros((_ROWS, max(int(self.blocks.width.max()), 1)), dtype))
 
 
@@ -316,22 +318,32 @@ def _leaf_values(space, player, num_entries):
   reach, sequence = jit.pointer(space.reach), jit.pointer(form.sequence)
   payoff = jit.pointer(form.payoff[player])
   others, num_others = jit.pointer(form.others[player]), form.others.shape[2]
+  zero = space.reach.dtype.type(0.0)
   for g in range(form.group_begin[player], form.group_begin[player + 1]):
-    group = form.groups[g]
-    leaf, leaves = group.first_leaf, group.leaves
-    for s in range(group.begin, group.begin + group.size):
-      total = space.reach.dtype.type(0.0)
-      if num_others == 1:
-        for k in range(leaf, leaf + leaves):
-          total += payoff[k] * reach[others[k]]
-      else:
+    leaf, leaves = form.groups[g].first_leaf, form.groups[g].leaves
+    begin = form.groups[g].begin
+    end = begin + form.groups[g].size
+    if num_others > 1:
+      for s in range(begin, end):
+        total = zero
         for k in range(leaf, leaf + leaves):
           weight = payoff[k]
           for q in range(k * num_others, (k + 1) * num_others):
             weight *= reach[others[q]]
           total += weight
-      values[sequence[s]] = total
-      leaf += leaves
+        values[sequence[s]] = total
+        leaf += leaves
+    elif leaves == 1:
+      for s in range(begin, end):
+        k = leaf + s - begin
+        values[sequence[s]] = zero + payoff[k] * reach[others[k]]
+    else:
+      for s in range(begin, end):
+        total = zero
+        for k in range(leaf, leaf + leaves):
+          total += payoff[k] * reach[others[k]]
+        values[sequence[s]] = total
+        leaf += leaves
 
 
 @jit.inline
