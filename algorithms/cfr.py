@@ -1,7 +1,7 @@
 """Counterfactual regret minimization and its variants.
 
 All variants share one traversal (see `compiled.game`), and all but two share
-one update (`compiled.learning.learn_block`). They differ in four numbers:
+one update (`compiled.strips.learn_block`). They differ in four numbers:
 
   alpha: in iteration t positive regrets are multiplied by
     t^alpha / (t^alpha + 1); infinity keeps them as they are.

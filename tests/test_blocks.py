@@ -5,6 +5,7 @@ import pytest
 
 from dudo_spiel.algorithms.compiled import blocks
 from dudo_spiel.algorithms.compiled import learning
+from dudo_spiel.algorithms.compiled import strips
 from dudo_spiel.algorithms.runtime import arguments
 
 pytestmark = pytest.mark.oracle
@@ -38,7 +39,7 @@ def _rows(values, block):
 def test_play_block(block):
   tables, values, layout = block
   out = np.empty(_WIDTH)
-  learning.play_block(layout, tables.strategy, values, out)
+  strips.play_block(layout, tables.strategy, values, out)
   expected = (_matrix(tables.strategy) * _rows(values, layout)).sum(axis=0)
   np.testing.assert_allclose(out, expected, atol=1e-14)
 
@@ -47,7 +48,7 @@ def test_equal_values_are_worth_exactly_that(block):
   tables, values, layout = block
   values[:] = 1 / 3
   out = np.empty(_WIDTH)
-  learning.play_block(layout, tables.strategy, values, out)
+  strips.play_block(layout, tables.strategy, values, out)
   np.testing.assert_array_equal(out, 1 / 3)
 
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dudo_spiel.algorithms.compiled import learning
+from dudo_spiel.algorithms.compiled import strips
 from dudo_spiel.algorithms.runtime import jit
 
 # What to do with the values of a block.
@@ -209,7 +210,7 @@ def decide_block(block, tables, values, out, rule, work):
   """
   begin, width, rows = block.begin, block.width, block.rows
   best, choice = work[:width], work[width:2 * width]
-  learning.play_block(block, tables.strategy, values, out)
+  strips.play_block(block, tables.strategy, values, out)
   _choose(block, values, best, choice)
   is_rounded = len(tables.cumulative) > 0
   low = tables.strategy.dtype.type(rule.epsilon)
@@ -298,7 +299,7 @@ def update_block(block, tables, values, out, reach, mode, rule, work):
   elif mode == LEARN:
     learning.learn_block(block, tables, values, out, reach, rule, work)
   else:
-    learning.play_block(block, tables.strategy, values, out)
+    strips.play_block(block, tables.strategy, values, out)
 
 
 # Each form has its own copy of the kernels `renew` and `run`: Numba does not

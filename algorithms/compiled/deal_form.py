@@ -28,8 +28,8 @@ from dudo_spiel.algorithms.compiled import game_tree
 from dudo_spiel.algorithms.compiled import learning
 from dudo_spiel.algorithms.compiled import public_tree
 from dudo_spiel.algorithms.compiled import rules_tree
+from dudo_spiel.algorithms.compiled import strips
 from dudo_spiel.algorithms.runtime import jit
-from dudo_spiel.algorithms.runtime import simd
 from dudo_spiel.algorithms.runtime import tables as tables_lib
 
 _MAX_EMPTINESS = 4  # payoff table entries a terminal history, at most
@@ -292,38 +292,11 @@ class DealForm:
 # Kernels.
 
 
-@jit.embedded
-def _propagate_strip(reach, strategy, source, entry, width, rows, j, count):
-  """Writes the reaches of the children of the cells from j on.
-
-  Args:
-    reach: pointer to all reaches.
-    strategy: pointer to the strategy.
-    source: where the reaches of the class begin.
-    entry: the first entry of the class, or -1 if the player does not choose.
-    width: how many cells there are.
-    rows: [action] int64, where the children's reaches begin, or -1.
-    j: the first of the cells.
-    count: how many there are, None for a whole strip (see `simd`).
-  """
-  own = simd.load_strip(reach, source + j, count)
-  if entry < 0:
-    for a in range(len(rows)):
-      if rows[a] >= 0:
-        simd.store_strip(reach, rows[a] + j, own, count)
-    return
-  for a in range(len(rows)):
-    share = simd.load_strip(strategy, entry + a * width + j, count)
-    simd.store_strip(reach, rows[a] + j, own * share, count)
-
-
 @jit.kernel
 def _propagate_side(space, side, player, strategy):
   """Writes how likely the side's player plays to every node, by hand."""
   space, strategy = jit.borrowed(space), jit.borrowed(strategy)
   deal = space.arrays
-  reach, shares = jit.pointer(space.reach), jit.pointer(strategy)
-  lanes = simd.strip_size(strategy)
   hands = deal.num_hands[side]
   root = deal.cell_begin[side, 0]
   space.reach[root:root + hands] = 1.0
@@ -332,33 +305,8 @@ def _propagate_side(space, side, player, strategy):
     rows = deal.reach_row[side, deal.edge_begin[c]:deal.edge_begin[c + 1]]
     chooses = deal.actor[c] == player and len(rows) > 1
     entry = deal.entry_begin[side, c] if chooses else -1
-    source, whole = deal.cell_begin[side, c], width // lanes * lanes
-    for j in range(0, whole, lanes):
-      _propagate_strip(reach, shares, source, entry, width, rows, j, None)
-    if whole < width:
-      _propagate_strip(reach, shares, source, entry, width, rows, whole,
-                       width - whole)
-
-
-@jit.embedded
-def _sum_strip(values, rows, target, j, count):
-  """Writes the sums of the children's values to the cells from j on."""
-  total = simd.load_strip(values, rows[0] + j, count)
-  total += simd.splat_like(0.0, total)
-  for a in range(1, len(rows)):
-    total += simd.load_strip(values, rows[a] + j, count)
-  simd.store_strip(values, target + j, total, count)
-
-
-@jit.embedded
-def _sum_block(values, rows, target, width):
-  """Writes the sums of the values of the rows to the target."""
-  numbers, lanes = jit.pointer(values), simd.strip_size(values)
-  whole = width // lanes * lanes
-  for j in range(0, whole, lanes):
-    _sum_strip(numbers, rows, target, j, None)
-  if whole < width:
-    _sum_strip(numbers, rows, target, whole, width - whole)
+    strips.propagate_block(space.reach, strategy, deal.cell_begin[side, c],
+                           entry, width, rows)
 
 
 @jit.kernel
@@ -380,7 +328,7 @@ def _evaluate_side(space, side, player, tables, mode, rule):
           block, tables, values, values[begin:begin + width],
           reach[begin:begin + width], mode, rule, scratch)
     else:
-      _sum_block(values, rows, begin, width)
+      strips.sum_block(values, rows, begin, width)
   if mode != blocks_lib.EVALUATE and mode != blocks_lib.RESPOND:
     return 0.0  # nobody asks, and in a small game the sum would take a while
   root = deal.cell_begin[side, 0]

@@ -412,6 +412,15 @@ def _store_strip(typing_context, array, index, vector, count):
 if checked.IS_CHECKED:
 
   @extending.register_jitable
+  def _itself(array):
+    return array
+
+  def _unchecked_of(array):
+    """Returns the function that makes what the plain kernels take."""
+    is_pointer = isinstance(array, checked.CheckedPointerType)
+    return checked.unchecked if is_pointer else _itself
+
+  @extending.register_jitable
   def _check_strip(array, index, lanes, count):
     _check_bounds(array, index, lanes if count is None else count)
 
@@ -421,16 +430,11 @@ if checked.IS_CHECKED:
 
   @extending.overload(load_strip)
   def _(array, index, count):
-    lanes = _lanes(array)
-    if isinstance(array, checked.CheckedPointerType):
-      def load_pointer(array, index, count):
-        _check_strip(array, index, lanes, count)
-        return _load_strip(checked.unchecked(array), index, count)
-      return load_pointer
-    def load_array(array, index, count):
+    lanes, plain = _lanes(array), _unchecked_of(array)
+    def load(array, index, count):
       _check_strip(array, index, lanes, count)
-      return _load_strip(array, index, count)
-    return load_array
+      return _load_strip(plain(array), index, count)
+    return load
 
   def load_like(array, index, vector, count):
     """Returns what `_load_like` returns, if the array is long enough."""
@@ -438,16 +442,11 @@ if checked.IS_CHECKED:
 
   @extending.overload(load_like)
   def _(array, index, vector, count):
-    lanes = vector.lanes
-    if isinstance(array, checked.CheckedPointerType):
-      def load_pointer(array, index, vector, count):
-        _check_strip(array, index, lanes, count)
-        return _load_like(checked.unchecked(array), index, vector, count)
-      return load_pointer
-    def load_array(array, index, vector, count):
+    lanes, plain = vector.lanes, _unchecked_of(array)
+    def load(array, index, vector, count):
       _check_strip(array, index, lanes, count)
-      return _load_like(array, index, vector, count)
-    return load_array
+      return _load_like(plain(array), index, vector, count)
+    return load
 
   def store_strip(array, index, vector, count):
     """Does what `_store_strip` does, if the array is long enough."""
@@ -455,16 +454,11 @@ if checked.IS_CHECKED:
 
   @extending.overload(store_strip)
   def _(array, index, vector, count):
-    lanes = vector.lanes
-    if isinstance(array, checked.CheckedPointerType):
-      def store_pointer(array, index, vector, count):
-        _check_strip(array, index, lanes, count)
-        _store_strip(checked.unchecked(array), index, vector, count)
-      return store_pointer
-    def store_array(array, index, vector, count):
+    lanes, plain = vector.lanes, _unchecked_of(array)
+    def store(array, index, vector, count):
       _check_strip(array, index, lanes, count)
-      _store_strip(array, index, vector, count)
-    return store_array
+      _store_strip(plain(array), index, vector, count)
+    return store
 
 else:
   load_strip, load_like, store_strip = _load_strip, _load_like, _store_strip
