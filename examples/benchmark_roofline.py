@@ -175,8 +175,8 @@ def measure_game(name, copies, arithmetic):
                   max(copies))
     seconds = seconds_of(solver.run)
     least = max(moved / copies[copied], flops / peak)
-    print(f"  {dtype.name}: {held / 1e6:.2f} MB held, {moved / 1e6:.3f} MB "
-          f"moved, {flops / 1e6:.3f} MFlop; {seconds * 1e6:,.1f} us = "
+    print(f"  {dtype.name}: {held / 1e6:.3g} MB held, {moved / 1e6:.3g} MB "
+          f"moved, {flops / 1e6:.3g} MFlop; {seconds * 1e6:,.1f} us = "
           f"{moved / seconds / 1e9:.0f} GB/s and {flops / seconds / 1e9:.1f} "
           f"GFlop/s\n    a copy within {copied // 1024:,} KB would take "
           f"{moved / copies[copied] * 1e6:,.1f} us, the operations "

@@ -109,16 +109,15 @@ def test_benchmark_solvers():
 
 def test_benchmark_roofline():
   lines = _run("benchmark_roofline.py", "--game=kuhn_poker", "--rounds=1",
-               "--seconds=0.001", "--kilobytes=16",
-               "--game=turn_based_simultaneous_game(game=matrix_pd)"
-              ).stdout.splitlines()
+               "--seconds=0.001", "--kilobytes=16").stdout.splitlines()
   assert lines[0].startswith("copy within     16 KB: ")
   float64 = lines[lines.index("kuhn_poker") + 1]
   held, moved, flops = (float(float64.split(unit)[0].split()[-1])
                         for unit in (" MB held", " MB moved", " MFlop"))
   # 12 sets of two actions are 24 entries, each with at least 14 operations.
-  assert flops >= 24 * 14e-6 and held > 0 and moved > 24 * 56e-6
-  assert all("% of the roof" in line for line in lines[5::2])
+  assert 24 * 14e-6 <= flops <= 24 * 50e-6
+  assert held > 24 * 24e-6 and moved > 24 * 56e-6
+  assert "% of the roof" in lines[5] and "% of the roof" in lines[7]
 
 
 def test_solve_game(tmp_path):
