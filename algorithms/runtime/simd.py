@@ -14,18 +14,16 @@ and used up by:
   total(vector): the sum of its numbers.
 
 Long arrays are handled strip by strip. A strip is a vector of 64 bytes: eight
-numbers of float64, sixteen of float32. The last one of an array may be only a
-part of a strip. Every function therefore takes a count: how many numbers there
-are, or None for a whole strip, which is compiled apart. What is not loaded is
-0, and what is beyond the count is not stored. Strips also have /.
+numbers of float64, sixteen of float32. The last one may be a part of a strip:
+a count is how many numbers there are, or None for a whole strip, which is
+compiled apart. What is not loaded is 0. Strips also have /.
 
   strip_size(array): how many numbers are a strip.
   load_strip(array, i, count): a strip, or a part of it.
   load_like(array, i, vector, count): as many numbers as the vector has.
   store_strip(array, i, vector, count): writes them.
   splat_like(x, vector): x as often as the vector has numbers.
-  where_above(x, number, yes, no): yes where x > number, otherwise no.
-  where_from(x, number, yes, no): yes where x >= number, otherwise no.
+  where_above, where_from(x, number, yes, no): yes where x > or >= number.
   multiply_add(x, y, z): x * y + z, where z may be a product that is rounded.
   widen(vector): its numbers in float64.
 
@@ -298,8 +296,8 @@ def _call_llvm(builder, name, returned, arguments):
 
 def _name_of(vector):
   """Returns how LLVM's names of functions call a type of vectors."""
-  bits = 32 if isinstance(vector.element, ir.FloatType) else 64
-  return f"v{vector.count}f{bits}"
+  is_single = isinstance(vector.element, ir.FloatType)
+  return f"v{vector.count}f{32 if is_single else 64}"
 
 
 @extending.intrinsic
@@ -328,13 +326,9 @@ def _lanes(array):
 def strip_size(typing_context, array):
   """Returns how many of an array's numbers are a strip."""
   del typing_context
-  _check_array(array)
-
-  def generate(context, builder, signature, values):
-    del builder, values
-    return context.get_constant(types.intp, _lanes(signature.args[0]))
-
-  return types.intp(array), generate
+  lanes = _lanes(array)
+  return types.intp(array), lambda context, builder, signature, values: (
+      context.get_constant(types.intp, lanes))
 
 
 def _mask(builder, count, lanes):
@@ -345,45 +339,41 @@ def _mask(builder, count, lanes):
                              _splat(builder, count, lanes))
 
 
-def _load_some(context, builder, kind, lanes, count_kind, values):
-  """Makes the code that loads a whole strip, or a part of it."""
-  array, index, count = values
-  pointer, align = _vector_pointer(context, builder, kind, lanes, array, index)
-  if isinstance(count_kind, types.NoneType):
-    return builder.load(pointer, align=align)
-  vector = pointer.type.pointee
-  return _call_llvm(
-      builder, f"llvm.masked.load.{_name_of(vector)}.p0", vector,
-      [pointer, ir.Constant(ir.IntType(32), align),
-       _mask(builder, count, lanes), ir.Constant(vector, [0.0] * lanes)])
+def _load_some(lanes, kinds):
+  """Returns the code that loads a whole strip, or a part of it.
+
+  Args:
+    lanes: how many numbers are a strip.
+    kinds: the types of the array, the index, perhaps a vector, and the count.
+  """
+  def generate(context, builder, signature, values):
+    del signature
+    pointer, align = _vector_pointer(context, builder, kinds[0], lanes,
+                                     *values[:2])
+    if isinstance(kinds[-1], types.NoneType):
+      return builder.load(pointer, align=align)
+    vector = pointer.type.pointee
+    return _call_llvm(
+        builder, f"llvm.masked.load.{_name_of(vector)}.p0", vector,
+        [pointer, ir.Constant(ir.IntType(32), align),
+         _mask(builder, values[-1], lanes), ir.Constant(vector, [0.0] * lanes)])
+
+  _check_array(kinds[0])
+  return _VectorType(kinds[0].dtype, lanes)(*kinds), generate
 
 
 @extending.intrinsic
 def _load_strip(typing_context, array, index, count):
   """Returns the numbers array[index], ..., as many as a strip has."""
   del typing_context
-  _check_array(array)
-  lanes = _lanes(array)
-
-  def generate(context, builder, signature, values):
-    return _load_some(context, builder, signature.args[0], lanes,
-                      signature.args[2], values)
-
-  return _VectorType(array.dtype, lanes)(array, index, count), generate
+  return _load_some(_lanes(array), (array, index, count))
 
 
 @extending.intrinsic
 def _load_like(typing_context, array, index, vector, count):
   """Returns the numbers array[index], ..., as many as the vector has."""
   del typing_context
-  _check_array(array)
-  lanes = vector.lanes
-
-  def generate(context, builder, signature, values):
-    return _load_some(context, builder, signature.args[0], lanes,
-                      signature.args[3], [*values[:2], values[3]])
-
-  return _VectorType(array.dtype, lanes)(array, index, vector, count), generate
+  return _load_some(vector.lanes, (array, index, vector, count))
 
 
 @extending.intrinsic
@@ -411,9 +401,7 @@ def _store_strip(typing_context, array, index, vector, count):
 
 if checked.IS_CHECKED:
 
-  @extending.register_jitable
-  def _itself(array):
-    return array
+  _itself = extending.register_jitable(lambda array: array)
 
   def _unchecked_of(array):
     """Returns the function that makes what the plain kernels take."""
@@ -425,7 +413,7 @@ if checked.IS_CHECKED:
     _check_bounds(array, index, lanes if count is None else count)
 
   def load_strip(array, index, count):
-    """Returns what `_load_strip` returns, if the array is long enough."""
+    """Does what `_load_strip` does, if the array is long enough."""
     raise TypeError("load_strip: is for compiled code only")
 
   @extending.overload(load_strip)
@@ -437,7 +425,7 @@ if checked.IS_CHECKED:
     return load
 
   def load_like(array, index, vector, count):
-    """Returns what `_load_like` returns, if the array is long enough."""
+    """Does what `_load_like` does, if the array is long enough."""
     raise TypeError("load_like: is for compiled code only")
 
   @extending.overload(load_like)
