@@ -12,7 +12,8 @@ import dudo_spiel  # noqa: F401
     # Schulze's Neumann poker, and von Neumann and Morgenstern's.
     ("neumann_poker(num_ranks=10)", -18 / 475),
     ("neumann_poker(num_ranks=10,asymmetric=True)", 11 / 200),
-    ("neumann_poker(num_ranks=100)", -7713 / 190000),
+    pytest.param("neumann_poker(num_ranks=100)", -7713 / 190000,
+                 marks=pytest.mark.slow),
     ("neumann_poker(num_ranks=100,asymmetric=True)", 1111 / 20000),
     # One die each (Neller & Lanctot 2013), and OpenSpiel's own version.
     pytest.param("dudo(numdice=1)", -7 / 258, marks=pytest.mark.slow),

@@ -61,6 +61,7 @@ def test_plot_neumann(tmp_path):
       assert abs(float(row[0]) - value) <= 2 * float(row[1]) < 0.02
 
 
+@pytest.mark.slow
 def test_plot_leduc(tmp_path):
   picture = tmp_path / "picture.png"
   result = helpers.run_example("plot_leduc.py", "--ranks=3",

@@ -108,6 +108,7 @@ def _one_die():
 # players who forget equally much come close to it. With a short memory CFR need
 # not converge: after thousands of iterations the value still wanders by about
 # 0.002, and rounding, which differs between machines, decides its path.
+@pytest.mark.slow
 @pytest.mark.parametrize("recall, error", [(2, 0.008), (3, 0.008), (5, 0.003)])
 def test_one_die_each_is_worth_what_it_should_be(one_die, recall, error):
   solver = one_die[recall]

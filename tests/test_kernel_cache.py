@@ -99,6 +99,7 @@ def test_works_without_a_cache_where_nothing_can_be_written(copy):
   assert "set NUMBA_CACHE_DIR" in shown
 
 
+@pytest.mark.slow
 def test_a_kernel_does_the_same_for_python_and_for_other_kernels(copy):
   """Also what it raises, and whether it comes from the disk or not."""
   (copy / "algorithms" / "nested.py").write_text(

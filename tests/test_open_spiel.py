@@ -87,8 +87,9 @@ def _full_tree_class(game_string):
   if "_ir(" in game_string:
     body["test_game_is_perfect_recall"] = has_imperfect_recall
     body["test_number_of_information_states"] = number_of_information_states
-  return type(f"FullTree[{game_string}]",
-              (api_test.EnforceAPIOnFullTreeBase,), body)
+  tests = type(f"FullTree[{game_string}]",
+               (api_test.EnforceAPIOnFullTreeBase,), body)
+  return pytest.mark.slow(tests) if sum(nodes) > 10_000 else tests
 
 
 def _partial_tree_class(name):
@@ -246,7 +247,9 @@ def test_cfr_solvers_agree_and_improve(game):
       pytest.approx(ours, abs=1e-9))
 
 
-@pytest.mark.parametrize("game", _SMALL)
+@pytest.mark.parametrize("game", [
+    game if "_ir" in game else pytest.param(game, marks=pytest.mark.slow)
+    for game in _SMALL])
 def test_mccfr_runs(game):
   game = pyspiel.load_game(game)
   np.random.seed(1)

@@ -128,7 +128,8 @@ def test_pfsi_is_the_oracles(parameters, abstraction, depth, tremble):
 @pytest.mark.oracle
 @pytest.mark.parametrize("name, pruning", [
     ("kuhn_poker(players=3)", {}), ("kuhn_poker", {}), ("leduc_poker", {}),
-    ("dudo(players=3,numdice=1,dice_sides=2)", {}),
+    pytest.param("dudo(players=3,numdice=1,dice_sides=2)", {},
+                 marks=pytest.mark.slow),
     ("dudo_ir(players=3,numdice=1,dice_sides=2)", {}),
     ("kuhn_poker(players=3)", {"reach_threshold": 0.3137, "depth": 1,
                                "flag_probability": 1.0,

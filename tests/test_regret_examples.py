@@ -12,6 +12,7 @@ def _is_picture(path):
       10_000 < path.stat().st_size < 180_000)
 
 
+@pytest.mark.slow
 def test_plot_regret_matching(tmp_path):
   picture = tmp_path / "picture.png"
   result = helpers.run_example("plot_regret_matching.py", "--iterations=2000",

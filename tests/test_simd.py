@@ -173,6 +173,7 @@ for function, right, wrong in (
 """
 
 
+@pytest.mark.slow
 def test_bounds_are_checked_in_the_checked_mode(tmp_path):
   program = tmp_path / "program.py"
   program.write_text(_PROGRAM)
