@@ -76,12 +76,18 @@ class SolverName(NamedTuple):
     return f"{self.name}({self.parameters})" if self.arguments else self.name
 
 
+def _check_text(name, value):
+  if not isinstance(value, str):
+    raise ValueError(f"{name}={arguments.shown(value)}: must be a str")
+
+
 def solver_name(text):
   """Returns the `SolverName` of a text; a ValueError if there is no such one.
 
   Args:
     text: such as "cfr" or "dcfr(alpha=1.5,beta=-inf,gamma=2)".
   """
+  _check_text("solver", text)
   match = _SOLVER.fullmatch(text.strip())
   name = match[1] if match else text
   if name not in SOLVERS:
@@ -170,6 +176,7 @@ def load_game(text):
   Args:
     text: what OpenSpiel loads, perhaps within "perfect_recall(...)".
   """
+  _check_text("game", text)
   match = _REMEMBERING.fullmatch(text.strip())
   name = match[1] if match else text.strip()
   known = pyspiel.registered_names()

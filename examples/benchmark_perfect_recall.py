@@ -47,6 +47,14 @@ _CHECKPOINT = flags.DEFINE_string("checkpoint", None, "A file to go on from, "
                                   "and to save to after each measurement.")
 
 
+def keep(solver):
+  """Saves the solver if it is wanted."""
+  if _CHECKPOINT.value:
+    with interrupts.ignored():
+      solver.save(_CHECKPOINT.value)
+    print(f"wrote {_CHECKPOINT.value}", flush=True)
+
+
 def show_curve(solver):
   """Trains and prints how good the policy is, again and again."""
   print("seconds processor iterations   nodes  MB  kB a node exploitability "
@@ -57,7 +65,12 @@ def show_curve(solver):
     left = _SECONDS.value - (time.perf_counter() - begin)
     if left <= 0.0:
       return
-    solver.run(seconds=min(step, left))
+    try:
+      with interrupts.raised():
+        solver.run(seconds=min(step, left))
+    except KeyboardInterrupt:
+      keep(solver)
+      raise
     low, high = solver.interval(*solver.rounds[-1])
     nodes = sum(solver.num_nodes(*key) for key in solver.rounds)
     print(f"{time.perf_counter() - begin:7.0f} "
@@ -66,8 +79,7 @@ def show_curve(solver):
           f"{solver.memory_bytes / nodes / 1e3:9.2f} "
           f"{solver.exploitability():14.2e} {low:+.6f} {high:+.6f}",
           flush=True)
-    if _CHECKPOINT.value:
-      solver.save(_CHECKPOINT.value)
+    keep(solver)
     if solver.exploitability() <= _TARGET.value:
       return
     step *= 2.0

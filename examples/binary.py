@@ -61,10 +61,12 @@ def _call(main, argv):
     interrupts.end_main()
     return exit_code
   except BaseException as error:
-    if interrupts.has_come():
-      return interrupts.say_stopped()
     is_users = (isinstance(error, _USERS_ERRORS) and
                 not isinstance(error, BrokenPipeError))
+    if interrupts.has_come():
+      if is_users:  # such as a disk that is full
+        _fail(error)
+      return interrupts.say_stopped()
     if sys.flags.dev_mode or not is_users:
       raise
     return _fail(error)
@@ -111,6 +113,27 @@ def load_game(name):
     return pyspiel.load_game(name)
   except pyspiel.SpielError as error:
     raise ValueError(f"--game={name}: {error}") from error
+
+
+@contextlib.contextmanager
+def holding(flag, work):
+  """Keeps other processes from writing to the folder of a flag.
+
+  Args:
+    flag: the flag; its value is a folder, or None for nothing to hold.
+    work: a word for what writes there, such as "study".
+  """
+  from dudo_spiel.algorithms.runtime import files
+  if flag.value is None:
+    yield
+    return
+  try:
+    with files.locked(os.path.join(flag.value, f"{work}.lock")):
+      yield
+  except files.HeldError as error:
+    raise ValueError(f"--{flag.name}={flag.value}: must not be the folder of "
+                     f"another {work} that is running (process "
+                     f"{error.process})") from None
 
 
 @contextlib.contextmanager

@@ -220,9 +220,10 @@ def run_jobs(games, solvers, points, table):
       planned[name] = game, solver.name, solver.parameters
       work.append(jobs.Job(name, (game, str(solver), *arguments), memory))
   errors = []
-  with tqdm.tqdm(total=len(work), unit="job", disable=None) as bar:
-    for job, result, error in jobs.run(convergence.measure, work, _ENGINE.value,
-                                       _WORKERS.value):
+  with (contextlib.closing(jobs.run(convergence.measure, work, _ENGINE.value,
+                                    _WORKERS.value)) as outcomes,
+        tqdm.tqdm(total=len(work), unit="job", disable=None) as bar):
+    for job, result, error in outcomes:
       if error:
         errors.append(f"{job.name}: {error.removeprefix(job.name + ': ')}")
       else:
@@ -231,18 +232,6 @@ def run_jobs(games, solvers, points, table):
   print(f"{len(work) - len(errors)} jobs done, "
         f"{len(games) * len(solvers) - len(work)} were done before")
   return errors
-
-
-@contextlib.contextmanager
-def holding(folder):
-  """Keeps other studies from writing to the folder."""
-  try:
-    with files.locked(os.path.join(folder, "study.lock")):
-      yield
-  except files.HeldError as error:
-    raise ValueError(f"--output={folder}: must not be the folder of another "
-                     f"study that is running (process {error.process})"
-                     ) from None
 
 
 def main(_):
@@ -270,7 +259,7 @@ def main(_):
   if _PLOT.value:
     figures.check_matplotlib(_PLOT)
   binary.make_folder(_OUTPUT)
-  with interrupts.raised(), holding(_OUTPUT.value):
+  with interrupts.raised(), binary.holding(_OUTPUT, "study"):
     path = os.path.join(_OUTPUT.value, "convergence.csv")
     table = Table(path)
     errors = run_jobs(games, solvers, points, table)

@@ -14,6 +14,7 @@ import numpy as np
 
 from dudo_spiel import rolls
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms.runtime import files
 
 _POLICY = flags.DEFINE_string("policy", None, "The policy file, as written by "
                               "train_dudo.py.", required=True)
@@ -198,9 +199,8 @@ def main(_):
        ~np.isnan(doubts))
   text = "\n".join(page(policy, this_round, [os.path.basename(path)
                                              for path in paths])) + "\n"
-  with open(_OUTPUT.value + ".part", "w", encoding="utf-8") as file:
-    file.write(text)
-  os.replace(_OUTPUT.value + ".part", _OUTPUT.value)
+  with files.replacing(os.path.abspath(_OUTPUT.value)) as file:
+    file.write(text.encode())
   print(f"wrote {_OUTPUT.value}")
 
 

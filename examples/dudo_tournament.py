@@ -23,6 +23,7 @@ import interrupts
 
 import contextlib
 import csv
+import io
 import itertools
 import os
 import tempfile
@@ -40,6 +41,7 @@ from dudo_spiel.algorithms import pass_through
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import simulation
+from dudo_spiel.algorithms.runtime import files
 
 _GAME = flags.DEFINE_string("game", "dudo_single_round", "The game.")
 _SECONDS = flags.DEFINE_float("seconds", 60.0, "Seconds to train each solver.",
@@ -192,11 +194,12 @@ class Log:
     self.lines = [line for line in self.lines
                   if line["solver"] != name or line in lines]
     self.lines += [line for line in lines if line not in self.lines]
-    with open(self._path + ".new", "w", newline="", encoding="utf-8") as file:
-      writer = csv.DictWriter(file, _COLUMNS)
-      writer.writeheader()
-      writer.writerows(self.lines)
-    os.replace(self._path + ".new", self._path)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, _COLUMNS)
+    writer.writeheader()
+    writer.writerows(self.lines)
+    with files.replacing(os.path.abspath(self._path)) as file:
+      file.write(text.getvalue().encode())
 
 
 def own_log(folder, name):
@@ -276,12 +279,13 @@ def train_all(game, options, folder, is_kept):
                                                     options).memory_bytes,
                    options.threads) for name in _SOLVERS.value]
   try:
-    for job, result, error in jobs.run(train, work, _ENGINE.value,
-                                       _WORKERS.value):
-      if error:
-        raise ValueError(f"{job.name}: {error.removeprefix(job.name + ': ')}")
-      take_log(log, folder, job.name)
-      print(result, flush=True)
+    with contextlib.closing(jobs.run(train, work, _ENGINE.value,
+                                     _WORKERS.value)) as outcomes:
+      for job, result, error in outcomes:
+        if error:
+          raise ValueError(f"{job.name}: {error.removeprefix(job.name + ': ')}")
+        take_log(log, folder, job.name)
+        print(result, flush=True)
   finally:
     for name in _SOLVERS.value:
       take_log(log, folder, name)
@@ -342,7 +346,7 @@ def main(_):
   options = Options(_GAME.value, _SECONDS.value, _POINTS.value, _GAMES.value,
                     _DYNAMIC.value, _REACH.value, _ACTION.value, _TREMBLE.value,
                     _GAMMA.value, _SEED.value, threads)
-  with interrupts.raised(), (
+  with interrupts.raised(), binary.holding(_FOLDER, "tournament"), (
       contextlib.nullcontext(_FOLDER.value) if _FOLDER.value else
       tempfile.TemporaryDirectory()) as folder:
     players = train_all(game, options, os.path.abspath(folder),

@@ -15,6 +15,7 @@ import tqdm
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fictitious_play
+from dudo_spiel.algorithms.runtime import files
 
 SOLVERS = {  # by default, as in the paper, with simultaneous updates
     "BDFP": fictitious_play.BDFPSolver,
@@ -231,6 +232,6 @@ def save(figure, path):
     figure.savefig(whole, format="png", dpi=100)
     image = Image.open(whole).convert("RGB")
   # Few colours make small files.
-  image.quantize(64).save(path + ".new", format="png", optimize=True)
-  os.replace(path + ".new", path)
+  with files.replacing(os.path.abspath(path)) as file:
+    image.quantize(64).save(file, format="png", optimize=True)
   print(f"wrote {path}")

@@ -5,8 +5,8 @@ process at once: most binaries have nothing to keep, and libraries may lose the
 exception that Python would raise. What must be kept or cleared away stands in
 `with interrupts.raised():`. There Ctrl-C raises KeyboardInterrupt, so that
 solvers can stop where their tables are whole. Whatever exception then ends
-`main`, Ctrl-C was the reason. When `main` has ended, so does the process, and
-Ctrl-C does nothing.
+`main`, Ctrl-C was the reason. In `with interrupts.ignored():`, which is for
+saves, Ctrl-C does nothing, and neither does it when `main` has ended.
 """
 
 # Only what Python has imported before, or nearly so.
@@ -27,7 +27,9 @@ def _handle(signum, frame):
   del signum, frame
   global _has_come
   if not _depth:
-    os.write(2, f"\n{_MESSAGE}\n".encode())
+    if sys.stderr:  # there is none after `2>&-`
+      with contextlib.suppress(OSError):
+        os.write(2, f"\n{_MESSAGE}\n".encode())
     exit_at_once()
   _has_come = True
   raise KeyboardInterrupt
@@ -66,6 +68,17 @@ def raised():
     yield
   finally:
     _depth -= 1
+
+
+@contextlib.contextmanager
+def ignored():
+  """Lets Ctrl-C do nothing as long as the context lasts: for a short save."""
+  before = signal.getsignal(signal.SIGINT)
+  signal.signal(signal.SIGINT, signal.SIG_IGN)
+  try:
+    yield
+  finally:
+    signal.signal(signal.SIGINT, before)
 
 
 def has_come():

@@ -168,9 +168,9 @@ def main(_):
       "Shapley's game": pyspiel.load_game("matrix_shapleys_game")})
   if _PLOT.value:
     runs = {name: follow(regret_matching.RegretMatchingSolver(
-        rps, updates="sampled", initial=(start, start), seed=_SEED.value),
-                         _ITERATIONS.value)
-            for name, start in _INITIAL.items()}
+        rps, updates="sampled", initial=(start, start),
+        seed=_SEED.value + number), _ITERATIONS.value)
+            for number, (name, start) in enumerate(_INITIAL.items())}
     plot(_PLOT.value, runs, curves["sampled"], curves["exact"],
          solvers["sampled"].average_strategies()[0])
 

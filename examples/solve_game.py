@@ -85,6 +85,11 @@ def main(_):
   begin = solver.iteration
   with interrupts.raised():
     result = solver.solve(_TARGET.value, _ITERATIONS.value, _SECONDS.value)
+  with interrupts.ignored():
+    if _CHECKPOINT.value:
+      solver.save(_CHECKPOINT.value)
+    if _POLICY.value:
+      solver.best_policy().save(_POLICY.value)
   rate = (result.iterations - begin) / result.seconds
   fraction = fractions.Fraction(result.value).limit_denominator(1000)
   # A fraction this close must not be luck.
@@ -105,12 +110,9 @@ def main(_):
         f"{rate:,.0f} a second")
   print(f"time            {result.seconds:.2f} s, stopped by "
         f"{_REASONS[result.reason]}")
-  if _CHECKPOINT.value:
-    solver.save(_CHECKPOINT.value)
-    print(f"wrote {_CHECKPOINT.value}")
-  if _POLICY.value:
-    solver.best_policy().save(_POLICY.value)
-    print(f"wrote {_POLICY.value}")
+  for flag in (_CHECKPOINT, _POLICY):
+    if flag.value:
+      print(f"wrote {flag.value}")
   if _PLOT.value:
     plot(_PLOT.value, result.history, f"{_GAME.value}: {_SOLVER.value}")
   return interrupts.EXIT_CODE if result.reason == "interrupted" else 0

@@ -27,20 +27,22 @@ _COLUMNS = {"solver", "parameters", "game", "iteration", "exploitability"}
 
 def read(path):
   """Returns {iteration: {game: {solver: exploitability}}}."""
-  results = {}
   with open(path, newline="", encoding="utf-8") as file:
     reader = csv.DictReader(file)
     if not _COLUMNS.issubset(reader.fieldnames or ()):
       raise ValueError(f"--study={path}: must be the convergence.csv of a "
                        "study")
-    for line in reader:
-      # The planned length is that of the run, and only makes names longer.
-      parameters = ",".join(
-          text for text in line["parameters"].split(",")
-          if text and not text.startswith("planned_iterations="))
-      solver = line["solver"] + (f"({parameters})" if parameters else "")
-      games = results.setdefault(int(line["iteration"]), {})
-      games.setdefault(line["game"], {})[solver] = float(line["exploitability"])
+    lines = list(reader)
+  plans = {text for line in lines for text in line["parameters"].split(",")
+           if text.startswith("planned_iterations=")}
+  results = {}
+  for line in lines:
+    # A planned length that all runs share would only make names longer.
+    parameters = ",".join(text for text in line["parameters"].split(",")
+                          if text and (len(plans) > 1 or text not in plans))
+    solver = line["solver"] + (f"({parameters})" if parameters else "")
+    games = results.setdefault(int(line["iteration"]), {})
+    games.setdefault(line["game"], {})[solver] = float(line["exploitability"])
   return results
 
 

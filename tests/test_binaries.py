@@ -11,7 +11,10 @@ import tempfile
 import time
 
 import helpers
+import pyspiel
 import pytest
+
+from dudo_spiel.algorithms import cfr
 
 _BINARIES = [path.name for path in sorted(helpers.EXAMPLES.glob("*.py"))
              if "__main__" in path.read_text(encoding="utf-8")]
@@ -165,6 +168,7 @@ def test_ctrl_c_during_imports():
 _LONG_RUNS = {
     "benchmark_fictitious_play.py": [], "benchmark_fsicfr.py": ["--numdice=3"],
     "benchmark_games.py": [], "benchmark_perfect_recall.py": [],
+    "benchmark_sizes.py": [],
     "benchmark_pfsi.py": [], "benchmark_roofline.py": [],
     "benchmark_solvers.py": ["--rounds=99"], "bot_match.py": ["--games=99999"],
     "compare_doubt.py": [], "compare_fsicfr.py": [], "compare_recall.py": [],
@@ -195,3 +199,35 @@ def test_ctrl_c_at_any_moment(name, tmp_path):
     assert (code == 130 and "stopped" in output + errors and
             "Traceback" not in errors and "Exception" not in errors), (
                 code, errors)
+
+
+@pytest.mark.slow
+def test_solve_game_saves_after_ctrl_c(tmp_path):
+  code, output, _ = _interrupted(
+      "solve_game.py", ["--game=kuhn_poker", "--target=0",
+                        "--checkpoint=solver.npz"], 8.0, tmp_path)
+  assert code == 130
+  assert "stopped by Ctrl-C" in output and "wrote solver.npz" in output
+  solver = cfr.CFRPlusSolver(pyspiel.load_game("kuhn_poker"))
+  solver.load(tmp_path / "solver.npz")
+  assert f"{solver.iteration:,} of cfr+" in output
+  assert os.listdir(tmp_path) == ["solver.npz"]
+
+
+@pytest.mark.slow
+def test_errors_after_ctrl_c_are_shown(tmp_path):
+  program = tmp_path / "program.py"
+  program.write_text(
+      f"import sys\nsys.path.insert(0, {str(helpers.EXAMPLES)!r})\n"
+      "import binary, interrupts, os, signal\n"
+      "def main(_):\n"
+      "  try:\n"
+      "    with interrupts.raised():\n"
+      "      os.kill(os.getpid(), signal.SIGINT)\n"
+      "  except KeyboardInterrupt:\n"
+      "    raise OSError('the disk is full')\n"
+      "binary.run(main)\n")
+  result = subprocess.run([sys.executable, program], capture_output=True,
+                          text=True)
+  assert (result.returncode, result.stderr) == (
+      130, "error: the disk is full\n\nstopped by Ctrl-C\n")

@@ -273,3 +273,13 @@ def test_arrays_used_together_begin_apart(form):
       space.values)}
   assert len(places) == 5
   assert all(place % 64 == 0 for place in places)
+
+
+def test_games_for_one_player():
+  game = pyspiel.load_game("cliff_walking(horizon=4)")
+  sequence, history = (cfr.CFRSolver(game, form=form)
+                       for form in ("sequence", "history"))
+  sequence.run(5)
+  history.run(5)
+  assert sequence.average_policy().distance(history.average_policy()) < 1e-12
+  assert sequence.nash_conv() == pytest.approx(history.nash_conv(), abs=1e-12)

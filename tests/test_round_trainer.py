@@ -177,3 +177,29 @@ def test_rounds_of_a_match():
   assert match_rounds.round_keys((1, 2)) == [(1, 1), (1, 2), (2, 1)]
   assert len(match_rounds.round_keys((5, 5))) == 25
   assert (3, 3) not in match_rounds.round_keys((3, 2))
+
+
+class _Interrupting:
+  """Looks like a trainer, but Ctrl-C comes when its counts are first read."""
+
+  def __init__(self, trainer):
+    self._trainer = trainer
+    self._has_come = False
+
+  def __getattr__(self, name):
+    if name == "records" and not self._has_come:
+      self._has_come = True
+      raise KeyboardInterrupt
+    return getattr(self._trainer, name)
+
+
+def test_an_interrupt_takes_another_training_as_a_whole():
+  match = match_rounds.MatchRules(3, rules.HouseRules(), 1)
+  trained, new = (make_trainer(match, [(1, 1)]) for _ in range(2))
+  with trained.at_work({}):
+    trained.iterate(5)
+  with pytest.raises(KeyboardInterrupt):
+    new.take(_Interrupting(trained))
+  assert new.iteration == trained.iteration == 5
+  for ours, theirs in zip(new.tables[1, 1], trained.tables[1, 1]):
+    np.testing.assert_array_equal(ours, theirs)

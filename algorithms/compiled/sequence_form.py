@@ -323,7 +323,7 @@ def _leaf_values(space, player, num_entries):
     leaf, leaves = form.groups[g].first_leaf, form.groups[g].leaves
     begin = form.groups[g].begin
     end = begin + form.groups[g].size
-    if num_others > 1:
+    if num_others != 1:
       for s in range(begin, end):
         total = zero
         for k in range(leaf, leaf + leaves):

@@ -130,6 +130,13 @@ class RoundTrainer:
 
   def take(self, other):
     """Becomes what another trainer of the same rounds is."""
+    try:
+      self._take(other)
+    except KeyboardInterrupt:
+      self._take(other)  # all of it, or counts would not fit the tables
+      raise
+
+  def _take(self, other):
     for key, tables in self.tables.items():
       for table, new in zip(tables, other.tables[key]):
         table[:] = new

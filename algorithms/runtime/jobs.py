@@ -102,6 +102,9 @@ def run(function, jobs, engine="local", num_workers=None, tries=_TRIES):
   """
   arguments.choice("engine", engine, ENGINES)
   arguments.integer("tries", tries, 1)
+  if not isinstance(jobs, (list, tuple)) or not all(
+      isinstance(job, Job) for job in jobs):
+    raise ValueError(f"jobs={arguments.shown(jobs)}: must be a list of `Job`")
   if num_workers is None:
     num_workers = numba.config.NUMBA_DEFAULT_NUM_THREADS
   arguments.integer("num_workers", num_workers, 1)
@@ -120,7 +123,8 @@ def check_engine(engine):
     except ModuleNotFoundError as error:
       raise ValueError(
           "engine='ray': Ray is not installed; install it with "
-          f"{sys.executable} -m pip install ray, or choose 'local' ({error})"
+          f"{sys.executable} -m pip install ray (the extra `ray` of "
+          f"dudo_spiel), or choose 'local' ({error})"
       ) from None
 
 
