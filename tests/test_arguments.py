@@ -70,11 +70,11 @@ def _solver(name):
       "bdfp": lambda: fictitious_play.BDFPSolver(_game("kuhn_poker")),
       "fsicfr": lambda: fsicfr.FSICFRSolver(_game("kuhn_poker")),
       "match": lambda: fsicfr.MatchSolver(_game(_ONE_ROUND), 1, num_threads=1),
-      "recall": lambda: perfect_recall.PerfectRecallSolver(_game(_ONE_ROUND),
-                                                           num_threads=1),
+      "recall": lambda: perfect_recall.PerfectRecallSolver(
+          _game(_ONE_ROUND), num_threads=1, dtype="float64"),
       "rps": lambda: regret_matching.RegretMatchingSolver(_game("matrix_rps")),
       "doubt": lambda: qlearning.DoubtLearner(_game(_LOSE_ONE)),
-      "fsi": lambda: pfsi.FSISolver(_game(_SINGLE_ROUND), num_threads=1),
+      "fsi": lambda: pfsi.FSISolver(_game(_SINGLE_ROUND), num_threads=2),
   }[name]()
   solver.run(2)
   return solver

@@ -68,6 +68,7 @@ def test_a_fork_after_parallel_use_says_what_to_do(_pool):
 
 
 @_forks
+@pytest.mark.slow
 def test_a_fork_after_parallel_use_works_on_one_thread(_pool):
   assert _pool.apply_async(_train, (1,)).get(timeout=120) == 100
   assert _pool.apply_async(_train, (None,)).get(timeout=120) == 100
