@@ -107,15 +107,13 @@ def _matched_strip(strips, out, epsilon, j, count):
 
 
 @jit.embedded
-def _average_strip(strips, cumulative, own, decay, a, j, count):
-  """Adds the strategy of one action of the sets from j on to the average."""
-  entry = strips.begin + a * strips.stride + j
-  share = simd.load_strip(strips.strategy, entry, count)
-  old = simd.load_like(cumulative, entry, own, count)
+def _average_strip(cumulative, entry, played, decay, count):
+  """Adds how likely each entry from this one on was played to the average."""
+  old = simd.load_like(cumulative, entry, played, count)
   simd.store_strip(
       cumulative, entry,
-      simd.multiply_add(old, simd.splat_like(decay, old),
-                        simd.widen(own * share)), count)
+      simd.multiply_add(old, simd.splat_like(decay, old), simd.widen(played)),
+      count)
 
 
 @jit.embedded
@@ -143,8 +141,9 @@ def _learn_strip(strips, regret, cumulative, reach, rule, least, j, count):
   zero = simd.splat_like(0.0, base)
   total = zero
   for a in range(num_actions):
-    _average_strip(strips, cumulative, own, rule.decay, a, j, count)
     entry = strips.begin + a * strips.stride + j
+    share = simd.load_strip(strategy, entry, count)
+    _average_strip(cumulative, entry, own * share, rule.decay, count)
     new = simd.load_strip(strips.values, strips.rows[a] + j, count) - base
     r = simd.load_strip(regret, entry, count) + new
     r = r * simd.where_above(r, least, positive, negative)
@@ -172,11 +171,7 @@ def _pass_strip(strips, cumulative, reach, decay, j, count):
   value = simd.load_strip(strips.values, strips.rows[0] + j, count)
   simd.store_strip(strips.out, j, value, count)
   own = simd.load_strip(reach, j, count)
-  old = simd.load_like(cumulative, strips.begin + j, own, count)
-  simd.store_strip(
-      cumulative, strips.begin + j,
-      simd.multiply_add(old, simd.splat_like(decay, old), simd.widen(own)),
-      count)
+  _average_strip(cumulative, strips.begin + j, own, decay, count)
 
 
 @jit.embedded
