@@ -165,9 +165,11 @@ class LoadedGame(NamedTuple):
   Attributes:
     game: the `pyspiel.Game`, turn-based.
     options: {name: value}, arguments that a solver needs for it.
+    name: the same for all ways to write the game's parameters.
   """
   game: pyspiel.Game
   options: dict[str, Any]
+  name: str
 
 
 def load_game(text):
@@ -187,11 +189,14 @@ def load_game(text):
         f"; did you mean {' or '.join(similar)}?" if similar else ""))
   try:
     game = pyspiel.load_game(name)
+    name = str(game)
     if game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
       game = pyspiel.convert_to_turn_based(game)
   except pyspiel.SpielError as error:
     raise ValueError(f"game={text}: {error}") from error
-  return LoadedGame(game, {"perfect_recall": True} if match else {})
+  if match:
+    return LoadedGame(game, {"perfect_recall": True}, f"perfect_recall({name})")
+  return LoadedGame(game, {}, name)
 
 
 # A process that measures several solvers on a game walks it only once.

@@ -70,6 +70,7 @@ _THESIS = ("cfr", "cfr+", "cfr+(gamma=2)", "lcfr", "dcfr",
 _SINCE = [name for name in convergence.cfr.SOLVERS if name not in _THESIS]
 _COLUMNS = ("solver", "parameters", "game", *convergence.Measurement._fields)
 _FIRST = 32
+_LATE = 0.2  # by which part of the seconds a measurement may be late or early
 
 _PRESET = flags.DEFINE_list("preset", None, "Sets of games: "
                             f"{', '.join([*_GROUPS, *PRESETS])}. Default: "
@@ -99,7 +100,10 @@ _PLOT = flags.DEFINE_bool("plot", True, "Draw the pictures; they need "
 
 
 def chosen_games():
-  """Returns {name of the picture: list of games}."""
+  """Returns {name of the picture: list of games}.
+
+  The names are those that OpenSpiel gives the games, however they were written.
+  """
   pictures = {}
   groups = _PRESET.value or ([] if _GAMES.value else ["small"])
   for name in groups:
@@ -112,7 +116,9 @@ def chosen_games():
     games = [name.strip() for name in _GAMES.value.split(";") if name.strip()]
     if not games:
       raise ValueError(f"--games={_GAMES.value}: must be at least one game")
-    pictures["games"] = list(dict.fromkeys(games))
+    with binary.errors_of("games"):
+      pictures["games"] = list(dict.fromkeys(
+          convergence.load_game(name).name for name in games))
   return pictures
 
 
@@ -139,6 +145,12 @@ def _numbers(flag, values, kind):
     raise ValueError(f"--{flag}={','.join(values)}: must be numbers above 0, "
                      "with , between them")
   return numbers
+
+
+def _is_near(measured, seconds):
+  """Returns whether a `Measurement` is as near to a time as can be."""
+  iteration = measured.seconds / max(measured.iteration, 1)
+  return abs(measured.seconds - seconds) <= _LATE * seconds + 2 * iteration
 
 
 class Table:
@@ -177,7 +189,8 @@ class Table:
     """Returns whether there are measurements at all points, see `measure`."""
     measured = self._cells.get(key, [])
     if "seconds" in points:
-      return bool(measured) and measured[-1].seconds >= points["seconds"][-1]
+      return all(any(_is_near(each, point) for each in measured)
+                 for point in points["seconds"])
     return set(points["iterations"]) <= {each.iteration for each in measured}
 
   def add(self, key, measured):
@@ -237,9 +250,6 @@ def run_jobs(games, solvers, points, table):
 def main(_):
   pictures = chosen_games()
   games = list(dict.fromkeys(itertools.chain(*pictures.values())))
-  with binary.errors_of("games"):
-    for game in games:
-      convergence.load_game(game)
   with binary.errors_of("solvers"):
     solvers = [convergence.solver_name(name) for name in
                convergence.split_solvers(_SOLVERS.value)]
@@ -271,7 +281,7 @@ def main(_):
           "seconds" in points, os.path.join(_OUTPUT.value, f"{name}.png"))
   if errors:
     raise ValueError(f"{len(errors)} of {len(games) * len(solvers)} jobs "
-                     f"failed, such as {errors[0]}")
+                     "failed: " + "; ".join(errors))
   return 0
 
 

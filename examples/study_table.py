@@ -1,7 +1,8 @@
 """Prints tables of a convergence study: exploitability by solver and game.
 
-The output is one Markdown table for each number of iterations. The best of a
-game is bold. All that is below 1e-12 counts as equal, as it is mostly rounding.
+The output is one Markdown table for each number of iterations. The heads of
+its columns are the games, with a line for each parameter. The best of a game is
+bold. All that is below 1e-12 counts as equal, as it is mostly rounding.
 Order of rows and columns is that of the study's file.
 
 With --summary the table has a row for each solver instead: its geometric mean
@@ -46,11 +47,19 @@ def read(path):
   return results
 
 
+def _head(game):
+  """Returns a game's name with a line for each parameter."""
+  name, _, rest = game.rpartition("(")
+  name, rest = (name, rest.rstrip(")")) if name else (rest, "")
+  return "<br>".join([name.replace("(", " "), *rest.split(",")]).removesuffix(
+      "<br>")
+
+
 def print_table(games):
   """Prints the table of {game: {solver: exploitability}}."""
   solvers = list(dict.fromkeys(solver for values in games.values()
                                for solver in values))
-  print("| | " + " | ".join(games) + " |")
+  print("| | " + " | ".join(map(_head, games)) + " |")
   print("|---" + "|---:" * len(games) + "|")
   for solver in solvers:
     row = [solver]

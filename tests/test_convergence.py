@@ -91,6 +91,16 @@ def test_games_that_there_are_not(text, message):
     convergence.load_game(text)
 
 
+@pytest.mark.parametrize("text, name", [
+    ("kuhn_poker", "kuhn_poker"), ("kuhn_poker()", "kuhn_poker()"),
+    (" liars_dice(numdice=2,dice_sides=3) ",
+     "liars_dice(dice_sides=3,numdice=2)"),
+    ("perfect_recall(goofspiel(num_cards=3,imp_info=False))",
+     "perfect_recall(goofspiel(imp_info=False,num_cards=3))")])
+def test_games_have_one_name(text, name):
+  assert convergence.load_game(text).name == name
+
+
 def test_players_who_forget_nothing():
   """OpenSpiel's players forget the order in which cards were played."""
   forgetful = convergence.make_solver("cfr", _FORGETFUL)

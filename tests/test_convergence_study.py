@@ -65,13 +65,26 @@ def test_a_study_is_measured_once_and_can_grow(tmp_path):
   assert len(after.splitlines()) == len(before.splitlines()) + 1
 
 
+@pytest.mark.slow
+def test_measurements_by_time_are_those_near_the_time(tmp_path):
+  """What was measured by iterations counts only if it was just then."""
+  (tmp_path / "convergence.csv").write_text(
+      ",".join(_COLUMNS) + "\ncfr,,kuhn_poker,9000000,60.0,1e-4,-0.05\n",
+      encoding="utf-8")
+  flags = ["--games=kuhn_poker", "--solvers=cfr", "--seconds=0.3", "--noplot"]
+  assert "1 jobs done, 0 were done before" in _run(tmp_path, *flags).stdout
+  assert "0 jobs done, 1 were done before" in _run(tmp_path, *flags).stdout
+  assert len(_lines(tmp_path)) == 2
+
+
 def test_a_job_that_fails_does_not_stop_the_others(tmp_path):
-  result = _run(tmp_path, "--games=go;kuhn_poker", "--solvers=cfr", "--at=32",
-                "--noplot", check=False)
+  result = _run(tmp_path, "--games=go;chess;kuhn_poker", "--solvers=cfr",
+                "--at=32", "--noplot", check=False)
   assert result.returncode == 1
   (error,) = result.stderr.splitlines()
-  assert error.startswith("error: 1 of 2 jobs failed, such as cfr on go: ")
-  assert "GB of memory" in error
+  assert error.startswith("error: 2 of 3 jobs failed: cfr on ")
+  assert "cfr on go: " in error and "; cfr on chess: " in error
+  assert error.count("GB of memory") == 2
   assert [line["game"] for line in _lines(tmp_path)] == ["kuhn_poker"]
 
 
@@ -216,15 +229,17 @@ def _study(folder, *lines):
 
 
 def test_tables_of_a_study(tmp_path):
+  dice = '"liars_dice(dice_sides=2,numdice=2)"'
   study = _study(tmp_path, "cfr,,kuhn_poker,100,0.1,0.25,0",
                  "hs-dcfr,planned_iterations=200,kuhn_poker,100,0.1,0.5,0",
-                 "cfr,,leduc_poker,100,0.1,1e-17,0",
-                 "lcfr,,leduc_poker,100,0.1,-1e-17,0",
-                 "cfr,,leduc_poker,200,0.1,0.0625,0")
+                 f"cfr,,{dice},100,0.1,1e-17,0",
+                 f"lcfr,,{dice},100,0.1,-1e-17,0",
+                 f"cfr,,{dice},200,0.1,0.0625,0")
   output = helpers.run_example("study_table.py", study, "--at=100").stdout
   assert output.splitlines() == [
       "", "After 100 iterations:", "",
-      "| | kuhn_poker | leduc_poker |", "|---|---:|---:|",
+      "| | kuhn_poker | liars_dice<br>dice_sides=2<br>numdice=2 |",
+      "|---|---:|---:|",
       "| cfr | **2.50e-01** | **< 1e-12** |", "| hs-dcfr | 5.00e-01 |  |",
       "| lcfr |  | **< 1e-12** |"]
   output = helpers.run_example("study_table.py", study, "--at=100",

@@ -38,6 +38,23 @@ def test_train_dudo(tmp_path):
   assert again[2:] == lines[1:]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["local", "ray"])
+def test_train_dudo_on_engines(engine, tmp_path):
+  """Rounds train in other processes, and the training goes on from there."""
+  if engine == "ray":
+    pytest.importorskip("ray")
+  folder, path = tmp_path / "training", tmp_path / "policy.npz"
+  flags = ["--numdice=2", "--threads=1", f"--engine={engine}",
+           f"--checkpoint={folder}", f"--policy={path}"]
+  helpers.run_example("train_dudo.py", *flags, "--minutes=0.03")
+  values = policies.load_policy(path).values
+  assert 0.5 < values[2, 1] < 0.7 and -0.2 < values[2, 2] < 0.2
+  again = helpers.run_example("train_dudo.py", *flags, "--minutes=0.04").stdout
+  assert again.splitlines()[1].startswith("continuing after")
+  assert policies.load_policy(path).values[2, 2] != values[2, 2]
+
+
 def _heed_interrupts():
   """Heeds Ctrl-C, which background jobs of a shell ignore."""
   signal.signal(signal.SIGINT, signal.default_int_handler)

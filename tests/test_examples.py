@@ -65,17 +65,18 @@ def test_bot_match_measures_the_bot_that_it_names():
 
 
 def test_benchmark_sizes():
-  first, second = _run("benchmark_sizes.py", "--seconds=0.01",
-                       "--games=kuhn_poker;dudo(numdice=2)").stdout.splitlines()
-  assert first.startswith(
-      "kuhn_poker: 58 histories, 12 information sets, deal form; ")
-  assert second.startswith("dudo(numdice=2): refused after ")
-  assert "more memory than there is" in second
+  lines = _run("benchmark_sizes.py", "--seconds=0.01", "--walks=kuhn_poker",
+               "--games=kuhn_poker;dudo(numdice=2)").stdout.splitlines()
+  assert lines[2].startswith("| `kuhn_poker` | 58 | 12 | deal | ")
+  assert lines[3].startswith("dudo(numdice=2): refused after ")
+  assert "more memory than there is" in lines[3]
+  assert lines[7].startswith("| `kuhn_poker` | 58 | ")
 
 
 @pytest.mark.parametrize("flags, message", [
     (["--games=nonsense"], "OpenSpiel has no such game"),
     (["--games=;"], "--games=;"), (["--solver=nonsense"], "--solver: "),
+    (["--walks=nonsense"], "OpenSpiel has no such game"),
     (["--memory=0"], "--memory=0")])
 def test_benchmark_sizes_with_wrong_flags(flags, message):
   helpers.assert_refused("benchmark_sizes.py", flags, message)

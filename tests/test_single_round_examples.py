@@ -41,6 +41,18 @@ def test_tournament_plot_and_play(tmp_path):
   assert "1x1" in played.stdout and "Traceback" not in played.stderr
 
 
+@pytest.mark.slow
+def test_tournament_on_a_cluster(tmp_path):
+  pytest.importorskip("ray")
+  output = helpers.run_example(
+      "dudo_tournament.py", _SMALL, "--games=600", "--points=2",
+      "--solvers=PPT+WT,FSI+WT", "--threads=1", "--seconds=0.1",
+      "--engine=ray", f"--folder={tmp_path}/run").stdout
+  assert output.count("±") == 2 * (2 + 2 + 1)
+  log = (tmp_path / "run/log.csv").read_text().splitlines()
+  assert {line.split(",")[0] for line in log[1:]} == {"PPT+WT", "FSI+WT"}
+
+
 @pytest.mark.parametrize("name, flags, message", [
     ("benchmark_pfsi.py", ["--solvers=CFR"], "--solvers=CFR"),
     ("benchmark_pfsi.py", ["--game=dudo"], "game=dudo"),
