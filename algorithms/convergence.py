@@ -189,7 +189,8 @@ def load_game(text):
         f"; did you mean {' or '.join(similar)}?" if similar else ""))
   try:
     game = pyspiel.load_game(name)
-    name = str(game)
+    name = pyspiel.game_parameters_to_string(
+        pyspiel.game_parameters_from_string(name)).removesuffix("()")
     if game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
       game = pyspiel.convert_to_turn_based(game)
   except pyspiel.SpielError as error:

@@ -92,7 +92,7 @@ def test_games_that_there_are_not(text, message):
 
 
 @pytest.mark.parametrize("text, name", [
-    ("kuhn_poker", "kuhn_poker"), ("kuhn_poker()", "kuhn_poker()"),
+    ("kuhn_poker", "kuhn_poker"), ("kuhn_poker()", "kuhn_poker"),
     (" liars_dice(numdice=2,dice_sides=3) ",
      "liars_dice(dice_sides=3,numdice=2)"),
     ("perfect_recall(goofspiel(num_cards=3,imp_info=False))",
