@@ -88,10 +88,12 @@ def solver_name(text):
     text: such as "cfr" or "dcfr(alpha=1.5,beta=-inf,gamma=2)".
   """
   _check_text("solver", text)
+  if text.count("(") != text.count(")"):
+    raise ValueError(f"solver={text}: must have as many ( as )")
   match = _SOLVER.fullmatch(text.strip())
   name = match[1] if match else text
   if name not in SOLVERS:
-    similar = difflib.get_close_matches(name, SOLVERS, 1)
+    similar = difflib.get_close_matches(name.lower(), SOLVERS, 1)
     raise ValueError(f"solver={text}: must be one of {', '.join(SOLVERS)}" + (
         f"; did you mean {similar[0]}?" if similar else ""))
   values = {}

@@ -18,7 +18,9 @@ import contextlib
 import csv
 import io
 import itertools
+import math
 import os
+import re
 
 from absl import flags
 import figures
@@ -116,6 +118,10 @@ def chosen_games():
     games = [name.strip() for name in _GAMES.value.split(";") if name.strip()]
     if not games:
       raise ValueError(f"--games={_GAMES.value}: must be at least one game")
+    for name in games:
+      if "," in re.sub(r"\(.*\)", "", name, flags=re.DOTALL):
+        raise ValueError(f"--games={name}: must be games with ; between them, "
+                         "not commas")
     with binary.errors_of("games"):
       pictures["games"] = list(dict.fromkeys(
           convergence.load_game(name).name for name in games))
@@ -153,6 +159,13 @@ def _is_near(measured, seconds):
   return abs(measured.seconds - seconds) <= _LATE * seconds + 2 * iteration
 
 
+def _is_other():
+  """Returns the ValueError for a file that no study has written."""
+  return ValueError(f"--output={_OUTPUT.value}: its convergence.csv is of "
+                    "another study; it must have the columns "
+                    f"{','.join(_COLUMNS)}")
+
+
 class Table:
   """What was measured, in a file that always is whole.
 
@@ -161,23 +174,26 @@ class Table:
   """
 
   def __init__(self, path):
-    self._path = os.path.abspath(path)
+    self.path = path
     self._cells = {}  # (game, solver, parameters): list of Measurement
     if os.path.exists(path):
-      with open(path, newline="", encoding="utf-8") as file:
-        self._read(csv.DictReader(file))
+      try:
+        with open(path, newline="", encoding="utf-8") as file:
+          self._read(csv.DictReader(file))
+      except (csv.Error, UnicodeDecodeError):
+        raise _is_other() from None
 
   def _read(self, reader):
     if tuple(reader.fieldnames or ()) != _COLUMNS:
-      raise ValueError(f"--output={_OUTPUT.value}: its convergence.csv is of "
-                       "another study; it must have the columns "
-                       f"{','.join(_COLUMNS)}")
+      raise _is_other()
     for line in reader:
       try:
         key = tuple(line[name] for name in ("game", "solver", "parameters"))
         measured = convergence.Measurement(
             int(line["iteration"]), *(float(line[name]) for name in (
                 "seconds", "exploitability", "value")))
+        if not all(map(math.isfinite, measured)):
+          raise ValueError
       except (TypeError, ValueError):
         raise ValueError(
             f"--output={_OUTPUT.value}: line {reader.line_num} of its "
@@ -209,7 +225,7 @@ class Table:
         writer.writerow([solver, parameters, game, each.iteration,
                          f"{each.seconds:.6f}", f"{each.exploitability:.9g}",
                          f"{each.value:.9g}"])
-    with files.replacing(self._path) as file:
+    with files.replacing(os.path.abspath(self.path)) as file:
       file.write(text.getvalue().encode())
 
   def curves(self, game, solvers):
@@ -220,7 +236,7 @@ class Table:
 
 
 def run_jobs(games, solvers, points, table):
-  """Measures all that is missing; raises a ValueError if something failed."""
+  """Measures all that is missing; returns a list of str, what failed."""
   arguments = points.get("iterations"), points.get("seconds")
   planned = {}  # Job.name: key in the table
   work = []
@@ -244,6 +260,8 @@ def run_jobs(games, solvers, points, table):
       bar.update()
   print(f"{len(work) - len(errors)} jobs done, "
         f"{len(games) * len(solvers) - len(work)} were done before")
+  if len(errors) < len(work):
+    print(f"wrote {table.path}")
   return errors
 
 
@@ -270,10 +288,8 @@ def main(_):
     figures.check_matplotlib(_PLOT)
   binary.make_folder(_OUTPUT)
   with interrupts.raised(), binary.holding(_OUTPUT, "study"):
-    path = os.path.join(_OUTPUT.value, "convergence.csv")
-    table = Table(path)
+    table = Table(os.path.join(_OUTPUT.value, "convergence.csv"))
     errors = run_jobs(games, solvers, points, table)
-    print(f"wrote {path}")
     for name, panels in pictures.items() if _PLOT.value else ():
       curves = {game: table.curves(game, solvers) for game in panels}
       study_panels.draw(

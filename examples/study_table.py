@@ -28,12 +28,18 @@ _COLUMNS = {"solver", "parameters", "game", "iteration", "exploitability"}
 
 def read(path):
   """Returns {iteration: {game: {solver: exploitability}}}."""
-  with open(path, newline="", encoding="utf-8") as file:
-    reader = csv.DictReader(file)
-    if not _COLUMNS.issubset(reader.fieldnames or ()):
-      raise ValueError(f"--study={path}: must be the convergence.csv of a "
-                       "study")
-    lines = list(reader)
+  try:
+    with open(path, newline="", encoding="utf-8") as file:
+      reader = csv.DictReader(file, restval="")  # of cells that are missing
+      if _COLUMNS.issubset(reader.fieldnames or ()):
+        return _results(list(reader))
+  except (OSError, csv.Error, ValueError):
+    pass
+  raise ValueError(f"--study={path}: must be the convergence.csv of a study")
+
+
+def _results(lines):
+  """Returns what `read` does, of dicts by the names of the columns."""
   plans = {text for line in lines for text in line["parameters"].split(",")
            if text.startswith("planned_iterations=")}
   results = {}

@@ -24,7 +24,9 @@ def test_names_of_solvers(text, name, parameters):
 
 @pytest.mark.parametrize("text, message", [
     ("cfrr", "solver=cfrr: must be one of cfr, .*; did you mean cfr"),
-    ("", "solver=: must be one of"), ("cfr(", "solver=cfr\\(: must be one of"),
+    ("CFR+", "solver=CFR\\+: must be one of .*; did you mean cfr\\+"),
+    ("", "solver=: must be one of"),
+    ("cfr(", "solver=cfr\\(: must have as many \\( as \\)"),
     ("cfr(alpha)", "'alpha' must be a name, = and a value"),
     ("cfr(alpha=1,alpha=2)", "each name once"),
     ("cfr(colour=3)", "colour must be one of alpha, beta, gamma"),

@@ -85,12 +85,21 @@ def test_a_job_that_fails_does_not_stop_the_others(tmp_path):
   assert error.startswith("error: 2 of 3 jobs failed: cfr on ")
   assert "cfr on go: " in error and "; cfr on chess: " in error
   assert error.count("GB of memory") == 2
+  assert f"wrote {tmp_path / 'convergence.csv'}" in result.stdout
   assert [line["game"] for line in _lines(tmp_path)] == ["kuhn_poker"]
+
+
+def test_what_was_not_written_is_not_said_to_be(tmp_path):
+  result = _run(tmp_path, "--games=go", "--solvers=cfr", "--at=32", "--noplot",
+                check=False)
+  assert result.stdout == "0 jobs done, 0 were done before\n"
+  assert not list(tmp_path.glob("*.csv"))
 
 
 @pytest.mark.parametrize("flags, message", [
     (["--games=kuhn_pokr"], "--games: game=kuhn_pokr: "),
     (["--games=;"], "--games=;: must be at least one game"),
+    (["--games=kuhn_poker,leduc_poker(players=2)"], "with ; between them"),
     (["--solvers=cfrr"], "--solvers: solver=cfrr: must be one of"),
     (["--solvers="], "--solvers: must be at least one"),
     (["--solvers=dcfr(alpha=x)"], "--solvers: alpha='x': must be a number"),
@@ -109,13 +118,16 @@ def test_bad_flags_are_refused_before_any_work(flags, message, tmp_path):
     ("solver,seconds\n", "is of another study; it must have the columns"),
     ("", "is of another study"),
     (",".join(_COLUMNS) + "\ncfr,,kuhn_poker,many,1,1,1\n",
-     "line 2 of its convergence.csv must have a number")])
+     "line 2 of its convergence.csv must have a number"),
+    (",".join(_COLUMNS) + "\ncfr,,kuhn_poker,32,1,nan,1\n",
+     "line 2 of its convergence.csv must have a number"),
+    ("\xde\xad", "is of another study")])
 def test_tables_of_other_studies_stay_as_they_are(text, message, tmp_path):
   path = tmp_path / "convergence.csv"
-  path.write_text(text, encoding="utf-8")
+  path.write_text(text, encoding="latin-1")
   helpers.assert_refused(_STUDY, ["--games=kuhn_poker", f"--output={tmp_path}"],
                          message)
-  assert path.read_text(encoding="utf-8") == text
+  assert path.read_text(encoding="latin-1") == text
 
 
 def test_missing_ray_is_said_in_one_line(tmp_path):
@@ -250,6 +262,11 @@ def test_tables_of_a_study(tmp_path):
       "| cfr | 5.0e-07 | 2 | 2 |", "| hs-dcfr | 5.0e-01 | 1 | 1 |"]
   helpers.assert_refused("study_table.py", [study, "--at=300"],
                          "--at=300: must be of those measured: 100, 200")
+  for lines in (["cfr,,kuhn_poker,many,0.1,0.25,0"], ["cfr"], ["\0"]):
+    helpers.assert_refused("study_table.py", [_study(tmp_path, *lines)],
+                           "must be the convergence.csv of a study")
+  helpers.assert_refused("study_table.py", ["--study=nowhere.csv"],
+                         "--study=nowhere.csv: must be the convergence.csv")
 
 
 def test_time_to_target():
