@@ -6,11 +6,19 @@ with five dice each. It goes from the rounds with the fewest dice to those with
 the most, and the leaves of a round are worth what the smaller rounds were found
 to be worth. `memory_needed` says how much memory a `MatchSolver` takes.
 
+`LastClaims` and `PlayerRanks` say what the players of a `MatchSolver` remember:
+
+  fsicfr.MatchSolver(game, memory=fsicfr.LastClaims(2, ranks=2))
+  fsicfr.MatchSolver(game, memory="claims2_ranks2")  # the same
+
 Serves users.
 """
 
 from dudo_spiel.algorithms.graphs.fsicfr_solver import FSICFRSolver
+from dudo_spiel.algorithms.match.memories import LastClaims
+from dudo_spiel.algorithms.match.memories import PlayerRanks
 from dudo_spiel.algorithms.match.round_pairs import memory_needed
 from dudo_spiel.algorithms.match.solver import MatchSolver
 
-__all__ = ["FSICFRSolver", "MatchSolver", "memory_needed"]
+__all__ = ["FSICFRSolver", "LastClaims", "MatchSolver", "memory_needed",
+           "PlayerRanks"]

@@ -24,6 +24,9 @@ _DICE = flags.DEFINE_integer("numdice", 5, "Dice per player.",
                              lower_bound=1, upper_bound=5)
 _RECALL = flags.DEFINE_integer("recall", 3, "How many claims players remember.",
                                lower_bound=1)
+_MEMORY = flags.DEFINE_string("memory", None, "What players remember instead "
+                              "of the last --recall claims, such as "
+                              "claims2_ranks2 or player_ranks.")
 _TURNS = flags.DEFINE_integer("turns", 5, "How many turns.",
                               lower_bound=1)
 _WARM_UP = flags.DEFINE_integer("warm_up", 3, "Iterations before measuring.",
@@ -75,11 +78,11 @@ def measure(match, dice, values, hands_met):
 def main(_):
   dice = (_DICE.value, _DICE.value)
   game = pyspiel.load_game("dudo", {"numdice": _DICE.value})
-  match = match_rounds.match_rules(game, _RECALL.value)
+  match = match_rounds.match_rules(game, _MEMORY.value or _RECALL.value)
   rows, hands = match.table_shape(dice)
   # Any values will do; what the round is worth does not change its time.
   values = {(a, b): 0.1 * (a - b) for a in range(1, 6) for b in range(1, 6)}
-  print(f"round {dice[0]}v{dice[1]}, recall {_RECALL.value}: "
+  print(f"round {dice[0]}v{dice[1]}, {match.remembered.text}: "
         f"{match.memory(sum(dice)).num_memories:,} memories, {rows:,} rows, "
         f"{match.rolls(dice[0]).num_rolls} hands, tables of "
         f"{8 * rows * hands / 1e6:,.0f} MB; milliseconds a deal")

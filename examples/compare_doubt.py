@@ -39,6 +39,9 @@ _SECONDS = flags.DEFINE_float("seconds", 60.0, "Seconds to train FSICFR, for "
                               "two players.", lower_bound=0.0)
 _RECALL = flags.DEFINE_integer("recall", 2, "Claims that FSICFR remembers.",
                                lower_bound=1)
+_MEMORY = flags.DEFINE_string("memory", None, "What FSICFR remembers instead "
+                              "of the last --recall claims, such as "
+                              "claims2_ranks2 or player_ranks.")
 _BOUNDS = flags.DEFINE_float("bounds", 0.0, "Seconds to search each round for "
                              "best responses, for two players; 0 for none.",
                              lower_bound=0.0)
@@ -77,7 +80,8 @@ def compare(game, agents):
           f"{rate(qlearning.play_games(agent, _PLAYED.value, kind)):>16}"
           for kind in opponents))
     return opponents
-  solver = fsicfr.MatchSolver(game, _RECALL.value, _SEED.value)
+  solver = fsicfr.MatchSolver(game, _RECALL.value, _SEED.value,
+                              memory=_MEMORY.value)
   solver.run(seconds=_SECONDS.value)
   columns = {name: policy.to_match_policy()
              for name, policy in opponents.items()}

@@ -53,6 +53,9 @@ _GAMMA = flags.DEFINE_float(
     "paper's form.", lower_bound=0.0, upper_bound=10.0)
 _RECALL = flags.DEFINE_integer("recall_length", 3, "Claims remembered.",
                                lower_bound=1)
+_MEMORY = flags.DEFINE_string(
+    "memory", None, "What players remember instead of the last "
+    "--recall_length claims, such as claims2_ranks2 or player_ranks.")
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals and games.",
                              lower_bound=0, upper_bound=2**32 - 1)
 _PLOT = flags.DEFINE_string("plot", None, "Draw figure 3 to this PNG file.")
@@ -153,10 +156,12 @@ def train_until(trainer, spent, seconds):
 def figure_3(game):
   """Prints, and returns, the win rates of FSICFR by seconds of training."""
   smaller = fsicfr.MatchSolver(pyspiel.load_game("dudo(start_dice=2v1)"),
-                               _RECALL.value, _SEED.value)
+                               _RECALL.value, _SEED.value,
+                               memory=_MEMORY.value)
   smaller.run(iterations=_PRETRAIN.value)
   policy = smaller.average_policy()
-  match, key = match_rounds.match_rules(game, _RECALL.value), (2, 2)
+  match, key = match_rounds.match_rules(
+      game, _MEMORY.value or _RECALL.value), (2, 2)
   ours = make_fsicfr(match, [key], None, _GAMMA.value)
   make_cfr(match, [key], policy.values).iterate()  # compiles
   peer = make_cfr(match, [key], policy.values)
@@ -173,7 +178,7 @@ def figure_3(game):
       both = [policies.MatchPolicy(
           game, _RECALL.value,
           {**policy.tables, key: trainer.tables[key].cumulative},
-          policy.values) for trainer in (ours, peer)]
+          policy.values, memory=_MEMORY.value) for trainer in (ours, peer)]
       result = simulation.play_matches(both, key, _GAMES.value, _SEED.value)
       results[seconds] = result
       met = int(np.any(peer.tables[key].cumulative, axis=0).sum())
@@ -220,8 +225,8 @@ def main(_):
   figures.check_plot(_PLOT)
   game = pyspiel.load_game("dudo(numdice=2)")
   if rounds or fsicfr_rounds:
-    figure_4(match_rounds.match_rules(game, _RECALL.value), rounds,
-             fsicfr_rounds)
+    match = match_rounds.match_rules(game, _MEMORY.value or _RECALL.value)
+    figure_4(match, rounds, fsicfr_rounds)
   if _SECONDS.value:
     results = figure_3(game)
     if _PLOT.value:

@@ -25,6 +25,9 @@ _NUMDICE = flags.DEFINE_integer("numdice", 2, "Dice per player.",
                                 lower_bound=1, upper_bound=5)
 _RECALL = flags.DEFINE_integer("recall", 3, "How many claims players remember.",
                                lower_bound=1)
+_MEMORY = flags.DEFINE_string("memory", None, "What players remember instead "
+                              "of the last --recall claims, such as "
+                              "claims2_ranks2 or player_ranks.")
 _SECONDS = flags.DEFINE_float("seconds", 30.0, "Seconds to train.",
                               lower_bound=0.0)
 _GAMES = flags.DEFINE_integer("games", 1_000_000, "Games against the "
@@ -52,7 +55,8 @@ def main(_):
   if _GAMES.value % 2:
     raise ValueError(f"--games={_GAMES.value}: must be even")
   game = pyspiel.load_game("dudo", {"numdice": _NUMDICE.value})
-  solver = fsicfr.MatchSolver(game, _RECALL.value, _SEED.value)
+  solver = fsicfr.MatchSolver(game, _RECALL.value, _SEED.value,
+                              memory=_MEMORY.value)
   solver.run(seconds=_SECONDS.value)
   original = solver.average_policy()
   rounds = [(n, n) for n in range(1, min(_EXACT_DICE.value,

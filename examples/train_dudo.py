@@ -28,6 +28,9 @@ _NUMDICE = flags.DEFINE_integer("numdice", 3, "Dice per player.",
                                 lower_bound=1, upper_bound=5)
 _RECALL = flags.DEFINE_integer("recall", 3, "How many claims players remember.",
                                lower_bound=1)
+_MEMORY = flags.DEFINE_string("memory", None, "What players remember instead "
+                              "of the last --recall claims, such as "
+                              "claims2_ranks2 or player_ranks.")
 _MINUTES = flags.DEFINE_float("minutes", 1.0, "Minutes to train in all.",
                               lower_bound=0.0)
 _CHECKPOINT = flags.DEFINE_string("checkpoint", None, "Continue from this "
@@ -66,10 +69,11 @@ def main(_):
   binary.check_files(_POLICY)
   binary.make_folder(_CHECKPOINT)
   game = pyspiel.load_game("dudo", {"numdice": _NUMDICE.value})
-  needed = fsicfr.memory_needed(game, _RECALL.value, _THREADS.value)
+  needed = fsicfr.memory_needed(game, _RECALL.value, _THREADS.value,
+                                memory=_MEMORY.value)
   print(f"training needs {needed / 1e9:.2f} GB of memory", flush=True)
   solver = fsicfr.MatchSolver(game, _RECALL.value, _SEED.value,
-                              _THREADS.value)
+                              _THREADS.value, memory=_MEMORY.value)
   with interrupts.raised(), (
       solver.hold(folder) if folder else contextlib.nullcontext()):
     return train(solver, folder)

@@ -11,24 +11,35 @@ class RoundOracle:
   """Sweeps over deals with the strategies fixed, as Neller & Hnath (2011) do.
 
   Instead of one visit to each node of the graph it visits every sequence of
-  claims. Tables are dicts from (own dice, other's dice, remembered claims,
-  hand) to a list by action: the stronger claims, then Dudo.
+  claims. Tables are dicts from (own dice, other's dice, what is remembered,
+  hand) to a list by action: the stronger claims, then Dudo. `claims` has some
+  claims that lead to each key.
+
+  Args:
+    num_sides: how many sides a die has.
+    house: the `rules.HouseRules`.
+    remember: a function of `memory_oracle`.
+    values: dict from smaller rounds to their starters' values.
   """
 
-  def __init__(self, num_sides, house, recall_length, values):
+  def __init__(self, num_sides, house, remember, values):
     self._sides = num_sides
     self._house = house
-    self._recall = recall_length
+    self._remember = remember
     self._values = values
+    self.claims = {}
     self.regret = collections.defaultdict(list)
     self.cumulative = collections.defaultdict(list)
 
-  def _claims(self, dice):
+  def _order(self, dice):
     return claims_lib.claim_order(sum(dice), self._sides,
-                                  self._house.wild_ones).claims
+                                  self._house.wild_ones)
 
   def _key(self, dice, role, claims, hand):
-    return dice[role], dice[1 - role], claims[-self._recall:], hand
+    key = (dice[role], dice[1 - role],
+           self._remember(claims, self._order(dice).ranks), hand)
+    self.claims.setdefault(key, claims)
+    return key
 
   def strategy(self, key, num_actions):
     positive = [max(x, 0.0) for x in self.regret[key]] or [0.0] * num_actions
@@ -37,7 +48,7 @@ class RoundOracle:
 
   def _num_actions(self, dice, claims):
     last = claims[-1] if claims else -1
-    return len(self._claims(dice)) - 1 - last + bool(claims)
+    return self._order(dice).num_claims - 1 - last + bool(claims)
 
   def sweep(self, dice, deals, weights, weight):
     """Runs an iteration.
@@ -105,7 +116,7 @@ class RoundOracle:
 
   def _challenge(self, dice, hands, claims, role):
     """Returns what challenging the last claim is worth to the role."""
-    quantity, rank = self._claims(dice)[claims[-1]]
+    quantity, rank = self._order(dice).claims[claims[-1]]
     faces = b"".join(rolls_lib.roll_table(n, self._sides).hands[hand]
                      for n, hand in zip(dice, hands))
     count = rules.count_matches(faces, rank, self._house.wild_ones)

@@ -12,10 +12,10 @@ from dudo_spiel.algorithms.match import policy as match_policy
 from dudo_spiel.algorithms.match import rounds as match_rounds
 
 
-def _random_policy(name, recall_length, seed=0, zeros=0.3, dtype=np.float32):
+def _random_policy(name, memory, seed=0, zeros=0.3, dtype=np.float32):
   """Returns a policy with random weights, some of them zero."""
   game = pyspiel.load_game(name)
-  match = match_rounds.match_rules(game, recall_length)
+  match = match_rounds.match_rules(game, memory)
   rng = np.random.default_rng(seed)
   tables, values = {}, {}
   for key in match_rounds.round_keys(game.start_dice):
@@ -23,7 +23,7 @@ def _random_policy(name, recall_length, seed=0, zeros=0.3, dtype=np.float32):
     weights[rng.random(weights.shape) < zeros] = 0.0
     tables[key] = weights.astype(dtype)
     values[key] = rng.uniform(-1.0, 1.0)
-  return match_policy.MatchPolicy(game, recall_length, tables, values)
+  return match_policy.MatchPolicy(game, None, tables, values, memory=memory)
 
 
 class _Oracle:
@@ -102,15 +102,17 @@ class _Oracle:
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("continuation", ["policy", "best"])
-@pytest.mark.parametrize("name, dice, recall_length, dtype", [
+@pytest.mark.parametrize("name, dice, memory, dtype", [
     ("dudo(numdice=1,dice_sides=3)", (1, 1), 2, np.float32),
     ("dudo(numdice=2,dice_sides=2)", (1, 2), 1, np.uint8),
     ("dudo(numdice=2,dice_sides=2)", (2, 1), 3, np.float32),
+    ("dudo(numdice=2,dice_sides=2)", (2, 1), "claims1_ranks2", np.float32),
+    ("dudo(numdice=2,dice_sides=2)", (2, 2), "player_ranks", np.float32),
     ("dudo(numdice=2,dice_sides=2)", (2, 2), 2, np.uint8),
     ("dudo(numdice=2,dice_sides=2,wild_ones=False,exact_reward=False)", (2, 2),
      9, np.float64)])
-def test_equal_brute_force(name, dice, recall_length, dtype, continuation):
-  policy = _random_policy(name, recall_length, dtype=dtype)
+def test_equal_brute_force(name, dice, memory, dtype, continuation):
+  policy = _random_policy(name, memory, dtype=dtype)
   oracle = _Oracle(policy, dice, continuation == "best")
   rolls = policy.match.rolls(dice[0])
   for claims in ([], [1], [0, 2], [0, 1, 3], [0, 1, 2, 4],

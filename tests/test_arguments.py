@@ -106,7 +106,9 @@ def _constructors():
                               "dtype": "float64"}, ()
   yield fsicfr.MatchSolver, {"game": one, "recall_length": 1, "seed": 0,
                              "num_threads": 1, "hands_met": None, "gamma": 1.0,
-                             "dtype": "float32"}, ()
+                             "dtype": "float32", "memory": None}, ()
+  yield fsicfr.LastClaims, {"claims": 2, "ranks": 1}, ()
+  yield fsicfr.PlayerRanks, {}, ()
   yield perfect_recall.PerfectRecallSolver, {
       "game": one, "seed": 0, "num_threads": 1, "max_bytes": None,
       "dtype": "float32"}, ()
@@ -166,7 +168,7 @@ def _functions():
       "policies": seat, "seat": 0, "method": "auto", "num_deals": 4, "seed": 0,
       "num_threads": 1}, ("num_deals",)
   yield fsicfr.memory_needed, {"game": one, "recall_length": 1,
-                               "num_threads": 1}, ()
+                               "num_threads": 1, "memory": None}, ()
   yield pfsi.abstract_game, {"game": single, "abstraction": "no_recall",
                              "recall_length": 1}, ()
   yield simulation.play_matches, {
@@ -179,7 +181,7 @@ def _functions():
   yield policies.SeatPolicy, {"game": kuhn, "policies": [uniform, uniform]}, ()
   yield policies.MatchPolicy, {"game": one, "recall_length": 1,
                                "tables": match.tables,
-                               "values": match.values}, ()
+                               "values": match.values, "memory": None}, ()
   yield policies.SingleRoundPolicy, {"game": seat.game, "table": seat.table}, ()
   for blotto in (regret_matching.blotto_allocations,
                  regret_matching.blotto_fields_won):

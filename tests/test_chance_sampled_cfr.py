@@ -1,3 +1,5 @@
+import itertools
+
 import chance_sampled_oracle
 import numpy as np
 import pyspiel
@@ -6,6 +8,7 @@ import pytest
 from dudo_spiel import rules
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms.match import chance_sampled_cfr
+from dudo_spiel.algorithms.match import memories
 from dudo_spiel.algorithms.match import policy as match_policy
 from dudo_spiel.algorithms.match import rounds as match_rounds
 
@@ -17,7 +20,8 @@ _HOUSE = rules.HouseRules()
 
 def make_solver(rounds, num_sides=6, recall_length=3, house=_HOUSE, seed=0,
                 dtype=np.float64):
-  match = match_rounds.MatchRules(num_sides, house, recall_length)
+  match = match_rounds.MatchRules(num_sides, house,
+                                  memories.LastClaims(recall_length))
   solver = chance_sampled_cfr.ChanceSampledCFR(match, rounds, _VALUES,
                                                seed=seed, dtype=dtype)
   return solver, match
@@ -53,12 +57,12 @@ def run_both(rounds, num_sides, recall_length, house, iterations, regrets):
     rolls, memory = match.rolls(key[0]), match.memory(sum(key))
     start = solver.tables[key].regret[:, :rolls.num_rolls]
     start[:] = regrets(start.shape)
-    for length in range(memory.recall_length + 1):
-      for claims in memory.claims(length).tolist():
+    for length in range(min(recall_length, memory.num_claims) + 1):
+      for claims in itertools.combinations(range(memory.num_claims), length):
         row = memory.first_row(claims)
         actions = memory.num_claims - (claims[-1] if claims else 0)
         for hand, roll in enumerate(rolls.hands):
-          info = oracle.information_set(key, roll, tuple(claims), actions)
+          info = oracle.information_set(key, roll, claims, actions)
           info.r = start[row:row + actions, hand].tolist()
           info.match_regrets()
   total = dict.fromkeys(rounds, 0.0)

@@ -21,6 +21,7 @@ def _policy_file(tmp_path_factory):
 
 def test_train_dudo(tmp_path):
   flags = ["--numdice=2", "--minutes=0.02", "--threads=1",
+           "--memory=claims2_ranks1",
            f"--checkpoint={tmp_path / 'training'}",
            f"--policy={tmp_path / 'policy.npz'}"]
   result = helpers.run_example("train_dudo.py", *flags)
@@ -31,6 +32,7 @@ def test_train_dudo(tmp_path):
   assert result.stderr == ""
   policy = policies.load_policy(tmp_path / "policy.npz")
   assert f"{policy.values[2, 1]:+.4f}" == row[1]
+  assert policy.match.remembered.name == "claims2_ranks1"
   # All minutes are used up, so the same command ends at once and prints the
   # same results.
   again = helpers.run_example("train_dudo.py", *flags).stdout.splitlines()
@@ -89,6 +91,7 @@ def test_train_dudo_can_be_stopped_and_goes_on(tmp_path, how):
     (["--numdice=0"], "--numdice=0"), (["extra"], "'extra'"),
     (["--numdice=5", "--recall=5"], "GB are available"),
     (["--numdice=30"], "numdice=30"),
+    (["--memory=ranks2"], "memory='ranks2': must be"),
     (["--policy=nowhere/policy.npz"], "its folder must exist"),
     (["--policy=."], "must be a file"), (["--checkpoint=/dev/null"], "null"),
     (["--minutes=-1"], "--minutes=-1")])
@@ -162,7 +165,7 @@ def test_describe_dudo_with_wrong_flags(flags, message):
 def test_compress_policy():
   output = helpers.run_example(
       "compress_policy.py", "--numdice=1", "--seconds=0.5", "--games=2000",
-      "--exact_dice=1").stdout
+      "--exact_dice=1", "--memory=player_ranks").stdout
   rows = [line.split() for line in output.splitlines()[1:]]
   assert len(rows) == 9
   assert rows[0][0] == "32" and rows[0][-3:] == ["50.000%", "±", "0.000%"]
@@ -203,21 +206,51 @@ def test_benchmark_fsicfr():
 
 def test_compare_recall():
   lines = helpers.run_example(
-      "compare_recall.py", "--dice_sides=3", "--recall=1,3", "--seconds=0.5",
-      "--target=1e-4").stdout.splitlines()
+      "compare_recall.py", "--dice_sides=3", "--recall=1,3,player_ranks",
+      "--seconds=0.5", "--target=1e-4").stdout.splitlines()
+  assert lines[-1].startswith("player_ranks ")
   short, long = (list(map(float, line.replace(",", "").split()))
-                 for line in lines[-2:])
+                 for line in lines[-3:-1])
   assert short[0] == 1 and long[0] == 3
   assert short[5] > long[5] > -0.05
   assert short[6] > long[6] > 0
 
 
 @pytest.mark.parametrize("flags, message", [
-    (["--recall=x"], "--recall=x: must be"),
-    (["--recall=0"], "recall_length=0"),
+    (["--recall=x"], "--recall=x: memory='x': must be"),
+    (["--recall=0"], "--recall=0: memory=0: must be"),
     (["--dice_sides=1"], "--dice_sides=1")])
 def test_compare_recall_with_wrong_flags(flags, message):
   helpers.assert_refused("compare_recall.py", flags, message)
+
+
+def test_compare_memories(tmp_path):
+  table, plot = tmp_path / "table.csv", tmp_path / "plot.png"
+  flags = ["--numdice=1", "--iterations=100", f"--table={table}",
+           "--memories=claims1,claims2_ranks1,player_ranks"]
+  lines = helpers.run_example("compare_memories.py",
+                              *flags).stdout.splitlines()[1:]
+  names, sizes, gains = zip(*(
+      (row[1], int(row[2].replace(",", "")), float(row[5]))
+      for row in map(str.split, lines)))
+  assert names == ("claims1", "claims2_ranks1", "player_ranks")
+  assert sizes == tuple(sorted(sizes)) and sizes[0] == 13
+  assert gains[0] > gains[1] > 0.0 and gains[0] > gains[2] > 0.0
+  before = table.read_bytes()
+  again = helpers.run_example("compare_memories.py", *flags,
+                              f"--plot={plot}").stdout.splitlines()[1:]
+  assert again == [*lines, f"wrote {plot}"]  # seconds, too: nothing is new
+  assert table.read_bytes() == before
+  assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("flags, message", [
+    (["--numdice=4"], "--numdice=4: must be"),
+    (["--memories=claims"], "memory='claims': must be"),
+    (["--table=README.md"], "must be a table of this program")])
+def test_compare_memories_with_wrong_flags(flags, message):
+  helpers.assert_refused("compare_memories.py", flags, message,
+                         cwd=helpers.EXAMPLES.parent)
 
 
 def test_dudo_exploitability(policy_file):
@@ -235,6 +268,7 @@ def test_dudo_exploitability(policy_file):
 @pytest.mark.parametrize("flags, message", [
     (["--policy=README.md"], "must be a whole file"),
     (["--train_dice=1", "--train_seconds=0", "--rounds=9v9"], "--rounds=9v9"),
+    (["--memory=x"], "memory='x': must be"),
     (["--recall=0"], "--recall=0"), (["--policy=nowhere.npz"], "nowhere.npz")])
 def test_dudo_exploitability_with_wrong_flags(flags, message):
   helpers.assert_refused("dudo_exploitability.py", flags, message,

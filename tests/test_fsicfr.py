@@ -134,10 +134,11 @@ def test_who_remembers_more_is_less_exploitable(one_die):
     {"numdice": 1, "dice_sides": 3, "wild_ones": False},
     {"start_dice": "2v1", "dice_sides": 2, "exact_reward": False},
 ])
-@pytest.mark.parametrize("recall", [1, 3])
-def test_values_are_those_of_the_real_game(parameters, recall):
+@pytest.mark.parametrize("memory", [1, 3, "claims1_ranks2", "claims2_ranks1",
+                                    "player_ranks"])
+def test_values_are_those_of_the_real_game(parameters, memory):
   game = load(**parameters)
-  solver = solver_of(game, recall_length=recall, dtype="float64")
+  solver = solver_of(game, memory=memory, dtype="float64")
   solver.run(iterations=20)
   policy = solver.average_policy()
   real = exploitability.expected_values(game, policy)
@@ -505,6 +506,8 @@ def test_loading_what_does_not_fit(tmp_path):
   for other, message in [
       (solver_of(seed=2), "seed=1; must be 2"),
       (solver_of(seed=1, recall_length=2), "recall_length=3; must be 2"),
+      (solver_of(seed=1, memory="player_ranks"),
+       "memory=None; must be player_ranks"),
       (solver_of(load(numdice=1, dice_sides=2), seed=1), "game=.*must be"),
       (solver_of(seed=1, dtype="float64"), "dtype=float32; must be float64")]:
     with pytest.raises(ValueError, match=message):
@@ -534,13 +537,18 @@ def test_memory_is_known_before_and_refused(monkeypatch):
   assert 5e9 < fsicfr.memory_needed(load(), 3) < 8e9
   ir = pyspiel.load_game("dudo_ir(numdice=2,recall_length=2)")
   assert fsicfr.memory_needed(ir, 3, 1) < needed
+  assert (solver_of(game, memory="claims2_ranks1").memory_bytes < needed <
+          fsicfr.memory_needed(game, num_threads=1, memory="claims2_ranks2"))
   monkeypatch.setattr(ram, "available_bytes", lambda: needed - 1)
   with pytest.raises(ValueError, match="recall_length=3: .*GB are available"):
     solver_of(game)
+  with pytest.raises(ValueError, match="memory='player_ranks': .*GB are avail"):
+    solver_of(game, memory="player_ranks")
 
 
 @pytest.mark.parametrize("kwargs, message", [
     ({"recall_length": 0}, "recall_length=0"),
+    ({"memory": "ranks"}, "memory='ranks': must be .*claims2_ranks2"),
     ({"seed": -1}, "seed=-1"),
     ({"num_threads": 0}, "num_threads=0"),
     ({"hands_met": "some"}, "hands_met='some'"),
@@ -587,3 +595,23 @@ def test_before_training_both_play_uniformly():
 def test_the_recall_length_of_an_ir_game_is_its_own():
   game = pyspiel.load_game("dudo_ir(numdice=1,recall_length=2)")
   assert solver_of(game).match.recall_length == 2
+  assert solver_of(game, memory="claims1_ranks1").match.recall_length == 1
+  for memory in ("claims2_ranks1", "player_ranks"):
+    with pytest.raises(ValueError, match=f"memory='{memory}': .*last 2 claims"):
+      solver_of(game, memory=memory)
+    with pytest.raises(ValueError, match=f"memory='{memory}': .*last 2 claims"):
+      fsicfr.memory_needed(game, memory=memory)
+
+
+@pytest.mark.parametrize("memory, same", [
+    ("claims3", {"recall_length": 3}),
+    ("claims2_ranks2", {"memory": fsicfr.LastClaims(2, ranks=2)}),
+    ("player_ranks", {"memory": fsicfr.PlayerRanks()})])
+def test_a_memory_goes_by_its_name_or_as_an_object(memory, same, tmp_path):
+  one, two = solver_of(memory=memory), solver_of(**same)
+  one.run(3, save_to=tmp_path)
+  two.load(tmp_path)
+  assert_same(one, two)
+  one.run(2)
+  two.run(2)
+  assert_same(one, two)

@@ -1,5 +1,7 @@
+import itertools
 import os
 
+import memory_oracle
 import numpy as np
 from open_spiel.python import policy as policy_lib
 import pyspiel
@@ -11,6 +13,7 @@ from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms.match import policy as match_policy
 from dudo_spiel.algorithms.match import rounds as match_rounds
+from dudo_spiel.algorithms.runtime import checkpoint
 
 
 @pytest.fixture(scope="module", name="policy")
@@ -194,3 +197,58 @@ def test_probabilities_of_nothing_are_uniform():
   state = next(random_states(game, 1))
   assert set(empty.action_probabilities(state).values()) == {1 / 12}
   assert np.all(empty.probabilities((1, 1))[:12] == np.float32(1 / 12))
+
+
+def random_policy(game, memory):
+  """Returns a policy in which all weights differ."""
+  rng = np.random.default_rng(0)
+  match = match_rounds.match_rules(game, memory)
+  tables = {key: rng.random(match.table_shape(key)).astype(np.float32)
+            for key in match_rounds.round_keys(game.start_dice)}
+  return match_policy.MatchPolicy(game, None, tables, {(1, 1): 0.25},
+                                  memory=memory)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("memory", ["claims1_ranks1", "claims2_ranks1",
+                                    "claims2_ranks2", "player_ranks"])
+def test_plays_by_what_it_remembers_and_nothing_else(memory):
+  game = pyspiel.load_game("dudo(numdice=1,dice_sides=4)")
+  policy = random_policy(game, memory)
+  ranks = policy.match.claim_order(2).ranks
+  known = {}  # what is remembered: what is played
+  for length in range(9):
+    for claims in itertools.combinations(range(8), length):
+      state = game.new_initial_state()
+      for action in (2, 2, *claims):
+        state.apply_action(action)
+      remembered = memory_oracle.MEMORIES[memory](claims, ranks)
+      played = policy.action_probabilities(state)
+      assert list(played) == state.legal_actions()
+      assert known.setdefault(remembered, played) == played
+  several = [tuple(played.items()) for played in known.values()
+             if len(played) > 1]
+  assert len(set(several)) == len(several)
+
+
+@pytest.mark.parametrize("memory", ["claims2_ranks2", "player_ranks"])
+def test_files_of_other_memories(memory, tmp_path):
+  policy = random_policy(pyspiel.load_game("dudo(numdice=2,dice_sides=2)"),
+                         memory)
+  path = tmp_path / "policy.npz"
+  for saved in (policy, policy.quantized(0.01)):
+    saved.save(path)
+    loaded = policies.load_policy(path)
+    assert loaded.match == policy.match
+    assert loaded.match.remembered.name == memory
+    for key, table in saved.tables.items():
+      assert np.array_equal(loaded.tables[key], table)
+  header, arrays = checkpoint.load(path, match_policy.FILE_KIND)
+  kind = header.pop("kind")
+  for wrong in ("claims0", 3, None):
+    checkpoint.save(path, kind, {**header, "memory": wrong}, arrays)
+    with pytest.raises(ValueError, match="its memory=.*: must be"):
+      policies.load_policy(path)
+  checkpoint.save(path, kind, {**header, "memory": "claims1_ranks1"}, arrays)
+  with pytest.raises(ValueError, match=r"its 1v1 is .*; must be \(23, 8\)"):
+    policies.load_policy(path)

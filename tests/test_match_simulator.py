@@ -13,10 +13,10 @@ from dudo_spiel.algorithms.match import simulator as match_simulator
 from dudo_spiel.algorithms.runtime import random_streams
 
 
-def random_policy(game, recall_length, seed, dtype=np.float32):
+def random_policy(game, memory, seed, dtype=np.float32):
   """Returns a policy of random weights, some of them zero."""
   rng = np.random.default_rng(seed)
-  match = match_policy.MatchPolicy(game, recall_length, {}, {}).match
+  match = match_policy.MatchPolicy(game, None, {}, {}, memory=memory).match
   most = range(1, max(game.start_dice) + 1)
   tables = {}
   for key in itertools.product(most, most):
@@ -27,7 +27,7 @@ def random_policy(game, recall_length, seed, dtype=np.float32):
     for node in rng.integers(len(begin) - 1, size=len(begin) // 4):
       weights[begin[node]:begin[node + 1]] = 0.0  # uniform
     tables[key] = weights.astype(dtype)
-  return match_policy.MatchPolicy(game, recall_length, tables, {})
+  return match_policy.MatchPolicy(game, None, tables, {}, memory=memory)
 
 
 class JointPolicy(policy_lib.Policy):
@@ -51,22 +51,24 @@ def exact_rates(game, first, second):
   return (1 + value) / 2, (1 + swapped) / 2
 
 
-@pytest.mark.parametrize("name, recalls, dtypes", [
+@pytest.mark.parametrize("name, memories, dtypes", [
     ("dudo(numdice=1,dice_sides=4)", (3, 3), (np.float32, np.float32)),
     ("dudo(numdice=1,dice_sides=3)", (1, 6), (np.float32, np.float32)),
     ("dudo(numdice=1,dice_sides=4,starting_player=1)", (2, 3),
      (np.uint8, np.float32)),
     ("dudo(start_dice=2v1,dice_sides=2)", (2, 2), (np.float32, np.float32)),
+    ("dudo(start_dice=2v1,dice_sides=2)", ("claims2_ranks1", "player_ranks"),
+     (np.float32, np.float32)),
     pytest.param(
         "dudo(start_dice=1v2,dice_sides=2,wild_ones=False,starting_player=1)",
         (2, 3), (np.uint8, np.float32), marks=pytest.mark.slow),
     ("dudo(start_dice=2v1,dice_sides=2,die_loss=one,exact_reward=False)",
      (1, 2), (np.float32, np.float32)),
 ])
-def test_win_rates_are_exact(name, recalls, dtypes):
+def test_win_rates_are_exact(name, memories, dtypes):
   game = pyspiel.load_game(name)
-  policies = [random_policy(game, recall, seed, dtype)
-              for seed, (recall, dtype) in enumerate(zip(recalls, dtypes))]
+  policies = [random_policy(game, memory, seed, dtype)
+              for seed, (memory, dtype) in enumerate(zip(memories, dtypes))]
   num_games, starter = 400_000, game.starting_player
   result = match_simulator.play_matches(policies, game.start_dice, num_games,
                                         starter=starter)

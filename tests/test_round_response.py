@@ -14,11 +14,14 @@ from dudo_spiel.algorithms.match import rounds as match_rounds
 
 pytestmark = pytest.mark.oracle
 
+_OTHER_MEMORIES = ("claims1_ranks1", "claims2_ranks1", "claims2_ranks2",
+                   "player_ranks")
 
-def _random_policy(name, recall_length, seed=0, zeros=0.3, power=3):
+
+def _random_policy(name, memory, seed=0, zeros=0.3, power=3):
   """Returns a policy with random weights, some of them zero."""
   game = pyspiel.load_game(name)
-  match = match_rounds.match_rules(game, recall_length)
+  match = match_rounds.match_rules(game, memory)
   rng = np.random.default_rng(seed)
   tables, values = {}, {}
   for key in match_rounds.round_keys(game.start_dice):
@@ -26,12 +29,12 @@ def _random_policy(name, recall_length, seed=0, zeros=0.3, power=3):
     weights[rng.random(weights.shape) < zeros] = 0.0
     tables[key] = weights.astype(np.float32)
     values[key] = rng.uniform(-1.0, 1.0)
-  return match_policy.MatchPolicy(game, recall_length, tables, values)
+  return match_policy.MatchPolicy(game, None, tables, values, memory=memory)
 
 
 @functools.cache
-def _trained_policy(name, recall_length, iterations):
-  solver = fsicfr.MatchSolver(pyspiel.load_game(name), recall_length,
+def _trained_policy(name, memory, iterations):
+  solver = fsicfr.MatchSolver(pyspiel.load_game(name), memory=memory,
                               num_threads=1)
   solver.run(iterations)
   return solver.average_policy()
@@ -74,11 +77,11 @@ def _brute_force(policy, dice, role, leaves):
              for hand, chance in enumerate(own_rolls.probabilities))
 
 
-@pytest.mark.parametrize("recall_length", [1, 2, 3, 9])
+@pytest.mark.parametrize("memory", [1, 2, 3, 9, *_OTHER_MEMORIES])
 @pytest.mark.parametrize("dice, role", [((1, 2), 0), ((1, 2), 1),
                                         ((2, 1), 0), ((2, 1), 1)])
-def test_equals_brute_force(dice, role, recall_length):
-  policy = _random_policy("dudo(start_dice=2v1,dice_sides=2)", recall_length)
+def test_equals_brute_force(dice, role, memory):
+  policy = _random_policy("dudo(start_dice=2v1,dice_sides=2)", memory)
   leaves = match_response.policy_leaves(policy, dice[role], dice[1 - role])
   expected = _brute_force(policy, dice, role, leaves)
   for method in match_response.METHODS:
@@ -86,29 +89,31 @@ def test_equals_brute_force(dice, role, recall_length):
         policy, dice, role, method=method) == pytest.approx(expected, abs=1e-7)
 
 
-@pytest.mark.parametrize("recall_length", [1, 2, 3])
+@pytest.mark.parametrize("memory", [1, 2, 3, *_OTHER_MEMORIES])
 @pytest.mark.parametrize("name", [
     "dudo(numdice=1,dice_sides=3)", "dudo(numdice=1,dice_sides=3,"
     "wild_ones=False)"])
-def test_exploitability_of_a_round(name, recall_length):
-  for policy in (_random_policy(name, recall_length),
-                 _trained_policy(name, recall_length, 50)):
+def test_exploitability_of_a_round(name, memory):
+  for policy in (_random_policy(name, memory),
+                 _trained_policy(name, memory, 50)):
     expected = exploitability.exploitability(policy.game, policy)
     for method in match_response.METHODS:
       assert match_response.round_exploitability(
           policy, (1, 1), method=method) == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("name, recall_length", [
+@pytest.mark.parametrize("name, memory", [
     ("dudo(start_dice=2v1,dice_sides=2)", 1),
     ("dudo(start_dice=2v1,dice_sides=2)", 3),
     ("dudo(start_dice=1v2,dice_sides=2)", 2),
     ("dudo(start_dice=2v1,dice_sides=2,starting_player=1)", 2),
     ("dudo(start_dice=2v1,dice_sides=2,wild_ones=False)", 2),
     ("dudo(start_dice=2v1,dice_sides=2,die_loss=one)", 2),
-    ("dudo(start_dice=2v1,dice_sides=2,exact_reward=False)", 2)])
-def test_match_equals_the_real_game(name, recall_length):
-  policy = _random_policy(name, recall_length, seed=recall_length)
+    ("dudo(start_dice=2v1,dice_sides=2,exact_reward=False)", 2),
+    ("dudo(start_dice=2v1,dice_sides=2)", "claims2_ranks1"),
+    ("dudo(start_dice=1v2,dice_sides=2)", "player_ranks")])
+def test_match_equals_the_real_game(name, memory):
+  policy = _random_policy(name, memory, seed=3)
   response = match_response.match_best_response(policy, num_threads=1)
   for seat in range(2):
     best = exploitability.best_response(policy.game, policy, seat)
@@ -130,14 +135,14 @@ def test_match_of_trained_policy():
   assert response.policy_starts[2, 1] == response.values[1]
 
 
-@pytest.mark.parametrize("recall_length", [1, 2, 3])
+@pytest.mark.parametrize("memory", [1, 2, 3, "claims1_ranks2", "player_ranks"])
 @pytest.mark.parametrize("role", [0, 1])
-def test_bounds_contain_the_exact_value(role, recall_length):
+def test_bounds_contain_the_exact_value(role, memory):
   policies = [
-      (_random_policy("dudo(start_dice=2v2,dice_sides=3)", recall_length,
+      (_random_policy("dudo(start_dice=2v2,dice_sides=3)", memory,
                       seed=seed, zeros=zeros, power=power), (2, 2))
       for seed, zeros, power in ((0, 0.0, 1), (1, 0.3, 4), (2, 0.7, 9))]
-  policies.append((_trained_policy("dudo(numdice=1)", recall_length, 100),
+  policies.append((_trained_policy("dudo(numdice=1)", memory, 100),
                    (1, 1)))
   for policy, dice in policies:
     exact = match_response.best_response_value(policy, dice, role,
@@ -189,8 +194,8 @@ def test_threads_do_not_change_the_walk():
 def test_nobody_gets_less_than_the_value_of_the_game():
   # With one die the starter's value is -7/258 (Neller & Lanctot 2013).
   losses = []
-  for recall_length in (1, 4):
-    policy = _trained_policy("dudo(numdice=1)", recall_length, 1000)
+  for memory in (1, 4):
+    policy = _trained_policy("dudo(numdice=1)", memory, 1000)
     starts, follows = (
         match_response.best_response_value(policy, (1, 1), role)
         for role in range(2))

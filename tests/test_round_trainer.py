@@ -1,8 +1,10 @@
+import memory_oracle
 import numpy as np
 import pytest
 import round_oracle
 
 from dudo_spiel import rules
+from dudo_spiel.algorithms.match import memories
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.match import trainer as match_trainer
 
@@ -34,7 +36,7 @@ def deals_of(match, dice, shifts):
   return deals, weights
 
 
-@pytest.mark.parametrize("sides, house, rounds, recall, shifts, gamma", [
+@pytest.mark.parametrize("sides, house, rounds, memory, shifts, gamma", [
     (6, rules.HouseRules(), [(1, 1)], 1, None, 0),
     (6, rules.HouseRules(), [(1, 1)], 2, 2, 1),
     pytest.param(6, rules.HouseRules(), [(1, 1)], 3, None, 1,
@@ -48,12 +50,21 @@ def deals_of(match, dice, shifts):
     (2, rules.HouseRules(), [(2, 2)], 2, 2, 1),
     (2, OTHER_HOUSE, [(2, 2)], 3, None, 0),
     (2, rules.HouseRules(), [(1, 3), (3, 1)], 2, 1, 0),
+    (3, rules.HouseRules(), [(1, 2), (2, 1)], "claims1_ranks3", 2, 1),
+    (3, rules.HouseRules(), [(1, 2), (2, 1)], "claims2_ranks1", 2, 1),
+    (3, OTHER_HOUSE, [(1, 2), (2, 1)], "claims2_ranks2", None, 1),
+    (3, OTHER_HOUSE, [(1, 2), (2, 1)], "player_ranks", 2, 0),
+    (2, rules.HouseRules(), [(2, 2)], "claims1_ranks1", None, 0),
+    (2, rules.HouseRules(), [(2, 2)], "claims2_ranks2", 2, 1),
+    (2, rules.HouseRules(), [(2, 2)], "player_ranks", None, 1),
 ])
-def test_sweeps_are_those_of_the_oracle(sides, house, rounds, recall, shifts,
+def test_sweeps_are_those_of_the_oracle(sides, house, rounds, memory, shifts,
                                         gamma):
-  match = match_rounds.MatchRules(sides, house, recall)
+  kind = memories.parse("memory", memory)
+  match = match_rounds.MatchRules(sides, house, kind)
   trainer = make_trainer(match, rounds, num_shifts=shifts, gamma=gamma)
-  oracle = round_oracle.RoundOracle(sides, house, recall, VALUES)
+  oracle = round_oracle.RoundOracle(
+      sides, house, memory_oracle.MEMORIES[kind.name], VALUES)
   sums = {key: [0.0, 0.0] for key in rounds}
   with trainer.at_work(VALUES):
     for t in range(3):
@@ -78,8 +89,9 @@ def compare(match, tables, oracle):
   seen = {key: np.zeros(table.regret.shape, bool)
           for key, table in tables.items()}
   for name in ("regret", "cumulative"):
-    for (own, other, claims, hand), numbers in getattr(oracle, name).items():
-      row = match.memory(own + other).first_row(claims)
+    for key, numbers in getattr(oracle, name).items():
+      own, other, _, hand = key
+      row = match.memory(own + other).first_row(oracle.claims[key])
       rows = slice(row, row + len(numbers))
       np.testing.assert_allclose(
           getattr(tables[own, other], name)[rows, hand], numbers, atol=1e-9)
@@ -92,10 +104,12 @@ def compare(match, tables, oracle):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rounds", [[(1, 2), (2, 1)], [(2, 2)]])
-@pytest.mark.parametrize("recall", [1, 3])
-def test_threads_change_nothing(monkeypatch, rounds, recall):
+@pytest.mark.parametrize("memory", [
+    memories.LastClaims(1), memories.LastClaims(3), memories.LastClaims(2, 1),
+    memories.PlayerRanks()], ids=lambda kind: kind.name)
+def test_threads_change_nothing(monkeypatch, rounds, memory):
   monkeypatch.setattr(match_trainer, "MIN_PARALLEL_CELLS", 0)
-  match = match_rounds.MatchRules(6, rules.HouseRules(), recall)
+  match = match_rounds.MatchRules(6, rules.HouseRules(), memory)
   trainers = [make_trainer(match, rounds, num_shifts=3, gamma=1.0,
                            num_threads=threads, dtype=np.float32)
               for threads in (1, 2)]
@@ -112,7 +126,7 @@ def test_threads_change_nothing(monkeypatch, rounds, recall):
 
 
 def test_compiling_changes_nothing():
-  match = match_rounds.MatchRules(3, rules.HouseRules(), 2)
+  match = match_rounds.MatchRules(3, rules.HouseRules(), memories.LastClaims(2))
   trainers = [make_trainer(match, [(1, 2), (2, 1)], num_shifts=2)
               for _ in range(2)]
   for trainer, iterations in zip(trainers, ([5], [0, 2, 0, 3])):
@@ -129,7 +143,7 @@ def test_compiling_changes_nothing():
 
 
 def test_shifts_meet_every_deal_equally_often():
-  match = match_rounds.MatchRules(6, rules.HouseRules(), 1)
+  match = match_rounds.MatchRules(6, rules.HouseRules(), memories.LastClaims(1))
   trainer = make_trainer(match, [(2, 3), (3, 2)], num_shifts=7)
   for dice in ((2, 3), (3, 2)):
     shifts = [shift for t in range(6) for shift in trainer.shifts(dice, t)]
@@ -143,7 +157,7 @@ def test_shifts_meet_every_deal_equally_often():
 
 @pytest.mark.parametrize("dice", [(1, 1), (1, 2), (3, 1), (2, 2)])
 def test_weights_make_samples_unbiased(dice):
-  match = match_rounds.MatchRules(6, rules.HouseRules(), 1)
+  match = match_rounds.MatchRules(6, rules.HouseRules(), memories.LastClaims(1))
   few = min(match.rolls(n).num_rolls for n in dice)
   whole = match_rounds.shifted_deals(match, dice, range(few), np.float64)
   assert len(set(zip(*whole.hands))) == len(whole.chances)
@@ -164,7 +178,7 @@ def test_weights_make_samples_unbiased(dice):
 
 
 def test_challenge_values_follow_the_rules():
-  match = match_rounds.MatchRules(6, rules.HouseRules(), 1)
+  match = match_rounds.MatchRules(6, rules.HouseRules(), memories.LastClaims(1))
   values = match_rounds.challenge_values(match, 2, 2, VALUES)
   claim = match.claim_order(4).index(2, 5)
   # Count 0: the claimant loses both dice; 1: one, and the challenger starts.
@@ -194,7 +208,7 @@ class _Interrupting:
 
 
 def test_an_interrupt_takes_another_training_as_a_whole():
-  match = match_rounds.MatchRules(3, rules.HouseRules(), 1)
+  match = match_rounds.MatchRules(3, rules.HouseRules(), memories.LastClaims(1))
   trained, new = (make_trainer(match, [(1, 1)]) for _ in range(2))
   with trained.at_work({}):
     trained.iterate(5)

@@ -1,15 +1,18 @@
-"""What players remember of a round of Dudo: its last claims.
+"""The graph of what players remember of a round of Dudo.
 
-Neller & Hnath (2011), section 2.1, let players recall only the last m claims of
-a round. With C claims there are then sum over k <= m of C(C, k) memories. They
-are the nodes of a graph with a path for every sequence of claims: from
-(c1, ..., cm) the claim c leads to (c2, ..., cm, c).
+A memory is the last claim of the round and a past, what is kept of the claims
+before it. `memories` has the kinds there are. After the claim c the past p, by
+the kind's rule, becomes p'. The claims that may follow lead to the memories
+(p', c + 1), (p', c + 2), and so on. So the graph has a path for every sequence
+of claims, and the nodes are few where little is remembered: with the last m of
+C claims there are sum over k <= m of C(C, k).
 
-Memories are numbered by length, then in lexicographic order. So the children of
-a memory are neighbours: each is the memory's tail (the claims that will still
-be remembered) with one stronger claim. Memories with the same tail have the
-same children, and make a unit. Units with the same last claim do not depend on
-each other, and make a level.
+Memories are numbered by past, in lexicographic order, and then by last claim;
+number 0 is that of no claims. So the children of a memory are neighbours.
+Memories with the same last claim and the same next past have the same children,
+and make a unit. Units with the same last claim do not depend on each other, and
+make a level. Units with the same next past share children: those of one with a
+stronger last claim are among those of one with a weaker.
 
 A memory has a row of numbers for each of its actions: the stronger claims,
 weakest first, and then Dudo, which nobody can say before the first claim.
@@ -18,31 +21,15 @@ Serves all of `match`.
 """
 
 import functools
-import itertools
-import math
 from typing import NamedTuple
 
 import numpy as np
 
-from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.match import memories
 
 MAX_MEMORIES = 50_000_000
-
-
-def num_memories(num_claims, recall_length):
-  """Returns how many memories there are."""
-  return sum(math.comb(num_claims, k)
-             for k in range(min(recall_length, num_claims) + 1))
-
-
-def num_rows(num_claims, recall_length):
-  """Returns how many rows (pairs of a memory and an action) there are."""
-  rows = num_claims  # before the first claim
-  for last in range(num_claims):
-    with_last = sum(math.comb(last, k - 1) for k in
-                    range(1, min(recall_length, num_claims) + 1))
-    rows += with_last * (num_claims - last)
-  return rows
+_EVEN, _ODD = 1, 2  # sets of bits: how many claims there may have been
+_SWAPPED = np.array([0, _ODD, _EVEN, _EVEN | _ODD], np.uint8)
 
 
 class MemoryArrays(NamedTuple):
@@ -50,140 +37,214 @@ class MemoryArrays(NamedTuple):
 
   Attributes:
     num_claims: C.
-    recall_length: m.
-    length: [memory] int64, how many claims it has.
     last: [memory] int64, its last claim, -1 before the first.
+    acts: [memory, role] bool, whether the starter (0) and the other (1) may be
+      to move there; both, if who started may be forgotten.
     row_begin: [memory + 1] int64, the first of its rows.
     child_begin: [memory] int64, the memory after the weakest stronger claim.
-    group: [memory] int64, the unit whose children the memory is among; the
-      number of units for the memory of no claims.
+    group: [memory] int64, the last unit whose children the memory is among;
+      the number of units for the memory of no claims.
     unit_begin: [unit + 1] int64, where its memories begin in `unit_memory`.
     unit_memory: [memory] int64, memories unit by unit.
+    unit_before: [unit] int64, the last unit before it that has all its
+      children among its own, or -1.
     level_begin: [C + 2] int64, where the units of each last claim (first
       none, then 0..C-1) begin; units are ordered by level.
-    carry: bool, whether only the last claim is remembered (m = 1), so that a
-      unit's children are among those of the unit before.
   """
   num_claims: int
-  recall_length: int
-  length: np.ndarray
   last: np.ndarray
+  acts: np.ndarray
   row_begin: np.ndarray
   child_begin: np.ndarray
   group: np.ndarray
   unit_begin: np.ndarray
   unit_memory: np.ndarray
+  unit_before: np.ndarray
   level_begin: np.ndarray
-  carry: bool
+
+
+class _Pasts(NamedTuple):
+  """All pasts of a kind of memory, numbered as they are first met.
+
+  Attributes:
+    first: [past] int64, the weakest claim that it can precede; C if none.
+    place: [past] int64, its place in lexicographic order.
+    after: for each last claim [past] int64, the next pasts of all pasts that
+      can precede it, which are those with the lowest numbers.
+    parities: for each last claim [past] uint8, of `_EVEN` and `_ODD`.
+  """
+  first: np.ndarray
+  place: np.ndarray
+  after: list[np.ndarray]
+  parities: list[np.ndarray]
+
+
+def _places(rows):
+  """Returns [row] int64, lexicographic places, equal for equal rows."""
+  places = np.zeros(len(rows), np.int64)
+  for column in rows.T:
+    low = column.min()
+    places = np.unique(places * (column.max() - low + 1) + (column - low),
+                       return_inverse=True)[1]
+  return places
+
+
+def _check_size(kind, num_claims, total):
+  """Raises a ValueError if there are too many memories.
+
+  Args:
+    kind: the `memories.Memory`.
+    num_claims: how many claims the round has.
+    total: how many memories there are, at least.
+  """
+  if total > MAX_MEMORIES:
+    name, value = kind.argument
+    raise ValueError(
+        f"{name}={value}: with {num_claims} claims there are {total:,} "
+        f"memories or more, must be at most {MAX_MEMORIES:,}")
+
+
+@functools.lru_cache(maxsize=32)
+def _find_pasts(kind, order):
+  """Returns the `_Pasts`, by going through the claims from the weakest up.
+
+  Args:
+    kind: the `memories.Memory`.
+    order: the `claims.ClaimOrder`.
+  """
+  num_claims = order.num_claims
+  least = memories.LastClaims(kind.num_exact).num_pasts(num_claims)
+  _check_size(kind, num_claims, 1 + sum(least))
+  rule = kind.within(num_claims)
+  known = rule.first_past()[None]
+  first = [np.zeros(1, np.int64)]
+  parity = np.array([_ODD], np.uint8)  # of the claims made, now that it is past
+  after, parities, total = [], [], 1
+  for claim in range(num_claims):
+    count = len(known)
+    # No past is ever lost, so there are as many or more for each later claim.
+    _check_size(kind, num_claims, total + count * (num_claims - claim))
+    total += count
+    both = np.concatenate([known, rule.next_pasts(known, claim, order.ranks)])
+    _, index, number = np.unique(_places(both), return_index=True,
+                                 return_inverse=True)
+    is_new = index >= count
+    known = np.concatenate([known, both[index[is_new]]])
+    index[is_new] = np.arange(count, len(known))
+    after.append(index[number[count:]])
+    parities.append(parity)
+    parity = np.concatenate([parity, np.zeros(len(known) - count, np.uint8)])
+    np.bitwise_or.at(parity, after[-1], _SWAPPED[parities[-1]])
+    first.append(np.full(len(known) - count, claim + 1))
+  return _Pasts(np.concatenate(first), _places(known), after, parities)
+
+
+@functools.lru_cache(maxsize=128)
+def _num_pasts(kind, order):
+  """Returns how many pasts each last claim has, a list."""
+  counts = kind.num_pasts(order.num_claims)
+  if counts is None:
+    counts = [len(after) for after in _find_pasts(kind, order).after]
+  return counts
+
+
+def num_memories(kind, order):
+  """Returns how many memories there are.
+
+  Args:
+    kind: the `memories.Memory`.
+    order: the `claims.ClaimOrder`.
+  """
+  return 1 + sum(_num_pasts(kind, order))
+
+
+def num_rows(kind, order):
+  """Returns how many rows (pairs of a memory and an action) there are."""
+  return order.num_claims + sum(
+      count * (order.num_claims - last)
+      for last, count in enumerate(_num_pasts(kind, order)))
 
 
 class ClaimMemory:
-  """All memories of up to `recall_length` claims.
+  """All memories of a round.
 
   Args:
-    num_claims: how many claims there are.
-    recall_length: how many of the last claims are remembered.
+    kind: the `memories.Memory`.
+    order: the `claims.ClaimOrder` of the round.
 
   Attributes:
     num_claims: how many claims there are.
-    recall_length: as given, but at most the number of claims.
     num_memories: how many memories there are.
     num_rows: how many rows they have.
     arrays: the `MemoryArrays`.
   """
 
-  def __init__(self, num_claims, recall_length):
-    arguments.integer("recall_length", recall_length, 1)
-    self.num_claims = num_claims
-    self.recall_length = min(recall_length, num_claims)
-    self.num_memories = num_memories(num_claims, recall_length)
-    self.num_rows = num_rows(num_claims, recall_length)
-    if self.num_memories > MAX_MEMORIES:
-      raise ValueError(
-          f"recall_length={recall_length}: {num_claims} claims have "
-          f"{self.num_memories:,} memories of that length, must have at most "
-          f"{MAX_MEMORIES:,}")
-    lengths = range(self.recall_length + 1)
-    # Where the memories of each length begin.
-    self._begin = [num_memories(num_claims, k - 1) for k in lengths]
-    self._binomial = np.array(
-        [[math.comb(n, k) for k in lengths] for n in range(num_claims + 1)],
-        dtype=np.int64)
-    self.arrays = self._build()
+  def __init__(self, kind, order):
+    self.num_claims = order.num_claims
+    self.num_memories = num_memories(kind, order)
+    self.num_rows = num_rows(kind, order)
+    _check_size(kind, self.num_claims, self.num_memories)
+    self.arrays = self._build(_find_pasts(kind, order))
     # For look-ups one at a time, where NumPy's integers are slow.
     self._row_begin = self.arrays.row_begin.tolist()
+    self._child_begin = self.arrays.child_begin.tolist()
 
   def index(self, claims):
-    """Returns the memory after these claims; older ones are forgotten."""
-    claims = claims[-self.recall_length:]
-    k = len(claims)
-    n = self.num_claims
-    rank = math.comb(n, k) - 1
-    for i, claim in enumerate(claims):
-      rank -= math.comb(n - 1 - claim, k - i)
-    return self._begin[k] + rank
+    """Returns the memory after these claims, all of the round."""
+    node, last = 0, -1
+    for claim in claims:
+      node = self._child_begin[node] + claim - last - 1
+      last = claim
+    return node
 
   def first_row(self, claims):
     """Returns the first row of the memory after these claims."""
     return self._row_begin[self.index(claims)]
 
-  def _ranks(self, claims):
-    """Returns the memories of [any, k] claims."""
-    k = claims.shape[1]
-    rank = np.full(len(claims), self._binomial[self.num_claims, k] - 1)
-    for i in range(k):
-      rank -= self._binomial[self.num_claims - 1 - claims[:, i], k - i]
-    return self._begin[k] + rank
-
-  def claims(self, length):
-    """Returns [memory of this length, claim], in order."""
-    count = int(self._binomial[self.num_claims, length])
-    flat = itertools.chain.from_iterable(
-        itertools.combinations(range(self.num_claims), length))
-    return np.fromiter(flat, np.int64, count * length).reshape(count, length)
-
-  def _build(self):
-    m, num_claims = self.recall_length, self.num_claims
-    length = np.repeat(np.arange(m + 1), self._binomial[num_claims])
-    last = np.full(self.num_memories, -1, dtype=np.int64)
-    child_begin = np.full(self.num_memories, self.num_memories, dtype=np.int64)
-    prefix = np.full(self.num_memories, -1, dtype=np.int64)
-    tail = np.arange(self.num_memories)
-    child_begin[0] = 1
-    for k in range(1, m + 1):
-      claims = self.claims(k)
-      here = slice(self._begin[k], self._begin[k] + len(claims))
-      last[here] = claims[:, -1]
-      prefix[here] = self._ranks(claims[:, :-1])
-      kept = claims if k < m else claims[:, 1:]
-      if k == m and m > 1:
-        tail[here] = self._ranks(kept)
-      has_child = claims[:, -1] < num_claims - 1
-      children = np.concatenate([kept, claims[:, -1:] + 1], axis=1)[has_child]
-      child_begin[here][has_child] = self._ranks(children)
-    if m == 1:
-      prefix[1:] = np.arange(self.num_memories - 1)
-    # Units in order of their last claim, by which they are numbered.
-    tails = np.unique(tail)
-    order = np.argsort(last[tails], kind="stable")
-    unit_of_tail = np.full(self.num_memories, -1, dtype=np.int64)
-    unit_of_tail[tails[order]] = np.arange(len(tails))
-    unit = unit_of_tail[tail]
-    group = unit_of_tail[prefix]
-    group[0] = len(tails)
-    row_begin = np.zeros(self.num_memories + 1, dtype=np.int64)
-    row_begin[1:] = np.cumsum(num_claims - 1 - last + (length > 0))
-    level_sizes = np.bincount(last[tails[order]] + 1, minlength=num_claims + 1)
+  def _build(self, pasts):
+    """Returns the `MemoryArrays`, from the `_Pasts`."""
+    num_claims, count = self.num_claims, self.num_memories
+    # The memory of a past and a last claim is `begin` plus the claim.
+    sizes = np.zeros(len(pasts.place), np.int64)
+    sizes[pasts.place] = num_claims - pasts.first
+    begin = 1 + (np.cumsum(sizes) - sizes)[pasts.place] - pasts.first
+    last = np.full(count, -1)
+    acts = np.zeros((count, 2), np.bool_)
+    acts[0, 0] = True
+    child_begin = np.full(count, count)
+    child_begin[0] = begin[0]
+    group = np.empty(count, np.int64)
+    unit = np.zeros(count, np.int64)
+    latest = np.zeros(len(begin), np.int64)  # by past: the last unit before it
+    latest[1:] = -1
+    unit_before = [np.array([-1])]
+    level_begin = [0, 1]
+    for claim, (after, parity) in enumerate(zip(pasts.after, pasts.parities)):
+      here = begin[:len(after)] + claim
+      last[here] = claim
+      acts[here] = np.column_stack([parity & _EVEN, parity & _ODD])
+      if claim < num_claims - 1:
+        child_begin[here] = begin[after] + claim + 1
+      _, index, number = np.unique(pasts.place[after], return_index=True,
+                                   return_inverse=True)
+      group[here] = latest[:len(after)]
+      unit[here] = level_begin[-1] + number
+      unit_before.append(latest[after[index]])
+      latest[after[index]] = level_begin[-1] + np.arange(len(index))
+      level_begin.append(level_begin[-1] + len(index))
+    group[0] = level_begin[-1]
+    row_begin = np.zeros(count + 1, dtype=np.int64)
+    row_begin[1:] = np.cumsum(num_claims - 1 - last + (last >= 0))
     return MemoryArrays(
-        num_claims=num_claims, recall_length=m, length=length, last=last,
-        row_begin=row_begin, child_begin=child_begin, group=group,
+        num_claims=num_claims, last=last, acts=acts, row_begin=row_begin,
+        child_begin=child_begin, group=group,
         unit_begin=np.concatenate([[0], np.cumsum(np.bincount(unit))]),
         unit_memory=np.argsort(unit, kind="stable"),
-        level_begin=np.concatenate([[0], np.cumsum(level_sizes)]),
-        carry=m == 1)
+        unit_before=np.concatenate(unit_before),
+        level_begin=np.array(level_begin))
 
 
 @functools.lru_cache(maxsize=32)
-def claim_memory(num_claims, recall_length):
+def claim_memory(kind, order):
   """Returns the `ClaimMemory`, which all callers share."""
-  return ClaimMemory(num_claims, recall_length)
+  return ClaimMemory(kind, order)

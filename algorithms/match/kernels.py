@@ -8,7 +8,8 @@ depends only on that player's hand, so the forward pass needs no deals. For each
 hand it sums, over all paths, the product of the player's own probabilities:
 
   own[unit, hand]: up to the children of the unit, where this role acts (all
-    children have the same, since the opponent made the last claim),
+    children have the same, since the opponent made the last claim). If units
+    share children, it is summed over this unit and those before it,
   seen[memory, hand]: up to the memory, where the opponent acts.
 
 The backward pass computes values for a list of deals. A deal pairs one hand of
@@ -99,8 +100,7 @@ class SweepScratch(NamedTuple):
 @jit.inline
 def _acts(memory, role, node):
   """Returns whether the role may act there: who started may be forgotten."""
-  length = memory.length[node]
-  return length == memory.recall_length or length % 2 == role
+  return memory.acts[node, role]
 
 
 @jit.inline
@@ -142,9 +142,9 @@ def _pass_on(mine, unit, node):
 @jit.inline
 def _begin_unit(memory, mine, unit):
   """Sets the reach of a unit's children before its memories are added up."""
-  first = memory.unit_memory[memory.unit_begin[unit]]
-  if memory.carry and first > 0:
-    mine.own[unit] = mine.own[memory.group[first]]
+  before = memory.unit_before[unit]
+  if before >= 0:  # what leads to its children from there
+    mine.own[unit] = mine.own[before]
   else:
     mine.own[unit] = 0.0
 

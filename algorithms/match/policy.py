@@ -12,6 +12,7 @@ import re
 
 import numpy as np
 
+from dudo_spiel.algorithms.match import memories
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.match import rounds_policy
 from dudo_spiel.algorithms.match import table_kernels
@@ -33,11 +34,13 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
 
   Args:
     game: the `pyspiel.Game`, `dudo` or `dudo_ir` with two players.
-    recall_length: how many claims the policy remembers.
+    recall_length: how many of the last claims the policy remembers.
     tables: dict from (own dice, opponent's dice) to [row, hand] float32 or
       uint8. In float32, the rows of a memory add up to how often the policy's
       own moves lead there (summed over all paths).
     values: dict from (starter's dice, other's dice) to the starter's value.
+    memory: what the policy remembers instead: a name or an object, see
+      `memories`. None for the last `recall_length` claims.
 
   Attributes:
     match: the `rounds.MatchRules`.
@@ -45,10 +48,10 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
     values: as given.
   """
 
-  def __init__(self, game, recall_length, tables, values):
+  def __init__(self, game, recall_length, tables, values, *, memory=None):
     super().__init__(game)
     self.match = match_rounds.match_rules(
-        game, arguments.integer("recall_length", recall_length, 1))
+        game, memories.choose(recall_length, memory))
     for name, value in (("tables", tables), ("values", values)):
       if not isinstance(value, dict):
         raise ValueError(f"{name}={value!r}: must be a dict by numbers of dice")
@@ -163,7 +166,8 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       table_kernels.quantize(self.match.memory(sum(key)).arrays, table,
                              np.float32(min_probability), np.float32(min_reach),
                              np.float32(_LEVELS), tables[key])
-    return MatchPolicy(self.game, self.match.recall_length, tables, self.values)
+    return MatchPolicy(self.game, None, tables, self.values,
+                       memory=self.match.remembered)
 
   @property
   def memory_bytes(self):
@@ -172,12 +176,19 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
 
   def save(self, path):
     """Writes the policy to one file, which `policies.load_policy` reads."""
+    remembered = self.match.remembered.identity.items()
     header = {"game": str(self.game),
-              "recall_length": self.match.recall_length,
+              **{name: value for name, value in remembered
+                 if value is not None},
               "values": [[*key, value] for key, value in self.values.items()]}
     checkpoint.save(path, FILE_KIND, header,
                     {f"{a}v{b}": table
                      for (a, b), table in self.tables.items()}, compress=True)
+
+
+def _memory_named(name, value):
+  """Returns the `memories.Memory` of a field of a header, or raises."""
+  return memories.parse(name, checkpoint.text(name, value))
 
 
 def from_file(archive, game):
@@ -188,11 +199,15 @@ def from_file(archive, game):
     game: the `pyspiel.Game` of the policy.
   """
   path = archive.path
-  recall_length = checkpoint.field(path, archive.header, "recall_length",
-                                   arguments.integer, 1, _MAX_RECALL)
+  if "memory" in archive.header:  # not in files of those who recall last claims
+    memory = checkpoint.field(path, archive.header, "memory", _memory_named)
+  else:
+    memory = memories.LastClaims(checkpoint.field(
+        path, archive.header, "recall_length", arguments.integer, 1,
+        _MAX_RECALL))
   values = checkpoint.field(path, archive.header, "values",
                             match_rounds.values_from_file)
-  match = match_rounds.match_rules(game, recall_length)
+  match = match_rounds.match_rules(game, memory)
   if not archive.names:
     raise ValueError(f"path={path!r}: its tables are missing")
   keys = {}
@@ -203,6 +218,6 @@ def from_file(archive, game):
                        "name such as 2v1")
     keys[name] = int(found[1]), int(found[2])
     archive.check(name, match.table_shape(keys[name]), _DTYPES)
-  return MatchPolicy(game, recall_length,
+  return MatchPolicy(game, None,
                      {key: archive.read(name, low=0)
-                      for name, key in keys.items()}, values)
+                      for name, key in keys.items()}, values, memory=memory)

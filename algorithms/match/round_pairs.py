@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
+from dudo_spiel.algorithms.match import memories
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.match import trainer as match_trainer
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.games import dudo
 
@@ -19,9 +19,16 @@ _EXACT_HANDS = 21  # with at most two dice a player meets all hands
 _SAMPLED_HANDS = 8  # with more dice, this many
 
 
-def memory_needed(game, recall_length=3, num_threads=None):
-  """Returns how many bytes a `MatchSolver` and its policy need."""
-  match = match_rounds.match_rules(game, recall_length_of(game, recall_length))
+def memory_needed(game, recall_length=3, num_threads=None, *, memory=None):
+  """Returns how many bytes a `MatchSolver` and its policy need.
+
+  Args:
+    game: as for `MatchSolver`, and so are the others.
+    recall_length: how many of the last claims players remember.
+    num_threads: how many threads to use, None for all.
+    memory: what players remember instead.
+  """
+  match = match_rounds.match_rules(game, memory_of(game, recall_length, memory))
   pairs = round_pairs(match_rounds.round_keys(game.start_dice))
   return memory_bytes(match, pairs, None, jit.thread_count(num_threads),
                       np.float32)
@@ -47,11 +54,25 @@ def memory_bytes(match, pairs, hands_met, num_threads, dtype):
   return 2 * entries * np.dtype(dtype).itemsize + max(policy, training)
 
 
-def recall_length_of(game, recall_length):
-  """Returns how many claims are remembered in the game."""
-  if isinstance(game, dudo.DudoIRGame):
-    return game.recall_length
-  return arguments.integer("recall_length", recall_length, 1)
+def memory_of(game, recall_length, memory):
+  """Returns the `memories.Memory` of players in the game.
+
+  The information states of `dudo_ir` have only the last claims. So a policy
+  can remember less there, but not more.
+
+  Args:
+    game: the `pyspiel.Game`.
+    recall_length: how many claims they remember in `dudo`.
+    memory: what they remember instead, or None.
+  """
+  if not isinstance(game, dudo.DudoIRGame):
+    return memories.choose(recall_length, memory)
+  chosen = memories.choose(game.recall_length, memory)
+  if chosen.span > game.recall_length:
+    raise ValueError(
+        f"memory={chosen.name!r}: remembers {chosen.text}; in {game} must need "
+        f"no more than the last {game.recall_length} claims")
+  return chosen
 
 
 def round_pairs(rounds):

@@ -25,6 +25,7 @@ from dudo_spiel import claims as claims_lib
 from dudo_spiel import rolls as rolls_lib
 from dudo_spiel import rules
 from dudo_spiel.algorithms.match import claim_memory
+from dudo_spiel.algorithms.match import memories
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import tables as tables_lib
 from dudo_spiel.games import dudo
@@ -51,11 +52,16 @@ class MatchRules(NamedTuple):
   Attributes:
     num_sides: how many sides a die has.
     house: the `rules.HouseRules`.
-    recall_length: how many claims players remember.
+    remembered: the `memories.Memory`, what players remember of a round.
   """
   num_sides: int
   house: rules.HouseRules
-  recall_length: int
+  remembered: memories.Memory
+
+  @property
+  def recall_length(self):
+    """How many of the last claims players remember exactly."""
+    return self.remembered.num_exact
 
   def rolls(self, num_dice):
     """Returns the table of rolls of this many dice."""
@@ -68,21 +74,33 @@ class MatchRules(NamedTuple):
 
   def memory(self, num_dice):
     """Returns the `claim_memory.ClaimMemory` with this many dice in play."""
-    return claim_memory.claim_memory(self.num_sides * num_dice,
-                                     self.recall_length)
+    return claim_memory.claim_memory(self.remembered,
+                                     self.claim_order(num_dice))
+
+  def num_memories(self, num_dice):
+    """Returns how many memories there are with this many dice in play."""
+    return claim_memory.num_memories(self.remembered,
+                                     self.claim_order(num_dice))
 
   def table_shape(self, key):
     """Returns (rows, padded hands) of the table of (own, opponent's) dice."""
-    rows = claim_memory.num_rows(self.num_sides * sum(key), self.recall_length)
+    rows = claim_memory.num_rows(self.remembered, self.claim_order(sum(key)))
     hands = rolls_lib.num_rolls(key[0], self.num_sides)
     return rows, -(-hands // _HAND_MULTIPLE) * _HAND_MULTIPLE
 
 
-def match_rules(game, recall_length):
-  """Returns the `MatchRules` of a two-player `dudo` or `dudo_ir`."""
+def match_rules(game, memory):
+  """Returns the `MatchRules` of a two-player `dudo` or `dudo_ir`.
+
+  Args:
+    game: the `pyspiel.Game`.
+    memory: the `memories.Memory`, or how many of the last claims are
+      remembered.
+  """
   if not isinstance(game, dudo.DudoGame) or game.num_players() != 2:
     raise ValueError(f"game={game}: must be dudo or dudo_ir with two players")
-  return MatchRules(game.num_sides, game.house, recall_length)
+  return MatchRules(game.num_sides, game.house,
+                    memories.parse("memory", memory))
 
 
 def values_from_file(name, value):
@@ -225,7 +243,7 @@ def _num_memories(game, num_dice, may_start):
   num_claims = game.num_sides * num_dice
   length = min(game.recall_length, num_claims)
   if len(may_start) == 2:
-    return claim_memory.num_memories(num_claims, length)
+    return sum(math.comb(num_claims, k) for k in range(length + 1))
   parity = 0 if may_start == {True} else 1
   total = sum(math.comb(num_claims, k) for k in range(parity, length, 2))
   # A full memory may hide an older claim, unless it has the weakest one.

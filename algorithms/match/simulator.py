@@ -233,8 +233,8 @@ def _check(policies, start_dice):
       isinstance(policy, match_policy.MatchPolicy) for policy in policies):
     raise ValueError(f"policies={policies!r}: must be two MatchPolicy")
   first, second = policies
-  if (first.match._replace(recall_length=0) !=
-      second.match._replace(recall_length=0)):
+  if (first.match._replace(remembered=None) !=
+      second.match._replace(remembered=None)):
     raise ValueError(f"policies: play {first.game} and {second.game}; must "
                      "play by the same rules")
   try:
@@ -265,7 +265,7 @@ def play_matches(policies, start_dice, num_games, seed=0, starter=0,
 
   Args:
     policies: two `policy.MatchPolicy` for the same rules. They may remember
-      different numbers of claims. Their tables may have any type of number, and
+      different things. Their tables may have any type of number, and
       are not copied.
     start_dice: the dice of seat 0 and seat 1 at the start.
     num_games: how many games to play, an even number.

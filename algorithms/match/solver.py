@@ -39,8 +39,8 @@ SAVE_SECONDS = 45.0  # time from one save of `run` to the next
 class MatchSolver(solver.Solver):
   """Trains all rounds of a match of two-player Dudo by FSICFR.
 
-  Players remember the last claims of a round, but not who started it, so both
-  seats learn from the same tables.
+  Players remember the last claims of a round, or what else `memory` says, but
+  not who started it, so both seats learn from the same tables.
 
   Since larger rounds build on the values of smaller ones, it matters how
   training is cut: `run(100)` trains every pair of rounds for 100 iterations
@@ -49,8 +49,8 @@ class MatchSolver(solver.Solver):
 
   Args:
     game: `dudo` or `dudo_ir` with two players.
-    recall_length: how many claims players remember in `dudo`; `dudo_ir` has
-      its own recall length.
+    recall_length: how many of the last claims players remember in `dudo`;
+      `dudo_ir` has its own recall length.
     seed: for the deals.
     num_threads: how many threads to use, None for all; results do not depend
       on it.
@@ -59,6 +59,12 @@ class MatchSolver(solver.Solver):
     gamma: iteration t weighs t^gamma in regrets and averages; 0 is the paper's
       form, at most 4.
     dtype: "float32", or "float64" for twice the memory.
+    memory: what players remember instead of the last `recall_length` claims:
+      a name such as "claims2_ranks2" (the last two claims, and the ranks of the
+      two before them) or "player_ranks" (the last claim, and which ranks each
+      player had claimed before it), a `fsicfr.LastClaims` or a
+      `fsicfr.PlayerRanks`. In `dudo_ir` it must not need more claims than the
+      players there remember.
 
   Attributes:
     game: the game.
@@ -69,21 +75,21 @@ class MatchSolver(solver.Solver):
   _CHECK_GROWTH = 2.0  # a measurement takes much longer than an iteration
 
   def __init__(self, game, recall_length=3, seed=0, num_threads=None, *,
-               hands_met=None, gamma=1.0, dtype="float32"):
+               hands_met=None, gamma=1.0, dtype="float32", memory=None):
     super().__init__(game, seed=seed, num_threads=num_threads, dtype=dtype)
-    recall_length = round_pairs.recall_length_of(game, recall_length)
     if not (hands_met is None or isinstance(hands_met, str) and
             hands_met == "all"):
       hands_met = arguments.integer("hands_met", hands_met, 1)
-    self.match = match_rounds.match_rules(game, recall_length)
+    self.match = match_rounds.match_rules(
+        game, round_pairs.memory_of(game, recall_length, memory))
     self.rounds = match_rounds.round_keys(game.start_dice)
     self._hands_met = hands_met
     self._gamma = arguments.number("gamma", gamma, 0.0, 4.0)
     pairs = round_pairs.round_pairs(self.rounds)
     self._memory_bytes = round_pairs.memory_bytes(
         self.match, pairs, hands_met, self._num_threads, self._dtype)
-    ram.check("recall_length", recall_length, self._memory_bytes,
-              f"training {game}", "a shorter recall_length or fewer dice")
+    ram.check(*self.match.remembered.argument, self._memory_bytes,
+              f"training {game}", "a shorter memory or fewer dice")
     self._trainers = [
         match_trainer.RoundTrainer(
             self.match, pair, seed=self._seed, num_threads=self._num_threads,
@@ -416,13 +422,14 @@ class MatchSolver(solver.Solver):
   def _policy(self, tables):
     for key, table in tables.items():
       table[:, self.match.rolls(key[0]).num_rolls:] = 0.0
-    return match_policy.MatchPolicy(self.game, self.match.recall_length, tables,
-                                    match_trainer.known_values(self._trainers))
+    return match_policy.MatchPolicy(
+        self.game, None, tables, match_trainer.known_values(self._trainers),
+        memory=self.match.remembered)
 
   # Files.
 
   def _parameters(self):
-    return {"recall_length": self.match.recall_length, "seed": self._seed,
+    return {**self.match.remembered.identity, "seed": self._seed,
             "hands_met": self._hands_met, "gamma": self._gamma,
             "dtype": self._dtype.name}
 

@@ -14,7 +14,6 @@ import time
 
 import numpy as np
 
-from dudo_spiel.algorithms.match import claim_memory
 from dudo_spiel.algorithms.match import kernels as match_kernels
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.match import table_kernels
@@ -37,7 +36,7 @@ def memory_bytes(match, rounds, num_shifts, num_threads, dtype):
     dtype: the type of the tables.
   """
   num_claims = match.num_sides * sum(rounds[0])
-  num_memories = claim_memory.num_memories(num_claims, match.recall_length)
+  num_memories = match.num_memories(sum(rounds[0]))
   hands = sum(match.table_shape(key)[1] for key in rounds) * 2 // len(rounds)
   many = max(match.rolls(n).num_rolls for n in rounds[0])
   deals = num_shifts * many
