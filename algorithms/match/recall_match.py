@@ -284,10 +284,14 @@ def bot_policy(name, game):
     game: `dudo` with two players.
   """
   match = match_rounds.match_rules(game, 1)
+  arguments.choice("name", name, tuple(bots.bot_names(game)))
   tables = {}
   for own, other in match_rounds.round_keys(game.start_dice):
     memory = match.memory(own + other)
-    table = np.zeros(match.table_shape((own, other)), np.float32)
+    table = np.ones(match.table_shape((own, other)), np.float32)
+    tables[own, other] = table
+    if name == "uniform":
+      continue
     opens, answers = (pyspiel.load_game("dudo", {
         **game.get_parameters(), "start_dice": dice, "starting_player": 0})
                       for dice in (f"{own}v{other}", f"{other}v{own}"))
@@ -301,7 +305,7 @@ def bot_policy(name, game):
         player = len(claims)
         chances = dict(bots.make_bot(name, game, player, None).get_policy(
             state))
+        table[row:row + memory.num_claims - last - (not claims), hand] = 0.0
         for action, chance in chances.items():
           table[row + min(action, memory.num_claims) - last - 1, hand] = chance
-    tables[own, other] = table
   return match_policy.MatchPolicy(game, 1, tables, {})
