@@ -40,13 +40,15 @@ class _Client:
   Args:
     seed: of the dice.
     store: the `sessions.Store`, None for a new one.
+    library: the `library.Library`, None for what the package has.
   """
 
-  def __init__(self, seed=0, store=None):
-    self.store = store or page_sessions.Store(_library())
+  def __init__(self, seed=0, store=None, library=None):
+    library = library or _library()
+    self.store = store or page_sessions.Store(library)
     seeds = itertools.count(1000 * seed)
     self.app = page_app.make_app(
-        _library(), store=self.store,
+        library, store=self.store,
         make_rng=lambda: np.random.RandomState(next(seeds)))
     self._client = self.app.test_client()
     self.answers = []
@@ -99,6 +101,46 @@ def _cautious(view):
       "Dudo" in view["legal"]):
     return "Dudo"
   return view["legal"][0]
+
+
+def test_a_policy_with_perfect_recall(tmp_path):
+  game = pyspiel.load_game("dudo(numdice=2)")
+  policy = policy_bots.load_policy("trained", game)
+  path = tmp_path / "policy.npz"
+  policy.save(path)
+  client = _Client(library=page_library.Library([str(path)]))
+  info = client.get("info")
+  gap = policy.known_exploitability(game)
+  assert info["exploitability"]["2"] == gap and 2 in info["trained_dice"]
+  assert info["remembers_all"] and "2v1" in info["rounds"]
+  found = client.get("rounds")
+  assert found["recall_length"] is None
+  (start,) = (one for one in found["rounds"] if one["round"] == "2v2")
+  assert start["exploitability"] == [gap, gap] and not start["is_measurable"]
+  assert start["value"] == pytest.approx((1.0 + policy.values[2, 2]) / 2.0,
+                                         abs=1e-6)
+  opening = client.get("explore?round=2v2")
+  assert sum(fact["probability"] for fact in opening["facts"]) == (
+      pytest.approx(1.0, abs=1e-4))
+  values = [(hand["chance"], client.get(
+      f"values?round=2v2&hand={hand['hand']}")["value"])
+            for hand in opening["hands"]]
+  # What all hands get on average is what the round is worth.
+  assert sum(chance * value for chance, value in values) == pytest.approx(
+      start["value"], abs=1e-4)
+  assert client.get("explore?round=2v1&claims=1x2")["own"] == 1
+  client.post("match", {"dice": 2})
+  helped = []
+
+  def seen(view):
+    if view["phase"] == "move":
+      helped.append(client.get("help"))
+
+  assert client.play(_cautious, seen)["result"] in ("won", "lost")
+  assert helped and all(0.0 <= value <= 1.0 for one in helped
+                        for value in one["values"])
+  moves = client.get("review")["moves"]
+  assert len(moves) == len(helped) and moves[0]["loss"] >= 0.0
 
 
 @pytest.mark.parametrize("opponent, dice", [("trained", 3), ("trained", 1),
