@@ -25,7 +25,6 @@ import pyspiel
 from dudo_spiel import arguments
 from dudo_spiel import bots
 from dudo_spiel.algorithms import cfr
-from dudo_spiel.algorithms import exploitability as exploitability_lib
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms.runtime import files
 from dudo_spiel.games import liar_die
@@ -97,10 +96,10 @@ def _is_solved(game):
 
 @functools.lru_cache(maxsize=8)
 def _equilibrium(name):
-  """Returns the equilibrium of a small game, solved here."""
+  """Solves a small game; returns its policy and how exploitable that is."""
   solver = cfr.PDCFRPlusSolver(pyspiel.load_game(name))
   solver.solve(target_exploitability=_TARGET, max_seconds=_MAX_SECONDS)
-  return solver.average_policy()
+  return solver.average_policy(), float(solver.exploitability())
 
 
 def trained_policy(game):
@@ -111,7 +110,7 @@ def trained_policy(game):
   """
   arguments.game("game", game)
   if _is_solved(game):
-    return _equilibrium(str(game))
+    return _equilibrium(str(game))[0]
   return _best_for_dudo(game)
 
 
@@ -148,7 +147,7 @@ def exploitability(name, game):
   """
   policy = load_policy(name, game)
   if name == TRAINED and _is_solved(game):
-    return float(exploitability_lib.exploitability(game, policy))
+    return _equilibrium(str(game))[1]
   return _recorded(policy, game)
 
 

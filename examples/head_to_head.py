@@ -84,7 +84,7 @@ def main(_):
         other = opponent_policy(name, game)
       if other is None:
         continue
-      found = simulation.exact_match(policy, other, number)
+      found = simulation.exact_match(policy, other, game)
       played = ""
       if _GAMES.value > 1:
         mean, error = play(policy, name, game, rng)

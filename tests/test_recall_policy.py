@@ -175,7 +175,7 @@ def test_exact_matches_equal_walks(recall_length):
   policy = _solver(str(game), 60).average_policy()
   for other in (_random_tables(game, recall_length),
                 simulation.bot_policy("heuristic", game)):
-    found = simulation.exact_match(policy, other, 1)
+    found = simulation.exact_match(policy, other, game)
     for seat, rate in ((0, found.win_rate_as_starter),
                        (1, found.win_rate_as_other)):
       lineup = [other, other]
@@ -187,10 +187,10 @@ def test_exact_matches_equal_walks(recall_length):
 
 @pytest.mark.oracle
 def test_exact_matches_of_several_rounds():
-  game = pyspiel.load_game("dudo(numdice=2,dice_sides=2)")
-  policy = _solver(str(game), 40).average_policy().compressed(100)
+  policy = _solver().average_policy().compressed(100, num_threads=1)
+  game = policy.game
   other = _random_tables(game, 2)
-  found = simulation.exact_match(policy, other, 2)
+  found = simulation.exact_match(policy, other, game)
   for seat, rate in ((0, found.win_rate_as_starter),
                      (1, found.win_rate_as_other)):
     lineup = [other, other]

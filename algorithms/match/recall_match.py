@@ -239,19 +239,18 @@ def _outcomes(tables, role, policy, key):
   return outcomes
 
 
-def exact_match(policy, other, numdice):
+def exact_match(policy, other, game):
   """Returns the `ExactResult` of a match between two policies.
 
   Args:
     policy: a `recall_policy.RecallPolicy`.
     other: a `policy.MatchPolicy` with the same rules.
-    numdice: how many dice both have at the start.
+    game: the `pyspiel.Game`, `dudo` that both play.
   """
   if not isinstance(policy, recall_policy.RecallPolicy):
     raise ValueError(f"policy={policy!r}: must be a policies.RecallPolicy")
   if not isinstance(other, match_policy.MatchPolicy):
     raise ValueError(f"other={other!r}: must be a policies.MatchPolicy")
-  game = _match_game(policy.game, numdice)
   policy.check_game(game)
   other.check_game(game)
   starts, answers = {}, {}  # by (starter's dice, other's), to the first policy
@@ -262,18 +261,9 @@ def exact_match(policy, other, numdice):
       outcomes = _outcomes(policy.round_tables(key), role, other, dice[::-1])
       values[key] = float(np.sum(outcomes[role] * leaves.challenges) +
                           np.sum(outcomes[1 - role] * leaves.challenged))
-  return ExactResult(*(0.5 * (1.0 + values[numdice, numdice])
+  first = policy.first_round(game)
+  return ExactResult(*(0.5 * (1.0 + values[first])
                        for values in (starts, answers)))
-
-
-def _match_game(game, numdice):
-  """Returns `dudo` with the rules of a game and so many dice each."""
-  arguments.integer("numdice", numdice, 1)
-  parameters = game.get_parameters()
-  parameters.pop("recall_length", None)
-  return pyspiel.load_game("dudo", {
-      **parameters, "start_dice": "", "numdice": numdice,
-      "starting_player": 0})
 
 
 def bot_policy(name, game):
