@@ -15,6 +15,7 @@ import binary
 import interrupts
 
 import os
+import tempfile
 import time
 
 from absl import flags
@@ -37,24 +38,16 @@ _THREADS = flags.DEFINE_integer("num_threads", None, "How many threads; None "
                                 "for all.", lower_bound=1)
 
 
-def show(policy, shares, seconds):
-  """Prints a row of the table; returns how large the file is."""
-  path = f"{_OUTPUT.value or 'policy'}.new.npz"
-  policy.save(path)
-  size = os.path.getsize(path)
-  gaps = {a: found.exploitability for (a, b), found in policy.measures.items()
-          if a == b}
-  print(f"| {shares:,} | {size / 1e3:,.0f} | "
-        + " | ".join(f"{gap:.2e}" for gap in gaps.values())
-        + f" | {seconds:.0f} |", flush=True)
-  if size > _MAX_BYTES.value or not _OUTPUT.value:
-    os.remove(path)
-  else:
-    os.replace(path, _OUTPUT.value)
-  return size
+def size_of(policy):
+  """Returns how large the file of a policy is."""
+  with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "policy.npz")
+    policy.save(path)
+    return os.path.getsize(path)
 
 
 def main(_):
+  binary.check_files(_OUTPUT)
   with binary.errors_of("checkpoint"):
     solved = [perfect_recall.average_policy(path)
               for path in _CHECKPOINTS.value]
@@ -70,9 +63,18 @@ def main(_):
       begin = time.perf_counter()
       with binary.errors_of("shares"):
         small = policy.compressed(int(text), num_threads=_THREADS.value)
-      if show(small, int(text), time.perf_counter() - begin) > (
-          _MAX_BYTES.value):
+      size = size_of(small)
+      gaps = [small.measures[n, n].exploitability for n in numbers]
+      print(f"| {int(text):,} | {size / 1e3:,.0f} | "
+            + " | ".join(f"{gap:.2e}" for gap in gaps)
+            + f" | {time.perf_counter() - begin:.0f} |", flush=True)
+      if size > _MAX_BYTES.value:
         break
+      if _OUTPUT.value:
+        with interrupts.ignored():
+          small.save(_OUTPUT.value)
+  if _OUTPUT.value and os.path.exists(_OUTPUT.value):
+    print(f"{_OUTPUT.value} has the last one that is not too large")
 
 
 if __name__ == "__main__":
