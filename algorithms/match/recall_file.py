@@ -23,6 +23,7 @@ import pyspiel
 from dudo_spiel.algorithms.match import growing_kernels
 from dudo_spiel.algorithms.match import growing_tree
 from dudo_spiel.algorithms.match import recall_policy
+from dudo_spiel.algorithms.match import recall_rounds
 from dudo_spiel.algorithms.match import round_hands
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.runtime import arguments
@@ -150,7 +151,7 @@ def take(now, state):
   now.version += 1
 
 
-class _SavedRound(recall_policy.LazyRound):
+class _SavedRound(recall_rounds.LazyRound):
   """The average policy of a round in a solver's file, read at each call.
 
   Args:

@@ -60,21 +60,20 @@ class _Tables(NamedTuple):
 
 
 @jit.sums
-def _add(game, other, role, place, reach, their_reach, is_own, work, outcomes):
+def _add(game, other, place, reach, their_reach, work, outcomes):
   """Adds a challenge to the outcomes.
 
   Args:
     game: the `round_hands.ClassArrays`, float64.
     other: the `_Tables`.
-    role: of the policy with the tree.
-    place: (claim, level of its classes).
+    place: (claim, level of the classes, role of the policy with the tree,
+      whether it challenges).
     reach: [class] float64.
     their_reach: [hand] float64.
-    is_own: whether the policy with the tree challenges.
     work: [2, count] float64 scratch.
     outcomes: [role, claim, count] float64, modified in place.
   """
-  claim, level = place
+  claim, level, role, is_own = place
   rank, hands = game.rank[claim], game.hands[role]
   work[:] = 0.0
   for j in range(hands.onehot.shape[2]):
@@ -93,22 +92,20 @@ def _add(game, other, role, place, reach, their_reach, is_own, work, outcomes):
 
 
 @jit.sums
-def _answer(game, other, role, place, reach, their_reach, work, product,
-            outcomes):
+def _answer(game, other, place, reach, their_reach, work, product, outcomes):
   """Lets the other answer a claim after which nothing is stored.
 
   Args:
     game: see `_add`.
     other: see `_add`.
-    role: see `_add`.
-    place: (claim, level, memory).
+    place: (claim, level, memory, role of the policy with the tree).
     reach: see `_add`.
     their_reach: see `_add`.
     work: see `_add`.
     product: [hand] float64 scratch.
     outcomes: see `_add`.
   """
-  last, level, memory = place
+  last, level, memory, role = place
   for claim in range(last + 1, game.num_claims + 1):
     row = other.row_begin[memory] + claim - last - 1
     is_any = False
@@ -117,8 +114,8 @@ def _answer(game, other, role, place, reach, their_reach, work, product,
       is_any = is_any or product[h] > 0.0
     if is_any:
       is_dudo = claim == game.num_claims
-      _add(game, other, role, (last if is_dudo else claim, level), reach,
-           product, not is_dudo, work, outcomes)
+      _add(game, other, (last if is_dudo else claim, level, role, not is_dudo),
+           reach, product, work, outcomes)
 
 
 @jit.sums
@@ -181,17 +178,17 @@ def _play(game, tree, table, role, other, scratch, their_reach, outcomes):
                       other.child_begin[memory] + claim - last - 1)
         if is_dudo:
           if is_own:
-            _add(game, other, role, (last, level), product, their_reach[depth],
-                 True, work, outcomes)
+            _add(game, other, (last, level, role, True), product,
+                 their_reach[depth], work, outcomes)
           else:
-            _add(game, other, role, (last, level), reach[depth], their_product,
-                 False, work, outcomes)
+            _add(game, other, (last, level, role, False), reach[depth],
+                 their_product, work, outcomes)
         elif child < 0 and is_own:
-          _answer(game, other, role, (claim, level, new_memory), product,
+          _answer(game, other, (claim, level, new_memory, role), product,
                   their_reach[depth], work, their_product, outcomes)
         elif child < 0:
-          _add(game, other, role, (claim, level), reach[depth], their_product,
-               True, work, outcomes)
+          _add(game, other, (claim, level, role, True), reach[depth],
+               their_product, work, outcomes)
         else:
           move = lanes.move_between(mine, level, game.level[claim + 1])
           if is_own:

@@ -11,15 +11,12 @@ knows how good it is: that was measured when it was made.
 Serves `recall_solver`, `perfect_recall` and `policies`.
 """
 
-import collections
-import threading
-from typing import NamedTuple
-
 import numpy as np
 
 from dudo_spiel.algorithms.match import growing_kernels
 from dudo_spiel.algorithms.match import growing_tree
 from dudo_spiel.algorithms.match import recall_code
+from dudo_spiel.algorithms.match import recall_rounds
 from dudo_spiel.algorithms.match import recall_shares
 from dudo_spiel.algorithms.match import recall_trainer
 from dudo_spiel.algorithms.match import round_hands
@@ -35,99 +32,6 @@ _MOST = 1.0 + 1e-6  # of a value
 _MAX_SHARES = 2**40
 
 
-class Measures(NamedTuple):
-  """How good a policy is in the match from a round on, exactly.
-
-  Attributes:
-    low: what it gets at least when it starts.
-    high: what a starter gets at most against it.
-    value: what the starter gets if both play it.
-  """
-  low: float
-  high: float
-  value: float
-
-  @property
-  def exploitability(self):
-    """Half the NashConv of the policy in the match from the round on."""
-    return 0.5 * (self.high - self.low)
-
-
-class LazyRound:
-  """A round that is read when somebody asks for it."""
-
-  num_bytes = 0  # of memory that it takes now
-
-  def tables(self):
-    """Returns (hands, `growing_tree.TreeArrays`, [number])."""
-    raise NotImplementedError
-
-
-class CodedRound(LazyRound):
-  """A round in streams, read when it is first asked for.
-
-  Args:
-    match: the `rounds.MatchRules`.
-    dice: (starter's dice, other's dice).
-    nodes: how many nodes its tree has.
-    rows: how many rows.
-    num_shares: see `recall_shares.share_arrays`.
-    streams: two [byte] uint8, by `recall_code.encode`.
-    path: the file that they come from, for messages.
-  """
-
-  def __init__(self, match, dice, nodes, rows, num_shares, streams, path=None):
-    self._match = match
-    self._dice = dice
-    self.size = [nodes, rows, num_shares]
-    self.streams = streams
-    self._path = path
-    self._lock = threading.Lock()
-    self._tables = None
-
-  @property
-  def num_coded(self):
-    """How many bytes its streams have."""
-    return sum(stream.nbytes for stream in self.streams)
-
-  @property
-  def num_bytes(self):
-    """How much memory it takes now."""
-    tables = self._tables
-    total = self.num_coded
-    return total if tables is None else (
-        total + tables[1].num_bytes + tables[2].nbytes)
-
-  def tables(self):
-    """Returns (hands, `growing_tree.TreeArrays`, [number] uint16)."""
-    with self._lock:
-      if self._tables is None:
-        hands = round_hands.RoundHands(self._match, self._dice)
-        found = recall_code.decode(hands, *self.size, self.streams)
-        if found is None:
-          raise ValueError(f"path={self._path!r}: its streams of "
-                           "{}v{} make no sense".format(*self._dice))
-        self._tables = hands, *found
-      return self._tables
-
-
-class _Rounds(collections.abc.Mapping):
-  """{round: (hands, tree, table)}, where coded rounds are read on demand."""
-
-  def __init__(self, rounds):
-    self.raw = dict(rounds)
-
-  def __getitem__(self, key):
-    found = self.raw[key]
-    return found.tables() if isinstance(found, LazyRound) else found
-
-  def __iter__(self):
-    return iter(self.raw)
-
-  def __len__(self):
-    return len(self.raw)
-
-
 class RecallPolicy(rounds_policy.RoundsPolicy):
   """An OpenSpiel policy that plays every state of a match of Dudo.
 
@@ -135,11 +39,11 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     game: the `pyspiel.Game`, `dudo` with two players.
     rounds: dict from (starter's dice, other's dice) to (`round_hands.
       RoundHands`, `growing_tree.TreeArrays`, [number] float or uint) of the
-      round, or to its `CodedRound`. The probabilities of actions are
-      proportional to the positive numbers. In the average policy of a solver,
-      numbers are sums over the iterations of how often the player's own moves
-      lead to the action.
-    measures: {round: `Measures`}; None if nothing was measured.
+      round, or to its `recall_rounds.CodedRound`. The probabilities of actions
+      are proportional to the positive numbers. In the average policy of a
+      solver, numbers are sums over the iterations of how often the player's own
+      moves lead to the action.
+    measures: {round: `recall_rounds.Measures`}; None if nothing was measured.
 
   Attributes:
     match: the `rounds.MatchRules`.
@@ -151,7 +55,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     self.match = match_rounds.match_rules(game, 1)
     if not isinstance(rounds, dict):
       raise ValueError(f"rounds={rounds!r}: must be a dict by rounds")
-    self._rounds = _Rounds(rounds)
+    self._rounds = recall_rounds.RoundTables(rounds)
     self.measures = dict(measures or {})
 
   def _known(self):
@@ -285,11 +189,11 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
   # How good it is.
 
   def _measured(self, trainer, known, pool):
-    """Returns the `Measures` of a round.
+    """Returns the `recall_rounds.Measures` of a round.
 
     Args:
       trainer: the `recall_trainer.RecallTrainer` of `_trainer`.
-      known: {round: `Measures`} of smaller rounds.
+      known: {round: `recall_rounds.Measures`} of smaller rounds.
       pool: of threads, or None.
     """
     lows = {key: measures.low for key, measures in known.items()}
@@ -302,7 +206,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
         sign * float(np.sum(outcomes[role] * match_rounds.challenge_values(
             self.match, dice[role], dice[1 - role], values)))
         for role, sign in ((0, 1.0), (1, -1.0)))
-    return Measures(low, high, value)
+    return recall_rounds.Measures(low, high, value)
 
   def _trainer(self, key, tree, table):
     """Returns a `recall_trainer.RecallTrainer` that measures a policy."""
@@ -320,7 +224,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       num_threads: how many threads to use, None for all.
 
     Returns:
-      {round: `Measures`}, which the policy keeps as `measures`.
+      {round: `recall_rounds.Measures`}, which the policy keeps as `measures`.
     """
     known = {}
     with recall_trainer.thread_pool(jit.thread_count(num_threads)) as pool:
@@ -390,7 +294,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
         small, weights = recall_shares.in_shares(hands, tree, table,
                                                  num_shares[key])
         del tree, table
-        rounds[key] = CodedRound(
+        rounds[key] = recall_rounds.CodedRound(
             self.match, key, small.num_nodes, len(small.claim), num_shares[key],
             recall_code.encode(hands, small, weights, num_shares[key]))
         known[key] = self._measured(self._trainer(key, small, weights), known,
@@ -400,9 +304,10 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
   @property
   def memory_bytes(self):
     """How much memory the policy takes."""
-    return sum(found.num_bytes if isinstance(found, LazyRound) else
-               found[1].num_bytes + found[2].nbytes
-               for found in self._rounds.raw.values())
+    return sum(
+        found.num_bytes if isinstance(found, recall_rounds.LazyRound) else
+        found[1].num_bytes + found[2].nbytes
+        for found in self._rounds.raw.values())
 
   # Files.
 
@@ -410,7 +315,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     """Writes the policy to one file, which `policies.load_policy` reads."""
     arrays, rounds = {}, []
     for (a, b), found in self._rounds.raw.items():
-      if isinstance(found, CodedRound):
+      if isinstance(found, recall_rounds.CodedRound):
         rounds.append([a, b, *found.size])
         parts = dict(zip(("tree", "shares"), found.streams))
       else:
@@ -451,8 +356,8 @@ def _measures_from_file(name, value):
                        "high, value] for each round")
     dice = tuple(arguments.integer(name, number, 1, growing_tree.MAX_ROWS)
                  for number in item[:2])
-    measures[dice] = Measures(*(arguments.number(name, number, -_MOST, _MOST)
-                                for number in item[2:]))
+    measures[dice] = recall_rounds.Measures(*(
+        arguments.number(name, number, -_MOST, _MOST) for number in item[2:]))
   return measures
 
 
@@ -473,7 +378,7 @@ def from_file(archive, game):
       raise ValueError(f"path={path!r}: its rounds have {a}v{b}; must be those "
                        f"of {game}")
     if shares:
-      rounds[a, b] = CodedRound(
+      rounds[a, b] = recall_rounds.CodedRound(
           match, (a, b), nodes, rows, *shares,
           [_read_stream(archive, f"{a}v{b}_{name}")
            for name in ("tree", "shares")], path)
