@@ -163,7 +163,9 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       raise ValueError(f"claims={claims!r}: must be a list of claims")
     for claim in claims:
       arguments.integer("claims", claim, 0)
-    start = key[::-1] if len(claims) % 2 else key
+    start = key
+    if isinstance(key, tuple) and len(claims) % 2:
+      start = key[::-1]
     if not isinstance(key, tuple) or start not in self._rounds:
       raise ValueError(f"key={key!r}: after {len(claims)} claims must be the "
                        "(own, opponent's) dice of a round that the policy "
@@ -184,6 +186,9 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     Returns:
       (`round_hands.RoundHands`, `growing_tree.TreeArrays`, [number]).
     """
+    if not isinstance(key, tuple) or key not in self._rounds:
+      raise ValueError(f"key={key!r}: must be (starter's, other's) dice, one "
+                       f"of {self._known_text()}")
     return self._rounds[key]
 
   # How good it is.
@@ -282,6 +287,9 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     """
     if not isinstance(num_shares, dict):
       num_shares = dict.fromkeys(self._rounds, num_shares)
+    elif num_shares.keys() != self._rounds.keys():
+      raise ValueError(f"num_shares={num_shares!r}: must be for the rounds "
+                       f"{self._known_text()}")
     for number in num_shares.values():
       arguments.integer("num_shares", number, 1, _MAX_SHARES)
     rounds, known = {}, {}
