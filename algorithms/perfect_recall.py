@@ -3,12 +3,15 @@
 `PerfectRecallSolver` keeps all claims of a round in mind and stores only the
 histories that matter, in trees that grow where an exact best response says so.
 Every round has a certified interval, and the exploitability of the whole match
-is exact at any time. Its policies are `RecallPolicy`.
+is exact at any time. Its policies are `RecallPolicy`. `average_policy` reads
+the policy of a solver's file, and `merged` makes one policy of several.
 
 Serves users.
 """
 
+from dudo_spiel.algorithms.match.recall_file import average_policy
+from dudo_spiel.algorithms.match.recall_policy import merged
 from dudo_spiel.algorithms.match.recall_policy import RecallPolicy
 from dudo_spiel.algorithms.match.recall_solver import PerfectRecallSolver
 
-__all__ = ["PerfectRecallSolver", "RecallPolicy"]
+__all__ = ["average_policy", "merged", "PerfectRecallSolver", "RecallPolicy"]

@@ -1,28 +1,49 @@
 """Bots by name: those of `dudo_spiel.bots`, and policies from files.
 
-The bot "trained" plays a policy that comes with the package. It plays
-two-player Dudo with up to three dice each, and was trained by
-`examples/train_dudo.py`.
+The bot "trained" plays the best policy that there is for a game:
+
+  Two-player Dudo has policies that come with the package. Those with perfect
+  recall know how exploitable they are, exactly, and the least exploitable one
+  is taken. `examples/make_policies.py` makes them. Where none of them knows the
+  dice, "recall3" takes its place.
+
+  Neumann poker and Liar Die are solved when somebody asks for the bot, which
+  takes seconds.
+
+The bot "recall3" plays two-player Dudo with up to three dice each. It remembers
+the last three claims, and was trained by `examples/train_dudo.py`.
 
 Serves users.
 """
 
 import functools
+import math
 import os
+
+import pyspiel
 
 from dudo_spiel import arguments
 from dudo_spiel import bots
+from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import policies
-from dudo_spiel.algorithms.match import policy as match_policy
 from dudo_spiel.algorithms.runtime import files
-from dudo_spiel.algorithms.single_round import policy as single_round_policy
+from dudo_spiel.games import liar_die
+from dudo_spiel.games import neumann_poker
 
 TRAINED = "trained"
-_TRAINED_FILE = os.path.join(os.path.dirname(bots.__file__), "data",
-                             "dudo_3_dice.npz")
+RECALL_3 = "recall3"
+_FOLDER = os.path.join(os.path.dirname(bots.__file__), "data")
+_RECALL_PREFIX = "dudo_recall"  # of files with perfect recall
+_RECALL_3_FILE = os.path.join(_FOLDER, "dudo_3_dice.npz")
+_SOLVED = (neumann_poker.NeumannPokerGame, liar_die.LiarDieGame)
+_TARGET = 1e-6  # exploitability of what is solved here
+_MAX_SECONDS = 10.0
+_MAX_HISTORIES = 2 * 10**6
+_CHECKED = (policies.MatchPolicy, policies.RecallPolicy,
+            policies.SingleRoundPolicy)
 
 
-@functools.lru_cache(maxsize=4)
+@functools.lru_cache(maxsize=8)
 def _load_version(path, stamp):
   del stamp  # tells versions of the file apart
   return policies.load_policy(path)
@@ -33,29 +54,132 @@ def _load(path):
   return _load_version(path, files.stamp(path))
 
 
-def _plays_trained(game):
+def _shipped():
+  """Returns the policies for Dudo that come with the package.
+
+  Those with perfect recall come first.
+  """
+  names = sorted(name for name in os.listdir(_FOLDER)
+                 if name.startswith(_RECALL_PREFIX) and name.endswith(".npz"))
+  return [*(_load(os.path.join(_FOLDER, name)) for name in names),
+          _load(_RECALL_3_FILE)]
+
+
+def _can_play(policy, game):
   try:
-    _load(_TRAINED_FILE).check_game(game)
+    policy.check_game(game)
   except ValueError:
     return False
   return True
 
 
-def load_policy(name=TRAINED):
+def _best_for_dudo(game):
+  """Returns the policy that comes with the package, None if there is none."""
+  known = [policy for policy in _shipped() if _can_play(policy, game)]
+  # The first one among equals.
+  return min(known, default=None, key=lambda policy: (
+      _recorded(policy, game) if _recorded(policy, game) is not None
+      else math.inf))
+
+
+def _recorded(policy, game):
+  """Returns how exploitable a policy says that it is in a game, or None."""
+  if isinstance(policy, policies.RecallPolicy):
+    return policy.known_exploitability(game)
+  return None
+
+
+def _is_solved(game):
+  # Not their versions with imperfect recall, which are subclasses.
+  return type(game) in _SOLVED and game.min_histories() <= _MAX_HISTORIES
+
+
+@functools.lru_cache(maxsize=8)
+def _equilibrium(name):
+  """Solves a small game; returns its policy and how exploitable that is."""
+  solver = cfr.PDCFRPlusSolver(pyspiel.load_game(name))
+  solver.solve(target_exploitability=_TARGET, max_seconds=_MAX_SECONDS)
+  return solver.average_policy(), float(solver.exploitability())
+
+
+def trained_policy(game):
+  """Returns the policy of the bot "trained", None if there is none.
+
+  Args:
+    game: the game to play.
+  """
+  arguments.game("game", game)
+  if _is_solved(game):
+    return _equilibrium(str(game))[0]
+  return _best_for_dudo(game)
+
+
+def load_policy(name=TRAINED, game=None):
   """Returns the policy of a bot, read anew only if its file was replaced.
 
   Args:
-    name: "trained", or the path of a policy file.
+    name: "trained", "recall3", or the path of a policy file.
+    game: the game that "trained" plays; None for two-player Dudo with as many
+      dice as there is a policy for.
   """
   if not isinstance(name, (str, os.PathLike)):
-    raise ValueError(f"name={name!r}: must be {TRAINED!r} or a policy file")
-  return _load(_TRAINED_FILE if name == TRAINED else name)
+    raise ValueError(f"name={name!r}: must be {TRAINED!r}, {RECALL_3!r} or a "
+                     "policy file")
+  if name != TRAINED:
+    return _load(_RECALL_3_FILE if name == RECALL_3 else name)
+  if game is None:
+    # The first one among equals.
+    return max(_shipped(), key=lambda policy: sum(policy.game.start_dice))
+  policy = trained_policy(game)
+  if policy is None:
+    raise ValueError(f"game={game}: no policy for it comes with the package")
+  return policy
+
+
+def exploitability(name, game):
+  """Returns how exploitable a bot is in a game, exactly, None if unknown.
+
+  It takes no time: for Dudo it was measured when the policy was made.
+
+  Args:
+    name: "trained", "recall3", or the path of a policy file.
+    game: the game.
+  """
+  policy = load_policy(name, game)
+  if name == TRAINED and _is_solved(game):
+    return _equilibrium(str(game))[1]
+  return _recorded(policy, game)
+
+
+def describe(name, game):
+  """Returns a sentence about how good a bot is, None if it has no policy.
+
+  Args:
+    name: one of `bot_names(game)`, or the path of a policy file.
+    game: the game.
+  """
+  if name in bots.bot_names(game):
+    return None
+  policy = load_policy(name, game)
+  memory, gap = "", exploitability(name, game)
+  if isinstance(policy, policies.RecallPolicy):
+    memory = "remembers all claims of a round"
+  elif isinstance(policy, policies.MatchPolicy):
+    memory = f"remembers the last {policy.match.recall_length} claims"
+  elif name == TRAINED:
+    memory = "was solved just now"
+  known = ("how exploitable it is was not measured" if gap is None else
+           f"its exploitability is {gap:.2g}, exactly")
+  return f"{name}: {memory}; {known}." if memory else f"{name}: {known}."
 
 
 def bot_names(game):
   """Returns a list of the bots that play the game, the best first."""
   names = bots.bot_names(game)
-  return [TRAINED] * _plays_trained(game) + names
+  if _is_solved(game):
+    return [TRAINED, *names]
+  return ([TRAINED] * (_best_for_dudo(game) is not None) +
+          [RECALL_3] * _can_play(_load(_RECALL_3_FILE), game) + names)
 
 
 def make_bot(name, game, player_id, rng):
@@ -72,18 +196,13 @@ def make_bot(name, game, player_id, rng):
   is_text = isinstance(name, (str, os.PathLike))
   if is_text and name in others:
     return bots.make_bot(name, game, player_id, rng)
-  if is_text and name == TRAINED:
-    path = _TRAINED_FILE
-  elif is_text and os.path.isfile(name):
-    path = name
-  else:
+  if not is_text or (name not in bot_names(game) and not os.path.isfile(name)):
     raise ValueError(
         f"name={name!r}: must be a policy file, or a bot that plays "
         f"{game.get_type().short_name}: {', '.join(bot_names(game))}")
   arguments.integer("player_id", player_id, 0, game.num_players() - 1)
-  policy = _load(path)
-  if isinstance(policy, (match_policy.MatchPolicy,
-                         single_round_policy.SingleRoundPolicy)):
+  policy = load_policy(name, game)
+  if isinstance(policy, _CHECKED):
     policy.check_game(game)
   else:
     _check_by_playing(policy, game)

@@ -1,15 +1,20 @@
-"""Games between policies and bots, millions in a few seconds.
+"""Games between policies and bots, millions in a few seconds, or exactly.
 
 `play_matches` plays two-player Dudo between two match policies; `play_games`
 plays four-player Dudo (`dudo_single_round`) between a line-up of policies and
-bots. Both report standard errors.
+bots. Both report standard errors. `exact_match` computes what a policy with
+perfect recall wins against a match policy, and `bot_policy` makes one of a bot.
 
 Serves users.
 """
 
+from dudo_spiel.algorithms.match.recall_match import bot_policy
+from dudo_spiel.algorithms.match.recall_match import exact_match
+from dudo_spiel.algorithms.match.recall_match import ExactResult
 from dudo_spiel.algorithms.match.simulator import MatchResult
 from dudo_spiel.algorithms.match.simulator import play_matches
 from dudo_spiel.algorithms.single_round.simulator import play_games
 from dudo_spiel.algorithms.single_round.simulator import SimulationResult
 
-__all__ = ["MatchResult", "play_games", "play_matches", "SimulationResult"]
+__all__ = ["bot_policy", "exact_match", "ExactResult", "MatchResult",
+           "play_games", "play_matches", "SimulationResult"]

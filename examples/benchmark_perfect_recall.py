@@ -37,10 +37,9 @@ _TARGET = flags.DEFINE_float("target", 0.0, "Stop at this exploitability.",
 _THREADS = flags.DEFINE_integer("num_threads", None, "How many threads; None "
                                 "for all.", lower_bound=1)
 _MAX_BYTES = flags.DEFINE_integer("max_bytes", None, "Memory of all trees.")
-_MIN_REACH = flags.DEFINE_multi_float(
-    "min_reach", [], "Also write the policy with 8 bits a weight, without "
-    "claims that it makes at most this often, and measure it.",
-    lower_bound=0.0, upper_bound=1.0)
+_SHARES = flags.DEFINE_multi_integer(
+    "shares", [], "Also write the policy in so many shares, and measure it.",
+    lower_bound=1)
 _TURNS = flags.DEFINE_integer("turns", 5, "How often to time an iteration; 0 "
                               "for never.", lower_bound=0)
 _CHECKPOINT = flags.DEFINE_string("checkpoint", None, "A file to go on from, "
@@ -89,12 +88,12 @@ def show_files(policy):
   """Prints how large files are, and how exploitable what is in them."""
   with interrupts.raised(), tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "policy.npz")
-    for min_reach in _MIN_REACH.value:
-      small = policy.quantized(min_reach)
+    for shares in _SHARES.value:
+      small = policy.compressed(shares)
       small.save(path)
-      print(f"8 bits, smallest reach {min_reach:g}: "
-            f"{os.path.getsize(path) / 1e3:,.0f} kB, exploitability "
-            f"{small.exploitability():.3g}", flush=True)
+      print(f"{shares:,} shares: {os.path.getsize(path) / 1e3:,.0f} kB, "
+            "exploitability "
+            f"{small.known_exploitability(small.game):.3g}", flush=True)
 
 
 def seconds_of(function, *arguments):

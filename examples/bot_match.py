@@ -55,6 +55,10 @@ def main(_):
     cells = ("{:+.3f} ± {:.3f}".format(*results[one, others])
              for others in names)
     print(f"{one:<12}" + "".join(f"{cell:>18}" for cell in cells))
+  for name in names:
+    note = policy_bots.describe(name, game)
+    if note:
+      print(f"About {note}")
 
 
 if __name__ == "__main__":

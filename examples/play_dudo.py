@@ -29,8 +29,8 @@ from dudo_spiel.narration import session
 _GAME = flags.DEFINE_string("game", "dudo", "The game, with its parameters.")
 _OPPONENTS = flags.DEFINE_list(
     "opponents", None, "Bots for the other seats in turn, repeated as needed: "
-    "heuristic, random, uniform, trained (two-player dudo, up to three dice "
-    "each), or policy files. Default: the best bot that plays the game.")
+    "heuristic, random, uniform, trained (two-player dudo, neumann_poker and "
+    "liar_die), or policy files. Default: the best bot that plays the game.")
 _SEAT = flags.DEFINE_integer("seat", 0, "Your seat, from 0.")
 _SEED = flags.DEFINE_integer("seed", None, "Seed of the dice and bots.",
                              lower_bound=0, upper_bound=2**32 - 1)
@@ -86,10 +86,12 @@ def make_coach(names, game, seat):
   untrained = bots.bot_names(game)
   name = next((name for name in names if name not in untrained),
               policy_bots.TRAINED)
-  policy = policy_bots.load_policy(name)
-  if not isinstance(policy, policies.MatchPolicy):
+  policy = policy_bots.load_policy(name, game)
+  if not isinstance(policy, (policies.MatchPolicy, policies.RecallPolicy)):
     raise ValueError("the opponent's policy must be one for two-player dudo")
   policy.check_game(game)
+  if isinstance(policy, policies.RecallPolicy) and not policy.measures:
+    policy.measure()  # a file of a solver's own policy
   return coach.Coach(
       review.Review(policy),
       lambda state: exploitability.state_action_values(policy, state), seat)
@@ -106,6 +108,9 @@ def main(_):
     players = {player: policy_bots.make_bot(name, game, player, rng)
                for player, name in opponents.items()}
     adviser = make_adviser(opponents.values(), game, _SEAT.value, rng)
+    found = (policy_bots.describe(name, game)
+             for name in dict.fromkeys(opponents.values()))
+    notes = [f"About {note}" for note in found if note]
   the_coach = None
   if _HINTS.value:
     with binary.errors_of("hints"):
@@ -116,7 +121,7 @@ def main(_):
       import readline  # noqa: F401, input() then lets one edit the line
   with interrupts.raised():  # The session says goodbye.
     session.Session(game, narration, players, adviser, rng, input, print,
-                    the_coach).run(opponents, asks_again=is_interactive)
+                    the_coach).run(opponents, is_interactive, notes)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import pytest
 
 from dudo_spiel import rules
 from dudo_spiel.algorithms import exploitability
+from dudo_spiel.algorithms import perfect_recall
 from dudo_spiel.algorithms.match import policy as match_policy
 from dudo_spiel.algorithms.match import rounds as match_rounds
 
@@ -128,6 +129,36 @@ def test_equal_brute_force(name, dice, memory, dtype, continuation):
                                             continuation=continuation)
       assert result.values == pytest.approx(oracle.values(claims, hand),
                                             abs=1e-12)
+
+
+@pytest.mark.oracle
+def test_policies_with_perfect_recall_equal_brute_force():
+  solver = perfect_recall.PerfectRecallSolver(
+      pyspiel.load_game("dudo(start_dice=2v1,dice_sides=2)"), num_threads=1,
+      dtype="float64")
+  solver.run(60)
+  policy = solver.average_policy()
+  with pytest.raises(ValueError, match="^policy=.*was not measured"):
+    exploitability.action_values(policy, (2, 1), [], b"\1\2")
+  policy.measure(1)
+  count = 0
+  for claims in ([], [1], [0, 2], [0, 1, 3], [2], [1, 2], [5]):
+    dice = (2, 1) if len(claims) % 2 == 0 else (1, 2)
+    oracle = _Oracle(policy, dice, False)
+    expected = oracle.posterior(claims)
+    if expected is None:
+      continue
+    belief = exploitability.posterior(policy, dice, claims)
+    assert belief.chances == pytest.approx(list(expected.values()), abs=1e-12)
+    for hand in policy.match.rolls(dice[0]).hands:
+      result = exploitability.action_values(policy, dice, claims, hand)
+      assert result.values == pytest.approx(oracle.values(claims, hand),
+                                            abs=1e-12)
+      count += 1
+  assert count > 6
+  with pytest.raises(ValueError, match="^continuation='best': must be 'pol"):
+    exploitability.action_values(policy, (2, 1), [], b"\1\2",
+                                 continuation="best")
 
 
 def test_claims_that_the_policy_never_makes_tell_nothing():

@@ -194,6 +194,9 @@ def _functions():
   yield qlearning.HeuristicPolicy, {"game": doubt.game}, ()
   bot = {"name": "uniform", "game": kuhn, "player_id": 0, "rng": rng}
   yield policy_bots.make_bot, bot, ("name",)
+  yield simulation.bot_policy, {"name": "random", "game": one}, ()
+  yield simulation.exact_match, {"policy": _policy("recall"), "other": match,
+                                 "game": one}, ()
   yield policy_bots.bot_names, {"game": kuhn}, ()
   yield bots.make_bot, bot, ()
   yield bots.bot_names, {"game": kuhn}, ()
@@ -230,9 +233,13 @@ def _methods():
   for method in (recall.value, recall.interval, recall.iterations,
                  recall.num_nodes, recall.tables):
     yield method, {"own_dice": 1, "opponent_dice": 1}, ()
-  yield _policy("recall").quantized, {"min_reach": 0.0}, ()
-  yield _policy("recall").intervals, {"num_threads": 1}, ()
-  yield _policy("recall").exploitability, {"num_threads": 1}, ()
+  recall = _policy("recall")
+  yield recall.compressed, {"num_shares": 10, "num_threads": 1}, ()
+  for method in (recall.measure, recall.intervals, recall.exploitability):
+    yield method, {"num_threads": 1}, ()
+  yield recall.after_claims, {"key": (1, 1), "claims": [0]}, ()
+  yield recall.round_tables, {"key": (1, 1)}, ()
+  yield recall.known_exploitability, {"game": recall.game}, ()
   policy = _policy("match")
   yield policy.after_claims, {"key": (1, 1), "claims": [0]}, ()
   yield policy.probabilities, {"key": (1, 1)}, ()

@@ -6,8 +6,10 @@ import subprocess
 import sys
 
 import helpers
+import pyspiel
 import pytest
 
+from dudo_spiel.algorithms import perfect_recall
 from dudo_spiel.algorithms import policies
 
 
@@ -125,8 +127,9 @@ def test_play_against_a_policy_of_another_game(policy_file):
   helpers.assert_refused(
       "play_dudo.py", ["--game=dudo", f"--opponents={policy_file}"],
       "starts with 5 and 5 dice; the policy knows 1v1, 1v2, 2v1, 2v2")
-  helpers.assert_refused("play_dudo.py", ["--game=dudo", "--opponents=trained"],
-                         "starts with 5 and 5 dice")
+  helpers.assert_refused(
+      "play_dudo.py", ["--game=dudo(numdice=6)", "--opponents=trained"],
+      "name='trained': must be a policy file, or a bot that plays dudo: heur")
 
 
 def test_bot_match_with_a_policy(policy_file):
@@ -273,3 +276,24 @@ def test_dudo_exploitability(policy_file):
 def test_dudo_exploitability_with_wrong_flags(flags, message):
   helpers.assert_refused("dudo_exploitability.py", flags, message,
                          cwd=helpers.EXAMPLES.parent)
+
+
+def test_make_policies_and_head_to_head(tmp_path):
+  solver = perfect_recall.PerfectRecallSolver(
+      pyspiel.load_game("dudo(numdice=1)"), num_threads=1, dtype="float64")
+  solver.run(200)
+  solver.save(tmp_path / "solver.npz")
+  path = tmp_path / "policy.npz"
+  *_, last = helpers.run_example(
+      "make_policies.py", f"--checkpoint={tmp_path / 'solver.npz'}",
+      "--shares=100,10000", f"--output={path}").stdout.splitlines()
+  assert last.startswith(str(path))
+  policy = policies.load_policy(path)
+  assert policy.exploitability(1) == policy.measures[1, 1].exploitability
+  rows = [line.split(" | ") for line in helpers.run_example(
+      "head_to_head.py", "--numdice=1", f"--policy={path}",
+      "--opponents=recall3,heuristic").stdout.splitlines()]
+  rates = {row[1]: float(row[4].rstrip(" |")) for row in rows[2:]}
+  assert rates["its best response"] == pytest.approx(
+      50.0 - 50.0 * policy.measures[1, 1].exploitability, abs=1e-3)
+  assert rates["heuristic"] > 55.0 > rates["recall3"] > 49.0

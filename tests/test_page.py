@@ -34,19 +34,28 @@ def _library():
   return page_library.Library()
 
 
+def _old_library(folder):
+  """Returns a library whose policy remembers the last three claims."""
+  path = str(folder / "recall3.npz")
+  policy_bots.load_policy("recall3").save(path)
+  return page_library.Library([path])
+
+
 class _Client:
   """A browser without a screen.
 
   Args:
     seed: of the dice.
     store: the `sessions.Store`, None for a new one.
+    library: the `library.Library`, None for what the package has.
   """
 
-  def __init__(self, seed=0, store=None):
-    self.store = store or page_sessions.Store(_library())
+  def __init__(self, seed=0, store=None, library=None):
+    library = library or _library()
+    self.store = store or page_sessions.Store(library)
     seeds = itertools.count(1000 * seed)
     self.app = page_app.make_app(
-        _library(), store=self.store,
+        library, store=self.store,
         make_rng=lambda: np.random.RandomState(next(seeds)))
     self._client = self.app.test_client()
     self.answers = []
@@ -99,6 +108,46 @@ def _cautious(view):
       "Dudo" in view["legal"]):
     return "Dudo"
   return view["legal"][0]
+
+
+def test_a_policy_with_perfect_recall(tmp_path):
+  game = pyspiel.load_game("dudo(numdice=2)")
+  policy = policy_bots.load_policy("trained", game)
+  path = tmp_path / "policy.npz"
+  policy.save(path)
+  client = _Client(library=page_library.Library([str(path)]))
+  info = client.get("info")
+  gap = policy.known_exploitability(game)
+  assert info["exploitability"]["2"] == gap and 2 in info["trained_dice"]
+  assert info["remembers_all"] and "2v1" in info["rounds"]
+  found = client.get("rounds")
+  assert found["recall_length"] is None
+  (start,) = (one for one in found["rounds"] if one["round"] == "2v2")
+  assert start["exploitability"] == [gap, gap] and not start["is_measurable"]
+  assert start["value"] == pytest.approx((1.0 + policy.values[2, 2]) / 2.0,
+                                         abs=1e-6)
+  opening = client.get("explore?round=2v2")
+  assert sum(fact["probability"] for fact in opening["facts"]) == (
+      pytest.approx(1.0, abs=1e-4))
+  values = [(hand["chance"], client.get(
+      f"values?round=2v2&hand={hand['hand']}")["value"])
+            for hand in opening["hands"]]
+  # What all hands get on average is what the round is worth.
+  assert sum(chance * value for chance, value in values) == pytest.approx(
+      start["value"], abs=1e-4)
+  assert client.get("explore?round=2v1&claims=1x2")["own"] == 1
+  client.post("match", {"dice": 2})
+  helped = []
+
+  def seen(view):
+    if view["phase"] == "move":
+      helped.append(client.get("help"))
+
+  assert client.play(_cautious, seen)["result"] in ("won", "lost")
+  assert helped and all(0.0 <= value <= 1.0 for one in helped
+                        for value in one["values"])
+  moves = client.get("review")["moves"]
+  assert len(moves) == len(helped) and moves[0]["loss"] >= 0.0
 
 
 @pytest.mark.parametrize("opponent, dice", [("trained", 3), ("trained", 1),
@@ -239,8 +288,8 @@ def test_forgotten_moves_stay_in_the_sum(monkeypatch):
   assert totals[0] == pytest.approx(totals[1], abs=1e-5)
 
 
-def test_without_values_help_has_odds():
-  client = _Client()
+def test_without_values_help_has_odds(tmp_path):
+  client = _Client(library=_old_library(tmp_path))
   for body in ({"opponent": "heuristic", "dice": 5},
                {"game": "single_round", "opponent": "heuristic"}):
     view = client.post("match", body)
@@ -254,13 +303,13 @@ def test_without_values_help_has_odds():
 def test_explorer_has_the_numbers_of_the_library():
   client = _Client()
   policy = policy_bots.load_policy()
-  shown = client.get("explore?round=2v3&claims=1x2.2x4")
+  shown = client.get("explore?round=3v2&claims=1x2.2x4")
   claims = [policy.match.claim_order(5).parse(name) for name in ("1x2", "2x4")]
-  grid = policy.after_claims((2, 3), claims)
+  grid = policy.after_claims((3, 2), claims)
   for hand, column in zip(shown["hands"], grid.T):
     assert hand["row"] == pytest.approx(column, abs=1e-4)
-  belief = exploitability.posterior(policy, (2, 3), claims)
-  other = exploitability.posterior(policy, (3, 2), claims[:1])
+  belief = exploitability.posterior(policy, (3, 2), claims)
+  other = exploitability.posterior(policy, (2, 3), claims[:1])
   assert shown["likelihood"] == pytest.approx(
       belief.likelihood * other.likelihood)
   assert sum(hand["chance"] for hand in shown["hands"]) == pytest.approx(
@@ -268,7 +317,7 @@ def test_explorer_has_the_numbers_of_the_library():
   made = [fact["probability"] for fact in shown["facts"]]
   assert made == pytest.approx(grid @ other.chances, abs=1e-5)
   assert sum(made) == pytest.approx(1.0, abs=1e-4)
-  assert shown["actions"][-1] == "Dudo" and shown["own"] == 2
+  assert shown["actions"][-1] == "Dudo" and shown["own"] == 3
 
 
 def test_bluffs_of_the_first_claim():
@@ -541,13 +590,13 @@ def test_a_task_that_fails_does_not_hold_up_the_others(caplog):
   assert "secret" in caplog.text
 
 
-def test_small_games_do_not_wait_for_measurements(monkeypatch):
+def test_small_games_do_not_wait_for_measurements(monkeypatch, tmp_path):
   gate = threading.Event()
   monkeypatch.setattr(exploitability, "round_exploitability",
                       lambda *_: gate.wait(60.0) and 0.0)
   monkeypatch.setattr(exploitability, "refine_bounds",
                       lambda *_: [types.SimpleNamespace(lower=0.0, upper=0.0)])
-  client = _Client()
+  client = _Client(library=_old_library(tmp_path))
   try:
     client.post("task", {"what": "measure"})
     client.post("task", {"what": "liar_die", "size": 2})

@@ -388,28 +388,6 @@ def test_policies_in_files(tmp_path):
     policies.load_policy(tmp_path / "policy.npz")
 
 
-def test_quantized_policies():
-  solver = _solver(_SMALL, 200)
-  policy = solver.average_policy()
-  assert policy.exploitability(1) == solver.exploitability()
-  assert policy.intervals(2) == {key: solver.interval(*key)
-                                 for key in solver.rounds}
-  sizes, found = [], []
-  for min_reach in (0.0, 0.03, 0.3):
-    small = policy.quantized(min_reach)
-    sizes.append(small.memory_bytes)
-    found.append(small.exploitability())
-    assert found[-1] == pytest.approx(
-        exploitability.exploitability(small.game, small), abs=1e-6)
-  assert found[0] == pytest.approx(solver.exploitability(), abs=0.01)
-  assert found[0] < found[1] < found[2]
-  assert policy.memory_bytes > sizes[0] > sizes[1] > sizes[2]
-  with pytest.raises(ValueError, match="^min_reach=2: must be"):
-    policy.quantized(2)
-  with pytest.raises(ValueError, match="^weights: are quantized"):
-    small.quantized()
-
-
 def _break(arrays, name, change):
   arrays = dict(arrays)
   arrays[name] = change(arrays[name].copy())

@@ -5,15 +5,69 @@ import pytest
 
 from dudo_spiel import bots
 from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import policy_bots
 
 
 def test_names():
   game = pyspiel.load_game("dudo(numdice=3)")
-  assert policy_bots.bot_names(game) == ["trained", *bots.bot_names(game)]
-  for name in ("dudo", "dudo(numdice=3,wild_ones=False)", "kuhn_poker"):
+  assert policy_bots.bot_names(game) == ["trained", "recall3",
+                                         *bots.bot_names(game)]
+  for name in ("dudo(numdice=6)", "dudo(numdice=3,wild_ones=False)",
+               "kuhn_poker", "liar_die_ir", "liar_die(sides=20)"):
     game = pyspiel.load_game(name)
     assert policy_bots.bot_names(game) == bots.bot_names(game)
+
+
+def test_the_trained_bot_has_perfect_recall_and_knows_how_good_it_is():
+  game = pyspiel.load_game("dudo(numdice=2)")
+  policy = policy_bots.load_policy("trained", game)
+  assert isinstance(policy, policies.RecallPolicy)
+  gap = policy_bots.exploitability("trained", game)
+  assert 0.0 < gap < 1e-2
+  assert policy_bots.describe("trained", game) == (
+      "trained: remembers all claims of a round; its exploitability is "
+      f"{gap:.2g}, exactly.")
+  assert policy_bots.describe("recall3", game) == (
+      "recall3: remembers the last 3 claims; how exploitable it is was not "
+      "measured.")
+  assert policy_bots.describe("heuristic", game) is None
+
+
+@pytest.mark.parametrize("start, most", [("1v1", 1e-3), ("2v1", 1e-2)])
+def test_what_the_file_says_of_the_policy_is_true(start, most):
+  game = pyspiel.load_game("dudo", {"start_dice": start})
+  policy = policy_bots.load_policy("trained", game)
+  part = policies.RecallPolicy(game, {
+      key: policy.round_tables(key) for key in policy.rounds
+      if sum(key) <= sum(game.start_dice)})
+  found = part.measure(1)
+  for key, measures in found.items():
+    assert measures == pytest.approx(policy.measures[key], abs=1e-9)
+  assert found[policy.first_round(game)].exploitability < most
+
+
+@pytest.mark.slow
+def test_what_the_file_says_of_two_dice_is_true():
+  game = pyspiel.load_game("dudo(numdice=2)")
+  policy = policy_bots.load_policy("trained", game)
+  part = policies.RecallPolicy(game, {
+      key: policy.round_tables(key) for key in ((1, 1), (2, 1), (2, 2))})
+  assert part.exploitability(1) == pytest.approx(
+      policy_bots.exploitability("trained", game), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["neumann_poker(num_ranks=13)",
+                                  "liar_die(sides=3)"])
+def test_small_games_are_solved(name):
+  game = pyspiel.load_game(name)
+  assert policy_bots.bot_names(game) == ["trained", *bots.bot_names(game)]
+  assert policy_bots.exploitability("trained", game) <= 1e-6
+  bot = policy_bots.make_bot("trained", game, 0, np.random.RandomState(1))
+  other = policy_bots.make_bot("uniform", game, 1, np.random.RandomState(2))
+  evaluate_bots.evaluate_bots(game.new_initial_state(), [bot, other],
+                              np.random.RandomState(3))
+  assert "solved just now" in policy_bots.describe("trained", game)
 
 
 @pytest.mark.parametrize("start", ["1v1", "2v3", "3v3"])
@@ -52,9 +106,10 @@ def test_a_table_policy_from_a_file(tmp_path):
 def test_bad_arguments():
   with pytest.raises(ValueError, match="^name='x': must be a policy file, or "
                      "a bot that plays dudo: heuristic, random, uniform$"):
-    policy_bots.make_bot("x", pyspiel.load_game("dudo"), 0, None)
-  with pytest.raises(ValueError, match="starts with 5 and 5 dice"):
-    policy_bots.make_bot("trained", pyspiel.load_game("dudo"), 0, None)
+    policy_bots.make_bot("x", pyspiel.load_game("dudo(numdice=6)"), 0, None)
+  for name in ("trained", "recall3"):
+    with pytest.raises(ValueError, match=f"^name='{name}': must be a policy "):
+      policy_bots.make_bot(name, pyspiel.load_game("dudo(numdice=6)"), 0, None)
   with pytest.raises(ValueError, match="^player_id=2: must be an integer"):
     policy_bots.make_bot("trained", pyspiel.load_game("dudo(numdice=2)"), 2,
                          None)

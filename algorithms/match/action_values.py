@@ -1,6 +1,6 @@
 """What each action of one hand is worth in a round of Dudo against a policy.
 
-The opponent plays a `policy.MatchPolicy`. What it has claimed so far tells
+The opponent plays a policy for matches. What it has claimed so far tells
 something about its dice: `posterior` weighs each of its hands by the chance
 that the policy makes these claims with it. `action_values` then gives the
 probability of winning the match after each action, exactly and not by samples.
@@ -12,7 +12,11 @@ Two plans for the rest of the round are offered:
   "policy": both go on as the policy does. This takes less than a second with
     five dice each.
   "best": the player remembers everything and responds in the best way. This
-    walks all ways on, so it is offered only when few claims remain.
+    walks all ways on, so it is offered only when few claims remain, and only
+    against a `policy.MatchPolicy`.
+
+A policy is a `policy.MatchPolicy` or a `recall_policy.RecallPolicy` that was
+measured.
 
 Serves `review`, `exploitability` and the page.
 """
@@ -23,6 +27,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dudo_spiel.algorithms.match import action_kernels
+from dudo_spiel.algorithms.match import policy as match_policy
+from dudo_spiel.algorithms.match import recall_policy
+from dudo_spiel.algorithms.match import recall_values
 from dudo_spiel.algorithms.match import response as match_response
 from dudo_spiel.algorithms.runtime import arguments
 
@@ -75,16 +82,29 @@ class ActionValues(NamedTuple):
     return float(np.max(self.values) - self.values[self.names.index(name)])
 
 
+def check_policy(policy):
+  """Raises a ValueError if nothing can be computed against it."""
+  if isinstance(policy, recall_policy.RecallPolicy):
+    if not policy.measures:
+      raise ValueError(f"policy={policy!r}: was not measured; call its measure")
+  elif not isinstance(policy, match_policy.MatchPolicy):
+    raise ValueError(f"policy={policy!r}: must be a policies.MatchPolicy or a "
+                     "policies.RecallPolicy")
+
+
 def _check_position(policy, dice, claims):
   """Returns (own dice, other's dice) and the claims, or raises.
 
   Args:
-    policy: must be a `policy.MatchPolicy`.
-    dice: must be (own dice, opponent's dice) with tables for both players.
+    policy: see the top of this file.
+    dice: must be (own dice, opponent's dice) of a round that it knows.
     claims: must be a list of claims that grow.
   """
-  match_response.check_policy(policy)
+  check_policy(policy)
   key = tuple(dice) if isinstance(dice, (tuple, list, bytes)) else None
+  if isinstance(policy, recall_policy.RecallPolicy):
+    policy.check_claims(key, claims)
+    return key, list(claims)
   if not key or not {key, key[::-1]} <= policy.tables.keys():
     known = ", ".join(f"{a}v{b}" for a, b in sorted(policy.tables)
                       if (b, a) in policy.tables)
@@ -98,7 +118,7 @@ def posterior(policy, dice, claims):
   """Returns the `Posterior` of the opponent's dice.
 
   Args:
-    policy: the `policy.MatchPolicy` that the opponent plays.
+    policy: the policy that the opponent plays.
     dice: (own dice, opponent's dice). It is the player's own turn.
     claims: list of int, the claims of the round, first to last.
   """
@@ -148,7 +168,12 @@ def _leaves(policy, key, hand):
     The own challenges, and those of the opponent.
   """
   match = policy.match
-  leaves = match_response.policy_leaves(policy, *key)
+  if isinstance(policy, recall_policy.RecallPolicy):
+    values = policy.values
+    leaves = match_response.round_leaves(
+        match, *key, values, {dice: -value for dice, value in values.items()})
+  else:
+    leaves = match_response.policy_leaves(policy, *key)
   own, other = (match.rolls(dice).matches(match.house.wild_ones)
                 for dice in key)
   ranks = match.claim_order(sum(key)).ranks - 1
@@ -174,6 +199,10 @@ def _policy_values(policy, key, claims, hand, challenges, challenged):
     challenges: [claim, opponent's hand], the worth of own challenges.
     challenged: the same of the opponent's.
   """
+  if isinstance(policy, recall_policy.RecallPolicy):
+    start = key[::-1] if len(claims) % 2 else key
+    return recall_values.claim_values(policy.round_tables(start), claims, hand,
+                                      challenges, challenged)
   memory = policy.match.memory(sum(key))
   arrays = memory.arrays
   num_hands = challenges.shape[1]
@@ -202,7 +231,7 @@ def action_values(policy, dice, claims, hand, *, continuation="policy"):
   """Returns the `ActionValues` of one hand at one point of a round.
 
   Args:
-    policy: the `policy.MatchPolicy` that the opponent plays.
+    policy: the policy that the opponent plays.
     dice: (own dice, opponent's dice). It is the player's own turn.
     claims: list of int, the claims of the round, first to last.
     hand: the own dice, a sequence of faces in any order.
@@ -221,6 +250,9 @@ def action_values(policy, dice, claims, hand, *, continuation="policy"):
   order = match.claim_order(sum(key))
   challenges, challenged = _leaves(policy, key, roll)
   first = claims[-1] + 1 if claims else 0
+  if continuation == "best" and isinstance(policy, recall_policy.RecallPolicy):
+    raise ValueError("continuation='best': must be 'policy' against a policy "
+                     "with perfect recall")
   if continuation == "policy":
     values = _policy_values(policy, key, claims, roll, challenges,
                             challenged) @ belief.chances
@@ -244,11 +276,11 @@ def state_action_values(policy, state, *, continuation="policy"):
   """Returns the `ActionValues` of the player who acts in a state.
 
   Args:
-    policy: the `policy.MatchPolicy` that the opponent plays.
+    policy: the policy that the opponent plays.
     state: a state of a game that the policy plays, at which a player acts.
     continuation: as of `action_values`.
   """
-  match_response.check_policy(policy)
+  check_policy(policy)
   arguments.state("state", state)
   policy.check_game(state.get_game())
   player = state.current_player()

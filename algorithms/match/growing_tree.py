@@ -241,49 +241,6 @@ def move_rows(old, new, row_source, is_growing, table):
 
 
 @jit.kernel
-def forget(tree, least, table):
-  """Sets the weights of classes to 0 whose sum at a node is at most this.
-
-  Args:
-    tree: the `TreeArrays`.
-    least: the sum.
-    table: [number] float, not negative, modified in place.
-  """
-  for node in range(len(tree.last)):
-    begin, end = tree.table_begin[node], tree.table_begin[node + 1]
-    width = tree.value_begin[node + 1] - tree.value_begin[node]
-    for h in range(width):
-      total = 0.0
-      for i in range(begin + h, end, width):
-        total += table[i]
-      if total <= least:
-        for i in range(begin + h, end, width):
-          table[i] = 0
-
-
-@jit.kernel
-def quantize(tree, table, levels, weights):
-  """Writes the weights of each class at each node as small integers.
-
-  Args:
-    tree: the `TreeArrays`.
-    table: [number] float, not negative.
-    levels: the largest weight of a class becomes this.
-    weights: [number] uint8, modified in place.
-  """
-  for node in range(len(tree.last)):
-    begin, end = tree.table_begin[node], tree.table_begin[node + 1]
-    width = tree.value_begin[node + 1] - tree.value_begin[node]
-    for h in range(width):
-      most = 0.0
-      for i in range(begin + h, end, width):
-        most = max(most, table[i])
-      if most > 0.0:
-        for i in range(begin + h, end, width):
-          weights[i] = np.uint8(levels * table[i] / most + 0.5)
-
-
-@jit.kernel
 def _parse(counts, claims, has_child, num_claims, stack, out):
   """Writes a tree from what files have of it; see `tree_from_rows`.
 

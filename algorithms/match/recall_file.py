@@ -9,15 +9,23 @@ A file has these arrays for each round, named as in "2v1_regret":
 
 Files may come from strangers: every array is checked before it is used.
 
-Serves `recall_solver`.
+`average_policy` reads the policy of such a file without its solver, round by
+round: files of large matches take more memory than many machines have.
+
+Serves `recall_solver` and `perfect_recall`.
 """
 
 from typing import NamedTuple
 
 import numpy as np
+import pyspiel
 
 from dudo_spiel.algorithms.match import growing_kernels
 from dudo_spiel.algorithms.match import growing_tree
+from dudo_spiel.algorithms.match import recall_policy
+from dudo_spiel.algorithms.match import recall_rounds
+from dudo_spiel.algorithms.match import round_hands
+from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
 
@@ -141,3 +149,55 @@ def take(now, state):
   now.next_drop = state.schedule["next_drop"]
   now.outcomes, now.responses = state.outcomes, state.responses
   now.version += 1
+
+
+class _SavedRound(recall_rounds.LazyRound):
+  """The average policy of a round in a solver's file, read at each call.
+
+  Args:
+    path: the file.
+    match: the `rounds.MatchRules`.
+    key: (starter's dice, other's dice).
+  """
+
+  def __init__(self, path, match, key):
+    self._path = path
+    self._match = match
+    self._key = key
+
+  def tables(self):
+    """Returns (hands, `growing_tree.TreeArrays`, [number] float)."""
+    with checkpoint.opened(self._path, FILE_KIND) as archive:
+      schedule = archive.read(_name(self._key, "schedule"), (len(_SCHEDULE),),
+                              (np.dtype(np.int64),), 0)
+      nodes, rows = (int(schedule[_SCHEDULE.index(name)])
+                     for name in ("nodes", "rows"))
+      hands = round_hands.RoundHands(self._match, self._key)
+      tree = growing_tree.read_tree(archive, _name(self._key, ""), hands, nodes,
+                                    rows)
+      return hands, tree, archive.read(
+          _name(self._key, "cumulative"), (tree.num_numbers,),
+          (np.dtype(np.float32), np.dtype(np.float64)), 0.0)
+
+
+def average_policy(path):
+  """Returns the average policy of a solver's file, a `RecallPolicy`.
+
+  Its rounds are read from the file whenever they are needed.
+
+  Args:
+    path: a file by `PerfectRecallSolver.save`.
+  """
+  with checkpoint.opened(path, FILE_KIND) as archive:
+    checkpoint.check_header(path, archive.header,
+                            {"solver": "PerfectRecallSolver"})
+    name = checkpoint.field(path, archive.header, "game", checkpoint.text)
+  try:
+    game = pyspiel.load_game(name)
+  except pyspiel.SpielError as error:
+    raise ValueError(f"path={path!r}: its game {name[:99]} cannot be "
+                     "loaded") from error
+  match = match_rounds.match_rules(game, 1)
+  return recall_policy.RecallPolicy(game, {
+      key: _SavedRound(path, match, key)
+      for key in match_rounds.match_keys(game)})

@@ -4,6 +4,10 @@ Wherever a `RecallPolicy` has stored nothing it takes the default action: Dudo,
 or the weakest claim if it opens the round. Within a round it remembers all
 claims, and from one round to the next it forgets all but the dice.
 
+`compressed` makes a policy small (see `recall_shares` and `recall_code`). Such
+a policy keeps streams, and reads a round when it is first asked for it. It
+knows how good it is: that was measured when it was made.
+
 Serves `recall_solver`, `perfect_recall` and `policies`.
 """
 
@@ -11,6 +15,9 @@ import numpy as np
 
 from dudo_spiel.algorithms.match import growing_kernels
 from dudo_spiel.algorithms.match import growing_tree
+from dudo_spiel.algorithms.match import recall_code
+from dudo_spiel.algorithms.match import recall_rounds
+from dudo_spiel.algorithms.match import recall_shares
 from dudo_spiel.algorithms.match import recall_trainer
 from dudo_spiel.algorithms.match import round_hands
 from dudo_spiel.algorithms.match import rounds as match_rounds
@@ -21,7 +28,8 @@ from dudo_spiel.algorithms.runtime import jit
 
 FILE_KIND = "recall_policy"
 _DTYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
-_LEVELS = 255  # of a quantized weight
+_MOST = 1.0 + 1e-6  # of a value
+_MAX_SHARES = 2**40
 
 
 class RecallPolicy(rounds_policy.RoundsPolicy):
@@ -30,24 +38,41 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
   Args:
     game: the `pyspiel.Game`, `dudo` with two players.
     rounds: dict from (starter's dice, other's dice) to (`round_hands.
-      RoundHands`, `growing_tree.TreeArrays`, [number] float or uint8) of the
-      round; the probabilities of actions are proportional to the positive
-      numbers. In the average policy of a solver, numbers are sums over the
-      iterations of how often the player's own moves lead to the action.
+      RoundHands`, `growing_tree.TreeArrays`, [number] float or uint) of the
+      round, or to its `recall_rounds.CodedRound`. The probabilities of actions
+      are proportional to the positive numbers. In the average policy of a
+      solver, numbers are sums over the iterations of how often the player's own
+      moves lead to the action.
+    measures: {round: `recall_rounds.Measures`}; None if nothing was measured.
+
+  Attributes:
+    match: the `rounds.MatchRules`.
+    measures: as given, or {}.
   """
 
-  def __init__(self, game, rounds):
+  def __init__(self, game, rounds, measures=None):
     super().__init__(game)
-    match_rounds.match_rules(game, 1)
+    self.match = match_rounds.match_rules(game, 1)
     if not isinstance(rounds, dict):
       raise ValueError(f"rounds={rounds!r}: must be a dict by rounds")
-    self._rounds = dict(rounds)
+    self._rounds = recall_rounds.RoundTables(rounds)
+    self.measures = dict(measures or {})
 
   def _known(self):
     return self._rounds.keys()
 
   def _needed(self, game):
     return match_rounds.match_keys(game)
+
+  @property
+  def rounds(self):
+    """The rounds (starter's dice, other's dice) that it knows, a list."""
+    return list(self._rounds)
+
+  @property
+  def values(self):
+    """{round: what the starter gets if both play the policy}, if measured."""
+    return {key: measures.value for key, measures in self.measures.items()}
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} for the legal actions of the state."""
@@ -64,29 +89,155 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     if key not in self._rounds:
       raise ValueError(f"state={state}: is in the round {key[0]}v{key[1]}; the "
                        f"policy knows {self._known_text()}")
-    hands, tree, table = self._rounds[key]
     claims = state.claim_list()
-    node = growing_tree.find(tree, claims)
-    chances = dict.fromkeys(state.legal_actions(), 0.0)
-    if node < 0:
-      chances[game.dudo_action] = 1.0
-      return chances
     role = int(player != starter)
     hand = game.rolls(key[role]).index(state.hand(player))
-    last = claims[-1] if claims else -1
-    number = hands.classes[role][hands.level[last + 1], hand]
+    rows, weights = self._at(key, claims)
+    chances = dict.fromkeys(state.legal_actions(), 0.0)
+    dudo = self.match.claim_order(sum(key)).num_claims
+    for claim, chance in zip(rows, weights[:, hand].tolist()):
+      chances[game.dudo_action if claim == dudo else claim] = chance
+    return chances
+
+  def _at(self, key, claims):
+    """Returns what is stored after some claims.
+
+    Args:
+      key: (starter's dice, other's dice).
+      claims: list of int.
+
+    Returns:
+      (list of claims, C for Dudo, [claim, hand] float64): the actions, and
+      their probabilities with each hand.
+    """
+    hands, tree, table = self._rounds[key]
+    role = len(claims) % 2
+    node = growing_tree.find(tree, claims)
+    if node < 0:
+      return [hands.order.num_claims], np.ones(
+          (1, hands.classes[role].shape[1]))
     rows = tree.claim[tree.row_begin[node]:tree.row_begin[node + 1]].tolist()
     begin, end = tree.table_begin[node:node + 2]
-    weights = np.maximum(table[begin:end].reshape(len(rows), -1)[:, number],
+    last = claims[-1] if claims else -1
+    classes = hands.classes[role][hands.level[last + 1]]
+    weights = np.maximum(table[begin:end].reshape(len(rows), -1)[:, classes],
                          0.0).astype(np.float64)
-    actions = [game.dudo_action if claim == hands.order.num_claims else claim
-               for claim in rows]
-    total = weights.sum()
-    if total > 0.0:
-      chances.update(zip(actions, (weights / total).tolist()))
-    else:
-      chances[actions[0]] = 1.0
-    return chances
+    totals = weights.sum(axis=0)
+    default = np.zeros((len(rows), 1))
+    default[0] = 1.0
+    return rows, np.where(totals > 0.0,
+                          weights / np.where(totals > 0.0, totals, 1.0),
+                          default)
+
+  def after_claims(self, key, claims):
+    """Returns the probabilities of all hands after some claims of a round.
+
+    Args:
+      key: (own dice, opponent's dice) of the player who acts.
+      claims: list of int, first to last.
+
+    Returns:
+      [action, hand] float64. Actions are the stronger claims, weakest first,
+      and then Dudo, which nobody can say before the first claim. Hands are
+      those of `rolls`.
+    """
+    order, start = self.check_claims(key, claims)
+    last = claims[-1] if claims else -1
+    rows, weights = self._at(start, list(claims))
+    table = np.zeros((order.num_claims - last - (not claims),
+                      weights.shape[1]))
+    table[np.array(rows) - last - 1] = weights
+    return table
+
+  def check_claims(self, key, claims):
+    """Returns the order of claims and the round, or raises a ValueError.
+
+    Args:
+      key: (own dice, opponent's dice) of the player who acts.
+      claims: list of int, first to last.
+
+    Returns:
+      (`claims.ClaimOrder`, (starter's dice, other's dice)).
+    """
+    if not isinstance(claims, (list, tuple)):
+      raise ValueError(f"claims={claims!r}: must be a list of claims")
+    for claim in claims:
+      arguments.integer("claims", claim, 0)
+    start = key
+    if isinstance(key, tuple) and len(claims) % 2:
+      start = key[::-1]
+    if not isinstance(key, tuple) or start not in self._rounds:
+      raise ValueError(f"key={key!r}: after {len(claims)} claims must be the "
+                       "(own, opponent's) dice of a round that the policy "
+                       f"knows: {self._known_text()}")
+    order = self.match.claim_order(sum(key))
+    steps = [-1, *claims, order.num_claims]
+    if any(after <= before for before, after in zip(steps, steps[1:])):
+      raise ValueError(f"claims={claims!r}: must grow, and be between 0 and "
+                       f"{order.num_claims - 1}")
+    return order, start
+
+  def round_tables(self, key):
+    """Returns what the policy has of a round.
+
+    Args:
+      key: (starter's dice, other's dice).
+
+    Returns:
+      (`round_hands.RoundHands`, `growing_tree.TreeArrays`, [number]).
+    """
+    if not isinstance(key, tuple) or key not in self._rounds:
+      raise ValueError(f"key={key!r}: must be (starter's, other's) dice, one "
+                       f"of {self._known_text()}")
+    return self._rounds[key]
+
+  # How good it is.
+
+  def _measured(self, trainer, known, pool):
+    """Returns the `recall_rounds.Measures` of a round.
+
+    Args:
+      trainer: the `recall_trainer.RecallTrainer` of `_trainer`.
+      known: {round: `recall_rounds.Measures`} of smaller rounds.
+      pool: of threads, or None.
+    """
+    lows = {key: measures.low for key, measures in known.items()}
+    highs = {key: measures.high for key, measures in known.items()}
+    low, high = trainer.certify(lows, highs, pool)
+    outcomes = trainer.outcomes()
+    values = {key: measures.value for key, measures in known.items()}
+    dice = trainer.hands.dice
+    value = sum(
+        sign * float(np.sum(outcomes[role] * match_rounds.challenge_values(
+            self.match, dice[role], dice[1 - role], values)))
+        for role, sign in ((0, 1.0), (1, -1.0)))
+    return recall_rounds.Measures(low, high, value)
+
+  def _trainer(self, key, tree, table):
+    """Returns a `recall_trainer.RecallTrainer` that measures a policy."""
+    if table.dtype.kind == "u":
+      table = table.astype(np.float32)
+    trainer = recall_trainer.RecallTrainer(self.match, key, dtype=table.dtype)
+    trainer.take(tree, growing_kernels.LearnTables(
+        table, table, np.zeros(tree.num_nodes, np.int64)))
+    return trainer
+
+  def measure(self, num_threads=None):
+    """Measures the policy in all its rounds.
+
+    Args:
+      num_threads: how many threads to use, None for all.
+
+    Returns:
+      {round: `recall_rounds.Measures`}, which the policy keeps as `measures`.
+    """
+    known = {}
+    with recall_trainer.thread_pool(jit.thread_count(num_threads)) as pool:
+      for key, (_, tree, table) in self._rounds.items():
+        known[key] = self._measured(self._trainer(key, tree, table), known,
+                                    pool)
+    self.measures = known
+    return known
 
   def intervals(self, num_threads=None):
     """Returns {round: (low, high)}, how good the policy is, exactly.
@@ -97,18 +248,8 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     Args:
       num_threads: how many threads to use, None for all.
     """
-    lows, highs = {}, {}
-    match = match_rounds.match_rules(self.game, 1)
-    with recall_trainer.thread_pool(jit.thread_count(num_threads)) as pool:
-      for key in match_rounds.match_keys(self.game):
-        _, tree, table = self._rounds[key]
-        if table.dtype == np.uint8:
-          table = table.astype(np.float32)
-        trainer = recall_trainer.RecallTrainer(match, key, dtype=table.dtype)
-        trainer.take(tree, growing_kernels.LearnTables(
-            table, table, np.zeros(tree.num_nodes, np.int64)))
-        lows[key], highs[key] = trainer.certify(lows, highs, pool)
-    return {key: (lows[key], highs[key]) for key in lows}
+    return {key: (found.low, found.high)
+            for key, found in self.measure(num_threads).items()}
 
   def exploitability(self, num_threads=None):
     """Returns half the NashConv of the policy in the whole match, exactly.
@@ -116,54 +257,85 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     Args:
       num_threads: how many threads to use, None for all.
     """
-    low, high = list(self.intervals(num_threads).values())[-1]
-    return 0.5 * (high - low)
+    return self.measure(num_threads)[self.first_round(self.game)].exploitability
 
-  def quantized(self, min_reach=0.0):
-    """Returns the policy with 8 bits a weight, without what it rarely needs.
+  def known_exploitability(self, game):
+    """Returns how exploitable the policy is in a game, None if not measured.
 
     Args:
-      min_reach: it says Dudo where its own moves lead at most this often with a
-        hand, the chance of the hand included.
+      game: a `pyspiel.Game` that the policy plays.
     """
-    arguments.number("min_reach", min_reach, 0.0, 1.0)
-    rounds = {}
-    for key, (hands, tree, table) in self._rounds.items():
-      if table.dtype == np.uint8:
-        raise ValueError("weights: are quantized already; call this on the "
-                         "policy that was not")
-      table = np.maximum(table, 0.0)
-      begin, end = tree.table_begin[:2]
-      least = min_reach * float(table[begin:end].sum(dtype=np.float64))
-      growing_tree.forget(tree, least, table)
-      is_kept = np.zeros(len(tree.claim), np.bool_)
-      growing_kernels.find_alive(
-          tree, growing_kernels.LearnTables(
-              np.zeros_like(table), table, np.zeros(tree.num_nodes, np.int64)),
-          least, np.zeros((tree.num_nodes, 2)), is_kept)
-      small, _, row_source = growing_tree.changed(hands, tree, is_kept)
-      growing_tree.move_rows(tree, small, row_source, False, table)
-      weights = np.zeros(small.num_numbers, np.uint8)
-      growing_tree.quantize(small, table, _LEVELS, weights)
-      rounds[key] = hands, small, weights
-    return RecallPolicy(self.game, rounds)
+    self.check_game(game)
+    found = self.measures.get(self.first_round(game))
+    return None if found is None else found.exploitability
+
+  @staticmethod
+  def first_round(game):
+    """Returns (starter's dice, other's dice) at the start of a game."""
+    starter = game.starting_player
+    return game.start_dice[starter], game.start_dice[1 - starter]
+
+  # Compression.
+
+  def compressed(self, num_shares, *, num_threads=None):
+    """Returns the policy in shares: small, coded and measured.
+
+    Args:
+      num_shares: how many shares all hands of a player have together, about; a
+        number, or {round: number}.
+      num_threads: how many threads to use to measure, None for all.
+    """
+    if not isinstance(num_shares, dict):
+      num_shares = dict.fromkeys(self._rounds, num_shares)
+    elif num_shares.keys() != self._rounds.keys():
+      raise ValueError(f"num_shares={num_shares!r}: must be for the rounds "
+                       f"{self._known_text()}")
+    for number in num_shares.values():
+      arguments.integer("num_shares", number, 1, _MAX_SHARES)
+    rounds, known = {}, {}
+    with recall_trainer.thread_pool(jit.thread_count(num_threads)) as pool:
+      for key in self._rounds:
+        hands, tree, table = self._rounds[key]
+        if table.dtype.kind == "u":
+          raise ValueError("weights: are compressed already; call this on the "
+                           "policy that was not")
+        small, weights = recall_shares.in_shares(hands, tree, table,
+                                                 num_shares[key])
+        del tree, table
+        rounds[key] = recall_rounds.CodedRound(
+            self.match, key, small.num_nodes, len(small.claim), num_shares[key],
+            recall_code.encode(hands, small, weights, num_shares[key]))
+        known[key] = self._measured(self._trainer(key, small, weights), known,
+                                    pool)
+    return RecallPolicy(self.game, rounds, known)
 
   @property
   def memory_bytes(self):
     """How much memory the policy takes."""
-    return sum(tree.num_bytes + table.nbytes
-               for _, tree, table in self._rounds.values())
+    return sum(
+        found.num_bytes if isinstance(found, recall_rounds.LazyRound) else
+        found[1].num_bytes + found[2].nbytes
+        for found in self._rounds.raw.values())
+
+  # Files.
 
   def save(self, path):
     """Writes the policy to one file, which `policies.load_policy` reads."""
-    arrays = {}
-    for (a, b), (_, tree, table) in self._rounds.items():
-      for name, array in {**growing_tree.rows_of(tree),
-                          "weights": np.maximum(table, 0.0)}.items():
+    arrays, rounds = {}, []
+    for (a, b), found in self._rounds.raw.items():
+      if isinstance(found, recall_rounds.CodedRound):
+        rounds.append([a, b, *found.size])
+        parts = dict(zip(("tree", "shares"), found.streams))
+      else:
+        _, tree, table = found
+        rounds.append([a, b, tree.num_nodes, len(tree.claim)])
+        parts = {**growing_tree.rows_of(tree),
+                 "weights": np.maximum(table, 0.0)}
+      for name, array in parts.items():
         arrays[f"{a}v{b}_{name}"] = array
-    rounds = [[*key, tree.num_nodes, len(tree.claim)]
-              for key, (_, tree, _) in self._rounds.items()]
-    checkpoint.save(path, FILE_KIND, {"game": str(self.game), "rounds": rounds},
+    measures = [[*key, *found] for key, found in self.measures.items()]
+    checkpoint.save(path, FILE_KIND, {"game": str(self.game), "rounds": rounds,
+                                      "measures": measures},
                     arrays, compress=True)
 
 
@@ -172,12 +344,29 @@ def _rounds_from_file(name, value):
   if not isinstance(value, list) or not value:
     raise ValueError(f"{name}: must be a list of rounds")
   for item in value:
-    if not isinstance(item, list) or len(item) != 4:
+    if not isinstance(item, list) or len(item) not in (4, 5):
       raise ValueError(f"{name}: must have [starter's dice, other's dice, "
-                       "nodes, rows] for each round")
-    for number in item:
+                       "nodes, rows] for each round, and the number of shares "
+                       "if it has them")
+    for number in item[:4]:
       arguments.integer(name, number, 1, growing_tree.MAX_ROWS)
+    for number in item[4:]:
+      arguments.integer(name, number, 1, _MAX_SHARES)
   return value
+
+
+def _measures_from_file(name, value):
+  """Returns the field `measures` of a header, or raises a ValueError."""
+  measures = {}
+  for item in value if isinstance(value, list) else [value]:
+    if not isinstance(item, list) or len(item) != 5:
+      raise ValueError(f"{name}: must have [starter's dice, other's dice, low, "
+                       "high, value] for each round")
+    dice = tuple(arguments.integer(name, number, 1, growing_tree.MAX_ROWS)
+                 for number in item[:2])
+    measures[dice] = recall_rounds.Measures(*(
+        arguments.number(name, number, -_MOST, _MOST) for number in item[2:]))
+  return measures
 
 
 def from_file(archive, game):
@@ -191,16 +380,55 @@ def from_file(archive, game):
   match = match_rounds.match_rules(game, 1)
   known = set(match_rounds.match_keys(game))
   rounds = {}
-  for a, b, nodes, rows in checkpoint.field(path, archive.header, "rounds",
-                                            _rounds_from_file):
+  for a, b, nodes, rows, *shares in checkpoint.field(
+      path, archive.header, "rounds", _rounds_from_file):
     if (a, b) not in known:
       raise ValueError(f"path={path!r}: its rounds have {a}v{b}; must be those "
                        f"of {game}")
-    hands = round_hands.RoundHands(match, (a, b))
-    tree = growing_tree.read_tree(archive, f"{a}v{b}_", hands, nodes, rows)
-    name = f"{a}v{b}_weights"
-    rounds[a, b] = hands, tree, archive.read(name, (tree.num_numbers,), _DTYPES,
-                                             0.0)
+    if shares:
+      rounds[a, b] = recall_rounds.CodedRound(
+          match, (a, b), nodes, rows, *shares,
+          [_read_stream(archive, f"{a}v{b}_{name}")
+           for name in ("tree", "shares")], path)
+    else:
+      hands = round_hands.RoundHands(match, (a, b))
+      tree = growing_tree.read_tree(archive, f"{a}v{b}_", hands, nodes, rows)
+      name = f"{a}v{b}_weights"
+      rounds[a, b] = hands, tree, archive.read(name, (tree.num_numbers,),
+                                               _DTYPES, 0.0)
   if rounds.keys() != known:
     raise ValueError(f"path={path!r}: its rounds must be those of {game}")
+  measures = {}
+  if "measures" in archive.header:
+    measures = checkpoint.field(path, archive.header, "measures",
+                                _measures_from_file)
+  return RecallPolicy(game, rounds, measures)
+
+
+def _read_stream(archive, name):
+  """Returns a stream, [byte] uint8."""
+  if name not in archive.names:
+    raise ValueError(f"path={archive.path!r}: its {name} is missing")
+  stream = archive.read(name)
+  if stream.ndim != 1 or stream.dtype != np.uint8:
+    raise ValueError(f"path={archive.path!r}: its {name} is {stream.shape} "
+                     f"{stream.dtype}; must be one row of uint8")
+  return stream
+
+
+def merged(game, policies):
+  """Returns one policy from several, each round from the first that has it.
+
+  Args:
+    game: the `pyspiel.Game` of the result.
+    policies: list of `RecallPolicy`, the best first.
+  """
+  rounds = {}
+  for key in match_rounds.match_keys(game):
+    known = [policy for policy in policies
+             if key in policy._rounds and policy._has_rules_of(game)]
+    if not known:
+      raise ValueError(f"policies: none knows the round {key[0]}v{key[1]} of "
+                       f"{game}")
+    rounds[key] = known[0]._rounds.raw[key]
   return RecallPolicy(game, rounds)

@@ -9,7 +9,6 @@ Serves `examples/play_dudo.py` and the page.
 import functools
 
 from dudo_spiel.algorithms.match import action_values
-from dudo_spiel.algorithms.match import response as match_response
 from dudo_spiel.algorithms.runtime import arguments
 
 
@@ -62,7 +61,7 @@ class Review:
   """The moves of one person, in one match after another.
 
   Args:
-    policy: the `policy.MatchPolicy` that values are computed against.
+    policy: the policy that values are computed against, see `action_values`.
     look: a function of the dice, the claims and the hand that returns what
       `action_values.action_values` does, such as one with a cache; None to
       compute it.
@@ -72,7 +71,7 @@ class Review:
   """
 
   def __init__(self, policy, look=None):
-    match_response.check_policy(policy)
+    action_values.check_policy(policy)
     self._policy = policy
     self._look = look or functools.partial(action_values.action_values, policy)
     self.moves = []

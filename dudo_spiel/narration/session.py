@@ -47,15 +47,17 @@ class Session:
     self._verdicts = collections.Counter()
     self._total = 0.0
 
-  def run(self, opponents, asks_again):
+  def run(self, opponents, asks_again, notes=()):
     """Plays until the person leaves.
 
     Args:
       opponents: {player: what plays in that seat}, for the greeting.
       asks_again: whether to ask for another game after each, or play only one.
+      notes: lines to tell after the greeting.
     """
     try:
       self._say(self._narrator.greeting(opponents))
+      self._say(notes)
       self._play()
       while asks_again and self._wants_another():
         self._play()

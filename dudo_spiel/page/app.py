@@ -140,8 +140,9 @@ class _Page:
     return {
         "policy": library.match_name, "max_dice": library_lib.MAX_DICE,
         "trained_dice": [n for n in numbers if library.knows((n, n))],
-        "rounds": [f"{a}v{b}" for a, b in sorted(library.match.tables)
-                   if (b, a) in library.match.tables],
+        "exploitability": {n: library.exploitability((n, n)) for n in numbers},
+        "remembers_all": library.remembers_all,
+        "rounds": [f"{a}v{b}" for a, b in library.rounds],
         "sides": library.rules.num_sides,
         "wild_ones": library.rules.house.wild_ones,
         "die_loss": library.rules.house.die_loss,
@@ -293,8 +294,8 @@ class _Page:
       How many rounds were measured.
     """
     policy = self._library.match
-    rounds = sorted((dice for dice in policy.tables
-                     if dice[::-1] in policy.tables and
+    rounds = sorted((dice for dice in self._library.rounds
+                     if self._library.exploitability(dice) is None and
                      sum(dice) <= explorer.MAX_MEASURED_DICE), key=sum)
     weights = [2.0**sum(dice) for dice in rounds]
     for number, dice in enumerate(rounds):

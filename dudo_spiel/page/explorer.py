@@ -12,6 +12,7 @@ import re
 import numpy as np
 
 from dudo_spiel import rolls as rolls_lib
+from dudo_spiel.algorithms import exploitability
 from dudo_spiel.page import advice
 from dudo_spiel.page import play
 
@@ -44,8 +45,8 @@ class Position:
   def __init__(self, library, round_text, claims_text):
     found = _ROUND.fullmatch(round_text)
     dice = (int(found[1]), int(found[2])) if found else None
-    if dice is None or not {dice, dice[::-1]} <= library.match.tables.keys():
-      known = ", ".join(f"{a}v{b}" for a, b in sorted(library.match.tables))
+    if dice not in library.rounds:
+      known = ", ".join(f"{a}v{b}" for a, b in library.rounds)
       raise ValueError(f"round={round_text[:20]!r}: must be one of {known}")
     if len(claims_text) > _MAX_TEXT:
       raise ValueError(f"claims={claims_text[:20]!r}...: must have at most "
@@ -80,6 +81,9 @@ class Position:
 
 def _own_belief(library, position):
   """Returns the `Posterior` of the dice of the player who acts."""
+  if not position.claims:
+    return exploitability.Posterior(
+        library.rules.rolls(position.own).probabilities, 1.0, True)
   # The other player made the last claim. What it knew then was the same.
   return library.belief((position.other, position.own),
                         tuple(position.claims[:-1]))
@@ -183,13 +187,16 @@ def rounds_view(library, measured):
     library: the `library.Library`.
     measured: {(starter's dice, other's dice): [lower bound, upper bound]}.
   """
-  rounds = []
-  for dice in sorted(library.match.tables):
-    value = library.match.values.get(dice)
+  rounds, values = [], library.match.values
+  for dice in library.rounds:
+    value = values.get(dice)
+    exact = library.exploitability(dice)
     rounds.append({
         "round": f"{dice[0]}v{dice[1]}", "dice": list(dice),
         "value": None if value is None else round((1.0 + value) / 2.0, 6),
-        "is_measurable": sum(dice) <= MAX_MEASURED_DICE,
-        "exploitability": measured.get(dice)})
+        "is_measurable": exact is None and sum(dice) <= MAX_MEASURED_DICE,
+        "exploitability": (measured.get(dice) if exact is None else
+                           [exact, exact])})
   return {"name": library.match_name, "rounds": rounds,
-          "recall_length": library.rules.recall_length}
+          "recall_length": (None if library.remembers_all else
+                            library.rules.recall_length)}

@@ -28,7 +28,8 @@ class Library:
       for its game.
 
   Attributes:
-    match: the `policies.MatchPolicy` for two-player Dudo.
+    match: the `policies.RecallPolicy` or `policies.MatchPolicy` for two-player
+      Dudo.
     match_name: what to call it.
     single_round: the `policies.SingleRoundPolicy`, or None.
     small: {short name: policy} of `neumann_poker` and `liar_die`.
@@ -48,8 +49,10 @@ class Library:
 
   def _add(self, policy, path):
     game = getattr(policy, "game", None)
-    if isinstance(policy, policies.MatchPolicy):
+    if isinstance(policy, (policies.MatchPolicy, policies.RecallPolicy)):
       self.match, self.match_name = policy, "the policy from the file"
+      if self.remembers_all and not policy.measures:
+        policy.measure()
     elif isinstance(policy, policies.SingleRoundPolicy):
       self.single_round = policy
     elif isinstance(game, neumann_poker.NeumannPokerGame):
@@ -66,8 +69,28 @@ class Library:
     """The `rounds.MatchRules` of two-player Dudo."""
     return self.match.match
 
+  @property
+  def remembers_all(self):
+    """Whether the policy for two-player Dudo has perfect recall."""
+    return isinstance(self.match, policies.RecallPolicy)
+
+  @property
+  def rounds(self):
+    """The rounds (starter's dice, other's dice) that it knows, sorted."""
+    if self.remembers_all:
+      return sorted(self.match.rounds)
+    tables = self.match.tables
+    return sorted(dice for dice in tables if dice[::-1] in tables)
+
+  def exploitability(self, dice):
+    """Returns how exploitable it is from a round on, None if unknown."""
+    found = self.match.measures.get(dice) if self.remembers_all else None
+    return None if found is None else found.exploitability
+
   def knows(self, dice):
     """Returns whether the policy plays a match from these (own, other) dice."""
+    if self.remembers_all:
+      return tuple(dice) in self.match.rounds
     low, high = sorted(dice)
     return all({(a, b), (b, a)} <= self.match.tables.keys()
                for a in range(1, low + 1) for b in range(1, high + 1))
@@ -96,7 +119,7 @@ class Library:
 
   def warm_up(self):
     """Has everything compiled that an answer needs."""
-    dice = min(self.match.tables, key=sum)
+    dice = min(self.rounds, key=sum)
     self.values(dice, (0,), bytes([1] * dice[0]))
 
   def prepare(self):

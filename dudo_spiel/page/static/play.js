@@ -102,6 +102,7 @@ function say(view) {
 function newMatch(view, info, act) {
   const form = h("form", { class: "new-form" });
   const rules = h("div", { class: "rules" });
+  const quality = h("p", { class: "muted", id: "quality" });
   let liked = view.opponent || "trained"; // where the game has it
   const redraw = () => {
     const focused = document.activeElement?.id;
@@ -124,11 +125,14 @@ function newMatch(view, info, act) {
         redraw();
       }),
       game === "dudo" ? select("Dice each", "dice", numbers,
-        numbers.includes(wanted) ? wanted : numbers[numbers.length - 1]) : null,
+        numbers.includes(wanted) ? wanted : numbers[numbers.length - 1],
+        redraw) : null,
       h("button", { class: "primary", type: "submit" }, "Start")];
     form.replaceChildren(...fields.filter(Boolean));
     rules.replaceChildren(...(game === "dudo" ? matchRules(info) :
       roundRules()));
+    quality.textContent = game === "dudo" && chosen === "trained" ?
+      policyText(info, Number(form.querySelector("#dice").value)) : "";
     if (focused) form.querySelector(`#${focused}`)?.focus();
   };
   redraw();
@@ -139,7 +143,19 @@ function newMatch(view, info, act) {
       opponent: form.querySelector("#opponent").value,
       dice: Number(form.querySelector("#dice")?.value || 5) });
   });
-  return [rules, form];
+  return [rules, form, quality];
+}
+
+// A win is +1 and a loss -1, so half of the exploitability is a share of games.
+function policyText(info, dice) {
+  const gap = info.exploitability[dice];
+  if (gap === null) {
+    return "How good the trained policy is with so many dice is on the page " +
+      "Rounds, where you can have it measured.";
+  }
+  return `With ${plural(dice, "die")} each nobody wins more than ` +
+    `${(50 + 50 * gap).toFixed(2)}% of matches against the trained policy, ` +
+    "if both start equally often. That is exact. It remembers all claims.";
 }
 
 function matchRules(info) {

@@ -26,8 +26,10 @@ export async function show(main, rest, query, info, isWanted) {
   main.replaceChildren(h("section", { class: "card" },
     h("h1", {}, "What rounds are worth"),
     h("p", {}, "How often the player who starts a round wins the match when " +
-      `both play ${found.name}. It remembers the last ${found.recall_length} ` +
-      "claims. A click opens the round."),
+      `both play ${found.name}. It remembers ` +
+      (found.recall_length === null ? "all" :
+        `the last ${found.recall_length}`) +
+      " claims of a round. A click opens the round."),
     h("div", { class: "scroll" }, h("table", { class: "numbers grid wide",
       id: "rounds" },
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Starter"),
@@ -45,9 +47,13 @@ export async function show(main, rest, query, info, isWanted) {
       })))))),
     h("h2", {}, "How exploitable"),
     h("p", {}, isMeasured ? "Below each value stands what" : "What",
-      " a perfect opponent who knows the policy gains in that round, in per " +
-      "cent of matches. Later rounds are valued as if both played the " +
-      "policy. Where the gain is not exact, it lies between two bounds."),
+      " a perfect opponent who knows the policy gains ",
+      found.recall_length === null ?
+        "from that round on, later rounds included, in per cent of matches. " +
+        "All of these numbers are exact." :
+        "in that round, in per cent of matches. Later rounds are valued as " +
+        "if both played the policy. Where the gain is not exact, it lies " +
+        "between two bounds."),
     place, isComplete ? null : button));
 }
 

@@ -1,0 +1,117 @@
+"""What a policy with perfect recall has of its rounds, and knows of them.
+
+Rounds may be read when somebody asks for them: a `CodedRound` from its streams,
+which is kept then, and others from a file (see `recall_file`).
+
+Serves `recall_policy` and `recall_file`.
+"""
+
+import collections
+import threading
+from typing import NamedTuple
+
+from dudo_spiel.algorithms.match import recall_code
+from dudo_spiel.algorithms.match import round_hands
+
+
+class Measures(NamedTuple):
+  """How good a policy is in the match from a round on, exactly.
+
+  Attributes:
+    low: what it gets at least when it starts.
+    high: what a starter gets at most against it.
+    value: what the starter gets if both play it.
+  """
+  low: float
+  high: float
+  value: float
+
+  @property
+  def exploitability(self):
+    """Half the NashConv of the policy in the match from the round on."""
+    return 0.5 * (self.high - self.low)
+
+
+class LazyRound:
+  """A round that is read when somebody asks for it."""
+
+  num_bytes = 0  # of memory that it takes now
+
+  def tables(self):
+    """Returns (hands, `growing_tree.TreeArrays`, [number])."""
+    raise NotImplementedError
+
+
+class CodedRound(LazyRound):
+  """A round in streams, read when it is first asked for.
+
+  Args:
+    match: the `rounds.MatchRules`.
+    dice: (starter's dice, other's dice).
+    nodes: how many nodes its tree has.
+    rows: how many rows.
+    num_shares: see `recall_shares.share_arrays`.
+    streams: two [byte] uint8, by `recall_code.encode`.
+    path: the file that they come from, for messages.
+  """
+
+  def __init__(self, match, dice, nodes, rows, num_shares, streams, path=None):
+    self._match = match
+    self._dice = dice
+    self.size = [nodes, rows, num_shares]
+    self.streams = streams
+    self._path = path
+    self._lock = threading.Lock()
+    self._tables = None
+
+  @property
+  def num_coded(self):
+    """How many bytes its streams have."""
+    return sum(stream.nbytes for stream in self.streams)
+
+  @property
+  def num_bytes(self):
+    """How much memory it takes now."""
+    tables = self._tables
+    total = self.num_coded
+    return total if tables is None else (
+        total + tables[1].num_bytes + tables[2].nbytes)
+
+  def tables(self):
+    """Returns (hands, `growing_tree.TreeArrays`, [number] uint16)."""
+    with self._lock:
+      if self._tables is None:
+        hands = round_hands.RoundHands(self._match, self._dice)
+        found = recall_code.decode(hands, *self.size, self.streams)
+        if found is None:
+          raise ValueError(f"path={self._path!r}: its streams of "
+                           "{}v{} make no sense".format(*self._dice))
+        self._tables = hands, *found
+      return self._tables
+
+
+class RoundTables(collections.abc.Mapping):
+  """{round: (hands, tree, table)}, where lazy rounds are read on demand.
+
+  Args:
+    rounds: {round: (hands, tree, table) or `LazyRound`}.
+
+  Attributes:
+    raw: as given.
+  """
+
+  def __init__(self, rounds):
+    self.raw = dict(rounds)
+
+  def __getitem__(self, key):
+    """Returns (hands, tree, table) of a round."""
+    found = self.raw[key]
+    return found.tables() if isinstance(found, LazyRound) else found
+
+  def __iter__(self):
+    """Returns an iterator over the rounds."""
+    return iter(self.raw)
+
+  def __len__(self):
+    """Returns how many rounds there are."""
+    return len(self.raw)

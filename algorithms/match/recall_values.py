@@ -1,0 +1,136 @@
+"""What claims of one hand are worth against a policy with perfect recall.
+
+Both players go on as the policy does, which has a tree of histories. One walk
+from a node on follows the known hand and all hands of the opponent, and turns
+back where the policy leads none of them.
+
+Serves `action_values`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dudo_spiel.algorithms.match import growing_tree
+from dudo_spiel.algorithms.runtime import jit
+
+_NODE, _ROW = 0, 1  # columns of a path
+
+
+class HandRound(NamedTuple):
+  """A round as the player with the known hand sees it.
+
+  Attributes:
+    num_claims: C; row C of a node is Dudo.
+    level: [claim + 1] int64, see `round_hands.ClassArrays`.
+    role: of the player with the known hand.
+    own: [level] int64, the class of the known hand.
+    other: [level, hand] int64, the classes of the opponent's hands.
+    challenges: [claim, hand] float64, what it is worth to the known hand to
+      challenge a claim.
+    challenged: [claim, hand] float64, the same if the opponent challenges.
+  """
+  num_claims: int
+  level: np.ndarray
+  role: int
+  own: np.ndarray
+  other: np.ndarray
+  challenges: np.ndarray
+  challenged: np.ndarray
+
+
+@jit.background_kernel
+def _add(game, tree, table, node, reach, path, result):
+  """Adds what a node is worth to the result; see `claim_values`.
+
+  Args:
+    game: the `HandRound`.
+    tree: the `growing_tree.TreeArrays`.
+    table: [number], to which the policy is proportional.
+    node: where to begin.
+    reach: [depth, hand] float64 scratch.
+    path: [depth, 2] int64 scratch.
+    result: [hand] float64, modified in place.
+  """
+  hands = reach.shape[1]
+  reach[0] = 1.0
+  depth = 0
+  path[0, _NODE] = node
+  path[0, _ROW] = tree.row_begin[node]
+  while depth >= 0:
+    node, row = path[depth, _NODE], path[depth, _ROW]
+    if row == tree.row_begin[node + 1]:
+      depth -= 1
+      continue
+    path[depth, _ROW] = row + 1
+    begin, end = tree.row_begin[node], tree.row_begin[node + 1]
+    first = tree.table_begin[node]
+    width = tree.value_begin[node + 1] - tree.value_begin[node]
+    level = game.level[tree.last[node] + 1]
+    is_own = tree.role[node] == game.role
+    is_any = False
+    chance = 0.0
+    for h in range(hands):
+      if h == 0 or not is_own:
+        number = game.own[level] if is_own else game.other[level, h]
+        total = 0.0
+        for i in range(end - begin):
+          total += max(np.float64(table[first + i * width + number]), 0.0)
+        if total > 0.0:
+          chance = max(np.float64(
+              table[first + (row - begin) * width + number]), 0.0) / total
+        else:
+          chance = 1.0 if row == begin else 0.0
+      x = reach[depth, h] * chance
+      reach[depth + 1, h] = x
+      is_any = is_any or x > 0.0
+    if not is_any:
+      continue
+    claim, child = tree.claim[row], tree.child[row]
+    if child >= 0:
+      depth += 1
+      path[depth, _NODE] = child
+      path[depth, _ROW] = tree.row_begin[child]
+      continue
+    is_dudo = claim == game.num_claims
+    target = tree.last[node] if is_dudo else claim
+    for h in range(hands):
+      result[h] += reach[depth + 1, h] * (
+          game.challenges[target, h] if is_own == is_dudo else
+          game.challenged[target, h])
+
+
+def claim_values(tables, claims, hand, challenges, challenged):
+  """Returns [claim, opponent's hand] float64, if both go on as the policy does.
+
+  The claims are those stronger than the last one, weakest first.
+
+  Args:
+    tables: (`round_hands.RoundHands`, `growing_tree.TreeArrays`, [number]) of
+      the round.
+    claims: list of int, the claims so far.
+    hand: the number of the own hand.
+    challenges: [claim, opponent's hand] float64, the worth of own challenges.
+    challenged: the same of the opponent's.
+  """
+  hands, tree, table = tables
+  num_claims, role = hands.order.num_claims, len(claims) % 2
+  game = HandRound(num_claims, hands.level, role,
+                   np.ascontiguousarray(hands.classes[role][:, hand]),
+                   hands.classes[1 - role], challenges, challenged)
+  num_hands = challenges.shape[1]
+  reach = np.empty((num_claims + 3, num_hands))
+  path = np.empty((num_claims + 3, 2), np.int64)
+  node = growing_tree.find(tree, claims)
+  children = {}
+  if node >= 0:
+    rows = slice(tree.row_begin[node], tree.row_begin[node + 1])
+    children = dict(zip(tree.claim[rows].tolist(), tree.child[rows].tolist()))
+  first = claims[-1] + 1 if claims else 0
+  values = challenged[first:].copy()  # where nothing is stored
+  for claim in range(first, num_claims):
+    child = children.get(claim, -1)
+    if child >= 0:
+      values[claim - first] = 0.0
+      _add(game, tree, table, child, reach, path, values[claim - first])
+  return values
