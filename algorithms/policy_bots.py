@@ -165,7 +165,7 @@ def describe(name, game):
   if isinstance(policy, policies.RecallPolicy):
     memory = "remembers all claims of a round"
   elif isinstance(policy, policies.MatchPolicy):
-    memory = f"remembers the last {policy.match.recall_length} claims"
+    memory = f"remembers {policy.match.remembered.text}"
   elif name == TRAINED:
     memory = "was solved just now"
   known = ("how exploitable it is was not measured" if gap is None else

@@ -1,7 +1,9 @@
-"""Writes a page that shows people what a trained Dudo policy does.
+"""Writes a page that shows people how Dudo is played well.
 
-The page has the value of every round, what to open with and when to say Dudo.
-Its two pictures are written next to it.
+It describes a policy with perfect recall, whose quality is known exactly: what
+each round and each die is worth, what to open with, when to bluff and when to
+say Dudo, and what rules of thumb cost against it. Its pictures are written next
+to it.
 """
 
 import binary
@@ -11,24 +13,35 @@ import os
 from absl import flags
 import figures
 import numpy as np
+import pyspiel
+import thumb_rules
 
+import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel import rolls
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms import policy_bots
+from dudo_spiel.algorithms import simulation
 from dudo_spiel.algorithms.runtime import files
 
-_POLICY = flags.DEFINE_string("policy", None, "The policy file, as written by "
-                              "train_dudo.py.", required=True)
+_POLICY = flags.DEFINE_string("policy", policy_bots.TRAINED, "The policy: "
+                              "trained, or a policy file.")
+_DICE = flags.DEFINE_integer("numdice", None, "Dice per player that the page "
+                             "describes; the policy's most unless given.",
+                             lower_bound=1, upper_bound=5)
 _OUTPUT = flags.DEFINE_string("output", "dudo.md", "The page to write.")
 _ROLLS = flags.DEFINE_integer("rolls", 14, "How many rolls to list.",
                               lower_bound=1)
 _TRAINING = flags.DEFINE_string("training", "", "A sentence for the page that "
                                 "says how the policy was trained.")
+_FORGETFUL = flags.DEFINE_list(
+    "forgetful", [], "Files of policies that remember fewer claims, as "
+    "train_dudo.py writes them: the page says what forgetting costs.")
 _RARE = 2e-4  # openings less likely than this are not shown
 _SHARE = 0.08  # claims of a roll less likely than this are not listed
 
 
 class Round:
-  """What the policy does in the round of the most dice, as arrays.
+  """What the policy does in a round with equally many dice, as arrays.
 
   Attributes:
     dice: how many dice each player has.
@@ -52,23 +65,15 @@ class Round:
                            for claim in range(self.order.num_claims)])
 
   def openings_by_strength(self):
-    """Returns [most dice for one rank, quantity], P(first claim's quantity)."""
+    """Returns [quantity, most dice for one rank], P(first claim's quantity)."""
     most = self.matches[:, 1:].max(axis=1)
-    result = np.zeros((self.dice + 1, 2 * self.dice + 1))
+    result = np.zeros((2 * self.dice + 1, self.dice + 1))
     for claim, quantity in enumerate(self.order.quantities):
-      np.add.at(result[:, quantity], most,
+      np.add.at(result[quantity], most,
                 self.opening[claim] * self.table.probabilities)
-    totals = result.sum(axis=1, keepdims=True)
+    totals = result.sum(axis=0)
     return np.divide(result, totals, out=np.full_like(result, np.nan),
                      where=totals > 0)
-
-  def support_of_openings(self):
-    """Returns [own dice for the claimed rank], how often a first claim has."""
-    result = np.zeros(self.dice + 1)
-    for claim, rank in enumerate(self.order.ranks):
-      np.add.at(result, self.matches[:, rank - 1],
-                self.opening[claim] * self.table.probabilities)
-    return result
 
   def doubts(self):
     """Returns [quantity, own dice for the rank], P(Dudo after first claim)."""
@@ -83,34 +88,82 @@ class Round:
     return np.divide(says, meets, out=np.full_like(says, np.nan),
                      where=meets > 0)
 
+  def summary(self):
+    """Returns what openings are like on average, a list of numbers.
+
+    They are: dice claimed; how often the player has none of them, and one; how
+    often the claim is true; how often it is answered with Dudo.
+    """
+    chances = self.table.probabilities
+    made = self.opening * chances  # [claim, hand]
+    counts = self.matches[:, self.order.ranks - 1].T  # [claim, hand]
+    is_true = np.zeros(self.order.num_claims)
+    for claim, quantity in enumerate(self.order.quantities):
+      both = counts[claim][:, None] + counts[claim]
+      is_true[claim] = made[claim] @ (both >= quantity) @ chances
+    return [float(self.order.quantities @ self.often),
+            float(made[counts == 0].sum()), float(made[counts == 1].sum()),
+            float(is_true.sum()),
+            float(self.often @ (self.doubt @ chances))]
+
 
 def draw(path, table, labels, title, is_shown):
-  """Draws a table of probabilities as a picture."""
+  """Draws a table of probabilities as a picture, small quantities below."""
   rows, columns = (np.flatnonzero(is_shown.any(axis=axis)) for axis in (1, 0))
   shown = table[np.ix_(rows, columns)]
-  figure, axes = figures.subplots(figsize=(7, 4))
-  image = axes.imshow(100 * shown, cmap="Blues", vmin=0, vmax=100,
-                      aspect="auto")
+  figure, axes = figures.subplots(figsize=(6.4, 4))
+  axes.imshow(100 * shown, cmap="Blues", vmin=0, vmax=100, aspect="auto",
+              origin="lower")
   for (i, j), share in np.ndenumerate(shown):
     if not np.isnan(share):
-      axes.text(j, i, f"{100 * share:.0f}", ha="center", va="center",
+      axes.text(j, i, f"{100 * share:.0f}%", ha="center", va="center",
                 color="white" if share > 0.6 else "black")
   axes.set(xticks=range(len(columns)), xticklabels=columns,
            yticks=range(len(rows)), yticklabels=rows, title=title,
            xlabel=labels[1], ylabel=labels[0])
-  figure.colorbar(image, label="%")
   figures.save(figure, path)
 
 
+def win_rate(value):
+  """Returns a value as a percentage of games won."""
+  return 50 + 50 * value
+
+
 def value_lines(policy, dice):
-  """Yields the table of values as win rates."""
+  """Yields the table of values as win rates, with what is certain of them."""
   columns = range(1, dice + 1)
   yield "| starter's dice | " + " | ".join(
       f"against {b}" for b in columns) + " |"
   yield "|---" * (dice + 1) + "|"
   for a in columns:
-    cells = (f"{50 + 50 * policy.values[a, b]:.2f}%" for b in columns)
+    cells = []
+    for b in columns:
+      known = policy.measures.get((a, b))
+      cells.append("" if known is None else
+                   f"{win_rate(known.value):.2f}%<br>"
+                   f"({win_rate(known.low):.2f} to {win_rate(known.high):.2f})")
     yield f"| {a} | " + " | ".join(cells) + " |"
+
+
+def die_lines(policy, dice):
+  """Yields what the first lost die costs, by dice."""
+  yield "| dice each | who starts wins | who has lost one die wins | cost |"
+  yield "|---|---|---|---|"
+  for n in range(2, dice + 1):
+    even = win_rate(policy.measures[n, n].value)
+    behind = 100 - win_rate(policy.measures[n, n - 1].value)
+    yield (f"| {n} | {even:.1f}% | {behind:.1f}% | {50 - behind:.1f} |")
+
+
+def opening_lines(rounds):
+  """Yields what first claims are like, by dice."""
+  yield ("| dice each | dice claimed | none of them held | one held | the "
+         "claim is true | answered with Dudo |")
+  yield "|---" * 6 + "|"
+  for each in rounds:
+    quantity, *shares = each.summary()
+    yield f"| {each.dice} | {quantity:.2f} | " + " | ".join(
+        f"{100 * share:.0f}%" for share in shares) + " |"
 
 
 def roll_lines(this_round, count):
@@ -132,49 +185,122 @@ def roll_lines(this_round, count):
         f"({100 * shares[claim]:.0f}%)" for claim in claims) + " |"
 
 
-def page(policy, this_round, names):
+def rule_lines(policy, dice):
+  """Yields what rules of thumb cost against the policy, by dice."""
+  numbers = range(1, dice + 1)
+  yield "| rule | " + " | ".join(f"{n} dice" for n in numbers).replace(
+      "1 dice", "1 die") + " |"
+  yield "|---" * (dice + 1) + "|"
+  games = [pyspiel.load_game("dudo", {"numdice": n}) for n in numbers]
+  for number, rule in enumerate(thumb_rules.RULES):
+    losses = [100 * simulation.exact_match(
+        policy, thumb_rules.policy_of(rule, game), n).win_rate - 50
+              for n, game in zip(numbers, games)]
+    yield f"| {number + 1}. {rule.text} | " + " | ".join(
+        f"{loss:.1f}%" for loss in losses) + " |"
+
+
+def forgetting_lines(policy, forgetful, dice):
+  """Yields what policies lose who remember fewer claims."""
+  numbers = range(1, dice + 1)
+  yield "| remembered | " + " | ".join(
+      f"{n} dice" for n in numbers).replace("1 dice", "1 die") + " |"
+  yield "|---" * (dice + 1) + "|"
+  for other in forgetful:
+    losses = [100 * simulation.exact_match(policy, other, n).win_rate - 50
+              for n in numbers]
+    yield f"| {other.match.remembered.text} | " + " | ".join(
+        f"{loss:.2f}%" for loss in losses) + " |"
+
+
+def page(policy, forgetful, rounds, names):
   """Yields the lines of the page."""
+  this_round = rounds[-1]
   dice = this_round.dice
-  support = this_round.support_of_openings()
-  quantity = this_round.order.quantities @ this_round.often
+  first = policy.measures[dice, dice]
   yield f"# How to play Dudo with {dice} dice each"
   yield ""
-  yield (f"This page shows how a trained policy plays. The policy remembers "
-         f"the last {policy.match.recall_length} claims of a round. "
-         f"{_TRAINING.value}".strip())
-  yield "`examples/describe_dudo.py` wrote this page."
+  yield (f"**How good is the player that this page describes?** Its "
+         f"exploitability is {first.exploitability:.2g}, exactly: somebody who "
+         "knows all that it does, and answers it perfectly, wins "
+         f"{win_rate(first.exploitability):.2f}% of all games. It remembers "
+         f"all claims of a round. {_TRAINING.value}".strip())
+  yield "`examples/describe_dudo.py` wrote this page from it."
   yield ""
   yield "## What each round is worth"
   yield ""
   yield ("How often the player who starts the round wins the match when both "
-         "play the policy:")
+         "play the policy. In brackets: the bounds between which the win rate "
+         "of perfect play surely lies. (The winner of a round keeps all dice "
+         "and starts the next one, so the empty rounds do not come up.)")
   yield ""
   yield from value_lines(policy, dice)
   yield ""
+  yield "## What a die is worth"
+  yield ""
+  yield ("The loser of the first die is the second to claim in the next round, "
+         "with a die less. The cost is what that takes from 50%.")
+  yield ""
+  yield from die_lines(policy, dice)
+  yield ""
   yield "## The first claim"
   yield ""
-  yield (f"The average opening claim is {quantity:.1f} dice. Behind "
-         f"{100 * support[0]:.0f}% of all opening claims the player has no die "
-         "that counts for the claimed rank (ones count for every rank), behind "
-         f"{100 * support[1]:.0f}% one die, behind "
-         f"{100 * support[2:].sum():.0f}% two or more. In the picture, a row "
-         "is how many dice the player has for their best rank, and a "
-         "column is how many dice the player claims.")
+  yield ("What first claims are like on average, in rounds with equally many "
+         "dice. Ones count for every rank. Who holds none of the claimed dice "
+         "is bluffing.")
+  yield ""
+  yield from opening_lines(rounds)
+  yield ""
+  yield (f"With {dice} dice each, how many dice the policy claims first. A "
+         "column is how many dice the player has for their best rank; it adds "
+         "up to 100%.")
   yield ""
   yield f"![first claims]({names[0]})"
   yield ""
-  yield ("One roll of each of the most common kinds, with the opening claims "
+  yield ("One roll of each of the most common kinds, with the first claims "
          f"that the policy makes at least {100 * _SHARE:.0f}% of the time:")
   yield ""
   yield from roll_lines(this_round, _ROLLS.value)
   yield ""
   yield "## When to say Dudo"
   yield ""
-  yield ("How often the policy answers an opening claim with Dudo. A row is "
-         "how many dice were claimed; a column is how many of the policy's "
-         "dice count for the claimed rank. Claims of ones are left out.")
+  yield (f"How often the policy answers a first claim with Dudo, with {dice} "
+         "dice each. A column is how many of its own dice count for the "
+         "claimed rank. Claims of ones are left out.")
   yield ""
   yield f"![Dudo]({names[1]})"
+  yield ""
+  yield "## Rules of thumb, and what they cost"
+  yield ""
+  yield ("A player who follows a rule wins less than half of the games against "
+         "the policy. The table says how much less, exactly, if seats are "
+         "traded. The odds of a claim are those for somebody who knows their "
+         "own dice and takes the other's for random.")
+  yield ""
+  yield from rule_lines(policy, dice)
+  if forgetful:
+    yield ""
+    yield "## What forgetting costs"
+    yield ""
+    yield ("Neller and Hnath (2011) trained players who remember only the last "
+           "few claims of a round, and let them play against an optimal one "
+           "(their figure 5). These are players trained in the same way. The "
+           "table says how much less than half of the games they win against "
+           "the policy of this page, exactly, if seats are traded. Somebody "
+           "who knows such a player wins much more "
+           "([fsicfr.md](fsicfr.md)).")
+    yield ""
+    yield from forgetting_lines(policy, forgetful, dice)
+
+
+def forgetful_policy(path, dice):
+  """Returns the `policies.MatchPolicy` in a file."""
+  policy = policies.load_policy(path)
+  if not isinstance(policy, policies.MatchPolicy):
+    raise ValueError(f"{path}: must be a policy that remembers some claims, "
+                     "such as train_dudo.py writes")
+  policy.check_game(pyspiel.load_game("dudo", {"numdice": dice}))
+  return policy
 
 
 def main(_):
@@ -183,22 +309,28 @@ def main(_):
   for path in (_OUTPUT.value, *paths):
     binary.check_file(_OUTPUT.name, path)
   figures.check_matplotlib(_OUTPUT)
-  policy = policies.load_policy(_POLICY.value)
-  if not isinstance(policy, policies.MatchPolicy):
-    raise ValueError(f"--policy={_POLICY.value}: must be of a match of Dudo, "
-                     "such as train_dudo.py writes")
-  this_round = Round(policy, min(policy.game.start_dice))
-  openings, doubts = this_round.openings_by_strength(), this_round.doubts()
-  draw(paths[0], openings,
-       ("own dice for the best rank", "dice claimed"),
-       "Size of the opening claim, by best holding (% of each row)",
-       openings > 0.005)
-  draw(paths[1], doubts,
-       ("dice claimed", "own dice for the claimed rank"),
-       "How often an opening claim is answered with Dudo (%)",
-       ~np.isnan(doubts))
-  text = "\n".join(page(policy, this_round, [os.path.basename(path)
-                                             for path in paths])) + "\n"
+  game = None
+  if _DICE.value is not None:
+    game = pyspiel.load_game("dudo", {"numdice": _DICE.value})
+  with binary.errors_of("policy"):
+    policy = policy_bots.load_policy(_POLICY.value, game)
+    if not isinstance(policy, policies.RecallPolicy) or not policy.measures:
+      raise ValueError(f"{_POLICY.value}: must be a policy with perfect recall "
+                       "that knows how good it is, such as make_policies.py "
+                       "writes")
+    if game is not None:
+      policy.check_game(game)
+  dice = _DICE.value or min(policy.game.start_dice)
+  with binary.errors_of("forgetful"):
+    forgetful = [forgetful_policy(name, dice) for name in _FORGETFUL.value]
+  rounds = [Round(policy, n) for n in range(1, dice + 1)]
+  openings, doubts = rounds[-1].openings_by_strength(), rounds[-1].doubts()
+  draw(paths[0], openings, ("dice claimed", "own dice for the best rank"),
+       "How many dice are claimed first", openings > 0.005)
+  draw(paths[1], doubts, ("dice claimed", "own dice for the claimed rank"),
+       "How often a first claim is answered with Dudo", ~np.isnan(doubts))
+  text = "\n".join(page(policy, forgetful, rounds, [os.path.basename(path)
+                                         for path in paths])) + "\n"
   with files.replacing(os.path.abspath(_OUTPUT.value)) as file:
     file.write(text.encode())
   print(f"wrote {_OUTPUT.value}")

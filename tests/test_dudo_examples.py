@@ -11,6 +11,7 @@ import pytest
 
 from dudo_spiel.algorithms import perfect_recall
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms import policy_bots
 
 
 @pytest.fixture(scope="module", name="policy_file")
@@ -143,22 +144,33 @@ def test_bot_match_with_a_policy(policy_file):
 def test_describe_dudo(policy_file, tmp_path):
   page = tmp_path / "page.md"
   result = helpers.run_example(
-      "describe_dudo.py", f"--policy={policy_file}", f"--output={page}",
-      "--training=It was a test.", "--rolls=3")
+      "describe_dudo.py", "--numdice=2", f"--output={page}", "--rolls=3",
+      "--training=It was a test.", f"--forgetful={policy_file}")
   assert result.stderr == ""
   text = page.read_text(encoding="utf-8")
   assert "2 dice each" in text and "It was a test." in text
-  policy = policies.load_policy(policy_file)
-  assert f"| {50 + 50 * policy.values[2, 1]:.2f}% |" in text
+  policy = policy_bots.load_policy("trained",
+                                   pyspiel.load_game("dudo(numdice=2)"))
+  known = policy.measures[2, 1]
+  assert f"{50 + 50 * known.value:.2f}%<br>" in text
+  assert f"({50 + 50 * known.low:.2f} to " in text
   for name in ("page_openings.png", "page_doubts.png"):
     assert f"({name})" in text
     assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
   assert len(list(tmp_path.iterdir())) == 3
+  # What rules of thumb and forgetting cost is never negative.
+  rows = [line.split(" | ") for line in text.splitlines()
+          if line.startswith(("| 1. ", "| the last 3 claims | "))]
+  assert len(rows) == 2
+  for row in rows:
+    assert all(-0.1 < float(cell.strip("% |")) < 20.0 for cell in row[1:])
 
 
 @pytest.mark.parametrize("flags, message", [
-    ([], "policy"), (["--policy=README.md"], "must be a whole file"),
-    (["--policy=nowhere.npz"], "nowhere.npz")])
+    (["--policy=README.md"], "must be a whole file"),
+    (["--policy=nowhere.npz"], "nowhere.npz"),
+    (["--policy=recall3"], "must be a policy with perfect recall"),
+    (["--numdice=2", "--forgetful=nowhere.npz"], "nowhere.npz")])
 def test_describe_dudo_with_wrong_flags(flags, message):
   helpers.assert_refused("describe_dudo.py", flags, message,
                          cwd=helpers.EXAMPLES.parent)
