@@ -124,6 +124,11 @@ def draw(path, table, labels, title, is_shown):
   figures.save(figure, path)
 
 
+def new_game(dice):
+  """Returns `dudo` with so many dice each."""
+  return pyspiel.load_game("dudo", {"numdice": dice})
+
+
 def win_rate(value):
   """Returns a value as a percentage of games won."""
   return 50 + 50 * value
@@ -191,11 +196,11 @@ def rule_lines(policy, dice):
   yield "| rule | " + " | ".join(f"{n} dice" for n in numbers).replace(
       "1 dice", "1 die") + " |"
   yield "|---" * (dice + 1) + "|"
-  games = [pyspiel.load_game("dudo", {"numdice": n}) for n in numbers]
+  games = [new_game(n) for n in numbers]
   for number, rule in enumerate(thumb_rules.RULES):
     losses = [100 * simulation.exact_match(
-        policy, thumb_rules.policy_of(rule, game), n).win_rate - 50
-              for n, game in zip(numbers, games)]
+        policy, thumb_rules.policy_of(rule, game), game).win_rate - 50
+              for game in games]
     yield f"| {number + 1}. {rule.text} | " + " | ".join(
         f"{loss:.1f}%" for loss in losses) + " |"
 
@@ -206,9 +211,10 @@ def forgetting_lines(policy, forgetful, dice):
   yield "| remembered | " + " | ".join(
       f"{n} dice" for n in numbers).replace("1 dice", "1 die") + " |"
   yield "|---" * (dice + 1) + "|"
+  games = [new_game(n) for n in numbers]
   for other in forgetful:
-    losses = [100 * simulation.exact_match(policy, other, n).win_rate - 50
-              for n in numbers]
+    losses = [100 * simulation.exact_match(policy, other, game).win_rate - 50
+              for game in games]
     yield f"| {other.match.remembered.text} | " + " | ".join(
         f"{loss:.2f}%" for loss in losses) + " |"
 
@@ -299,7 +305,7 @@ def forgetful_policy(path, dice):
   if not isinstance(policy, policies.MatchPolicy):
     raise ValueError(f"{path}: must be a policy that remembers some claims, "
                      "such as train_dudo.py writes")
-  policy.check_game(pyspiel.load_game("dudo", {"numdice": dice}))
+  policy.check_game(new_game(dice))
   return policy
 
 
@@ -309,9 +315,7 @@ def main(_):
   for path in (_OUTPUT.value, *paths):
     binary.check_file(_OUTPUT.name, path)
   figures.check_matplotlib(_OUTPUT)
-  game = None
-  if _DICE.value is not None:
-    game = pyspiel.load_game("dudo", {"numdice": _DICE.value})
+  game = None if _DICE.value is None else new_game(_DICE.value)
   with binary.errors_of("policy"):
     policy = policy_bots.load_policy(_POLICY.value, game)
     if not isinstance(policy, policies.RecallPolicy) or not policy.measures:

@@ -14,7 +14,8 @@ _PAGES = [_ROOT / "README.md", _ROOT / "CONTRIBUTING.md",
           helpers.EXAMPLES / "README.md", *sorted(_ROOT.glob("docs/*.md"))]
 _BINARIES = sorted(path for path in helpers.EXAMPLES.glob("*.py")
                    if path.name not in ("binary.py", "figures.py",
-                                         "interrupts.py", "study_panels.py"))
+                                         "interrupts.py", "study_panels.py",
+                                         "thumb_rules.py"))
 
 
 def _prose(page):
