@@ -1,8 +1,14 @@
 """Dudo with perfect recall on growing trees, against slower ways."""
 
 import functools
+import os
+import signal
+import threading
+import time
+import tracemalloc
 
 import growing_oracle
+import helpers
 import numpy as np
 import pyspiel
 import pytest
@@ -11,11 +17,15 @@ from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import perfect_recall
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms.match import growing_kernels
+from dudo_spiel.algorithms.match import growing_proposals
+from dudo_spiel.algorithms.match import growing_response
 from dudo_spiel.algorithms.match import growing_tree
 from dudo_spiel.algorithms.match import policy as match_policy
 from dudo_spiel.algorithms.match import recall_trainer
 from dudo_spiel.algorithms.match import response as match_response
 from dudo_spiel.algorithms.match import rounds as match_rounds
+from dudo_spiel.algorithms.runtime import files
 
 _SMALL = "dudo(start_dice=2v1,dice_sides=2)"
 
@@ -320,16 +330,34 @@ def test_threads_change_nothing(monkeypatch):
   np.testing.assert_allclose(responses, expected, atol=1e-3)
 
 
-def test_memory_is_bounded():
-  most = 10**6
-  solver = perfect_recall.PerfectRecallSolver(
-      pyspiel.load_game("dudo(numdice=2)"), num_threads=1, max_bytes=most,
-      dtype="float64")
-  free = perfect_recall.PerfectRecallSolver(
-      pyspiel.load_game("dudo(numdice=2)"), num_threads=1, dtype="float64")
-  for _ in range(6):
-    solver.run(50)
-    assert solver.memory_bytes <= most
+def test_memory_is_bounded(tmp_path):
+  _solver(_SMALL, 7).interval(2, 1)  # compiles
+  most, game = 4 * 10**6, pyspiel.load_game("dudo(numdice=2)")
+  most_of_all = most + 2 * 10**5  # Python's own objects
+  tracemalloc.start()
+  try:
+    solver = perfect_recall.PerfectRecallSolver(
+        game, num_threads=2, max_bytes=most, dtype="float64")
+    for _ in range(6):
+      solver.run(50)
+      assert solver.memory_bytes <= most
+      solver.interval(2, 2)
+    solver.save(tmp_path / "solver.npz")
+    _, peak = tracemalloc.get_traced_memory()
+    assert 0.5 * most < peak <= most_of_all
+    before = solver.nash_conv()
+    del solver
+    solver = perfect_recall.PerfectRecallSolver(
+        game, num_threads=2, max_bytes=most, dtype="float64")
+    tracemalloc.reset_peak()
+    solver.load(tmp_path / "solver.npz")
+    assert solver.nash_conv() == before
+    _, peak = tracemalloc.get_traced_memory()
+    assert peak <= 1.2 * most  # it reads a file in blocks of up to 4 MB
+  finally:
+    tracemalloc.stop()
+  free = perfect_recall.PerfectRecallSolver(game, num_threads=1,
+                                            dtype="float64")
   free.run(300)
   assert free.memory_bytes > most
   assert solver.exploitability() < 1.0
@@ -433,3 +461,219 @@ def test_full_trees_have_all_histories():
   assert trainer.tree.num_nodes == 8  # the sets of the three weakest claims
   assert growing_tree.find(trainer.tree, [0, 2]) > 0
   assert growing_tree.find(trainer.tree, [3]) == -1
+
+
+def test_walks_stop_when_the_flag_is_set():
+  trainer, _ = _trainer_and_oracle(_SMALL, (2, 1))
+  for _ in range(5):
+    trainer.iterate()
+    trainer.grow(10**9)
+  tree, tables = trainer.tree, [table.copy() for table in trainer.tables]
+  trainer.flag[0] = True
+  for measure in (trainer.outcomes, lambda: trainer.grow(10**9),
+                  lambda: trainer.certify({(1, 1): 0.0}, {(1, 1): 0.0})):
+    with pytest.raises(recall_trainer.StoppedError):
+      measure()
+  assert trainer.tree is tree
+  for ours, theirs in zip(trainer.tables, tables):
+    np.testing.assert_array_equal(ours, theirs)
+  game, size = trainer.hands.arrays(np.float64), int(tree.value_begin[-1])
+  choices = growing_response.Choices(np.full(size, 99, np.int16),
+                                     np.full(size, 99.0, np.float32))
+  growing_response.respond(
+      game, tree, trainer.tables.cumulative,
+      growing_response.Responder(0, *trainer.leaves[0]),
+      growing_response.new_scratch(trainer.hands, trainer.flag), choices)
+  assert (choices.gain == 99.0).all()
+
+
+def _interrupt(*waits):
+  """Sends Ctrl-C after each of these waits, in a thread."""
+  def send():
+    for wait in waits:
+      wait()
+      os.kill(os.getpid(), signal.SIGINT)
+  thread = threading.Thread(target=send)
+  thread.start()
+  return thread
+
+
+def test_measurements_end_soon_after_an_interrupt(monkeypatch):
+  solver = perfect_recall.PerfectRecallSolver(
+      pyspiel.load_game(_SMALL), num_threads=2, dtype="float64")
+  solver.run(40)
+  begun = threading.Event()
+
+  def endless(game, tree, table, responder, work, choices):
+    begun.set()
+    end = time.monotonic() + 60.0
+    while not work.stop[0] and time.monotonic() < end:
+      time.sleep(0.01)
+
+  for measure in (solver.nash_conv, lambda: solver.interval(2, 1)):
+    begun.clear()
+    with monkeypatch.context() as patch:
+      patch.setattr(growing_response, "respond", endless)
+      thread = _interrupt(begun.wait)
+      begin = time.monotonic()
+      with pytest.raises(KeyboardInterrupt):
+        measure()
+      assert time.monotonic() - begin < 30.0
+      thread.join()
+  assert solver.nash_conv() == _solver(_SMALL, 40).nash_conv()
+
+
+def test_a_second_interrupt_leaves_a_whole_solver(monkeypatch, tmp_path):
+  solver, other, plain = (perfect_recall.PerfectRecallSolver(
+      pyspiel.load_game(_SMALL), num_threads=1, dtype="float64")
+                          for _ in range(3))
+  solver.run(5)
+  learn, begun, go_on = growing_kernels.learn, threading.Event(), (
+      threading.Event())
+
+  def slow(game, tree, tables, step, *args):
+    if step.role == 1:  # an iteration has been half done
+      begun.set()
+      go_on.wait(60.0)
+    return learn(game, tree, tables, step, *args)
+
+  with monkeypatch.context() as patch:
+    patch.setattr(growing_kernels, "learn", slow)
+    thread = _interrupt(begun.wait, lambda: time.sleep(0.2))
+    with pytest.raises(KeyboardInterrupt):
+      solver.run(1000)
+    thread.join()
+    threading.Timer(0.3, go_on.set).start()
+    solver.save(tmp_path / "solver.npz")
+  other.load(tmp_path / "solver.npz")
+  assert other.iteration == 6
+  for now in (other, solver):
+    now.run(3)
+  plain.run(9)
+  for key in plain.rounds:
+    for ours, theirs, expected in zip(solver.tables(*key), other.tables(*key),
+                                      plain.tables(*key)):
+      np.testing.assert_array_equal(ours, expected)
+      np.testing.assert_array_equal(theirs, expected)
+
+
+def test_a_growth_that_was_interrupted_is_made_up(monkeypatch, tmp_path):
+  solver, plain = (perfect_recall.PerfectRecallSolver(
+      pyspiel.load_game(_SMALL), num_threads=1, dtype="float64")
+                   for _ in range(2))
+  solver.run(20)
+  propose, begun = growing_proposals.propose, threading.Event()
+
+  def slow(game, tree, table, responder, work, *args):
+    begun.set()
+    while not work.stop[0]:
+      time.sleep(0.01)
+    return propose(game, tree, table, responder, work, *args)
+
+  with monkeypatch.context() as patch:
+    patch.setattr(growing_proposals, "propose", slow)
+    thread = _interrupt(begun.wait)
+    with pytest.raises(KeyboardInterrupt):
+      solver.run(1000)
+    thread.join()
+  done = solver.iteration
+  solver.save(tmp_path / "solver.npz")
+  solver.load(tmp_path / "solver.npz")
+  solver.run(60 - done)
+  plain.run(60)
+  assert 20 < done < 60
+  for key in plain.rounds:
+    for ours, theirs in zip(solver.tables(*key), plain.tables(*key)):
+      np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("name, kwargs, message", [
+    (_SMALL, {"dtype": "float32"}, "dtype=float64; must be float32"),
+    (_SMALL, {"seed": 1}, "seed=0; must be 1"),
+    ("dudo(start_dice=2v1,dice_sides=3)", {}, "game=.*dice_sides=2.* must be"),
+    ("dudo(numdice=2,dice_sides=2)", {}, "game=.*start_dice=2v1.* must be"),
+    ("dudo(start_dice=2v1,dice_sides=2,die_loss=one)", {},
+     "game=.* must be dudo.*die_loss=one")])
+def test_files_of_other_settings_are_refused_by_name(name, kwargs, message,
+                                                     tmp_path):
+  _solver(_SMALL, 7).save(tmp_path / "solver.npz")
+  solver = perfect_recall.PerfectRecallSolver(
+      pyspiel.load_game(name), **{"dtype": "float64", **kwargs})
+  with pytest.raises(ValueError, match=f"^path=.*: was saved with {message}"):
+    solver.load(tmp_path / "solver.npz")
+
+
+def test_files_go_on_with_more_memory(tmp_path):
+  game = pyspiel.load_game("dudo(numdice=2)")
+  small, large = (perfect_recall.PerfectRecallSolver(
+      game, num_threads=1, max_bytes=most, dtype="float64")
+                  for most in (2 * 10**6, 10**8))
+  large.run(200)
+  large.save(tmp_path / "large.npz")
+  with pytest.raises(ValueError, match=r"^max_bytes=2000000: must be at least "
+                     r"\d+ to load"):
+    small.load(tmp_path / "large.npz")
+  assert small.iteration == 0
+  small.run(20)
+  small.save(tmp_path / "small.npz")
+  large.load(tmp_path / "small.npz")
+  assert large.iteration == 20
+
+
+def test_more_memory_than_there_is_is_refused():
+  with pytest.raises(ValueError, match=r"^max_bytes=10{18}: .* needs "
+                     r"1000000000\.0 GB of memory, but"):
+    perfect_recall.PerfectRecallSolver(pyspiel.load_game(_SMALL),
+                                       max_bytes=10**18)
+  with pytest.raises(ValueError, match=r"^max_bytes=1000000: must be at least "
+                     r"\d{8}, what dudo"):
+    perfect_recall.PerfectRecallSolver(pyspiel.load_game("dudo"),
+                                       max_bytes=10**6)
+
+
+def test_tables_of_a_solver_are_copies():
+  solver = perfect_recall.PerfectRecallSolver(
+      pyspiel.load_game(_SMALL), num_threads=1, dtype="float64")
+  solver.run(3)
+  tables = solver.tables(2, 1)
+  before = [table.copy() for table in tables]
+  solver.run(60)  # whose tables move in memory as they grow
+  for ours, theirs in zip(tables, before):
+    np.testing.assert_array_equal(ours, theirs)
+
+
+def test_proposals_that_do_not_fit_are_those_that_gain_least():
+  match = match_rounds.match_rules(pyspiel.load_game("dudo(numdice=2)"), 1)
+  trainer = recall_trainer.RecallTrainer(match, (2, 1), dtype=np.float64)
+  trainer.set_values({(1, 1): -0.027})
+  for _ in range(8):
+    trainer.iterate()
+    trainer.grow(10**9)
+  lists = []
+  for most in (10**4, 7):
+    hands, tree = trainer.hands, trainer.tree
+    size = int(tree.value_begin[-1])
+    choices = growing_response.Choices(np.zeros(size, np.int16),
+                                       np.zeros(size, np.float32))
+    found = np.zeros(most, growing_proposals.PROPOSAL)
+    args = (hands.arrays(np.float64), tree, trainer.tables.cumulative,
+            growing_response.Responder(0, *trainer.leaves[0], True),
+            growing_response.new_scratch(hands), choices)
+    growing_response.respond(*args)
+    count = growing_proposals.propose(*args, 1e-9, found)
+    lists.append((count, found[:count]))
+  (count, everything), (other, best) = lists
+  assert count == other > 20 and len(best) == 7
+  expected = np.sort(everything["gain"])[-7:]
+  np.testing.assert_array_equal(np.sort(best["gain"]), expected)
+
+
+@pytest.mark.slow
+def test_a_checkpoint_is_for_one_process(tmp_path):
+  path = tmp_path / "training.npz"
+  with files.locked(f"{path}.lock"):
+    helpers.assert_refused(
+        "benchmark_perfect_recall.py", [f"--checkpoint={path}"],
+        "must not be the file of another training that is running (process "
+        f"{os.getpid()})")
+  assert not path.exists()

@@ -119,6 +119,26 @@ class Cut(NamedTuple):
   live: np.ndarray
 
 
+def new_scratch(hands, dtype):
+  """Returns a new `LearnScratch`.
+
+  Args:
+    hands: the `round_hands.RoundHands`.
+    dtype: the type of the tables.
+  """
+  depths = hands.order.num_claims + 2
+  most = int(hands.width.max())
+  counts = max(hands.dice) + 1
+
+  def lines(*shape):
+    return np.zeros((*shape, most), dtype)
+
+  return LearnScratch(
+      *(lines(depths) for _ in range(5)), lines(), lines(),
+      np.zeros(counts, dtype), np.zeros(counts, dtype),
+      np.zeros((depths, 4), np.int64))
+
+
 @jit.sums
 def _catch_up(regret, begin, size, positive, negative):
   """Discounts regrets."""
@@ -333,15 +353,16 @@ def learn(game, tree, tables, step, mode, work, cut):
 
 
 @jit.sums
-def learn_parts(game, tree, tables, step, places, work, cut):
-  """Updates one role in some subtrees below a cut.
+def learn_parts(game, tree, tables, step, places, counter, work, cut):
+  """Updates one role in subtrees below a cut that no other thread has taken.
 
   Args:
     game: see `learn`.
     tree: see `learn`.
     tables: see `learn`.
     step: see `learn`.
-    places: [part] int64, which ones.
+    places: [part] int64, all of them, in the order in which to take them.
+    counter: [1] int64, how many are taken, modified in place; threads share it.
     work: the `LearnScratch`.
     cut: the `Cut`, whose values are modified in place.
 
@@ -349,7 +370,11 @@ def learn_parts(game, tree, tables, step, places, work, cut):
     See `learn`.
   """
   touched = 0
-  for place in places:
+  while True:
+    number = jit.take_next(counter)
+    if number >= len(places):
+      return touched
+    place = places[number]
     if cut.live[place, 0] or cut.live[place, 1]:
       work.path[0, NODE] = cut.node[place]
       work.path[0, OWN:] = cut.live[place]
@@ -357,10 +382,9 @@ def learn_parts(game, tree, tables, step, places, work, cut):
       work.other[0] = cut.other[place]
       touched += learn(game, tree, tables, step, NO_CUT, work, cut)
       cut.value[place] = work.value[0]
-  return touched
 
 
-@jit.kernel
+@jit.background_kernel
 def find_cut(tree, limit, sizes, place):
   """Finds where to cut a tree.
 
@@ -391,7 +415,7 @@ def find_cut(tree, limit, sizes, place):
   return count
 
 
-@jit.kernel
+@jit.background_kernel
 def find_alive(tree, tables, least, reach, is_kept):
   """Finds the claims that still matter.
 

@@ -13,6 +13,7 @@ Serves `recall_trainer`.
 
 import numpy as np
 
+from dudo_spiel.algorithms.match import growing_claims as claims
 from dudo_spiel.algorithms.match import growing_response as response
 from dudo_spiel.algorithms.match import hand_kernels as lanes
 from dudo_spiel.algorithms.runtime import jit
@@ -24,8 +25,42 @@ PROPOSAL = np.dtype([("node", np.int64), ("row", np.int64),
 
 
 @jit.sums
+def _write(found, place, node, row, claim, gain):
+  """Writes a proposal."""
+  found[place].node = node
+  found[place].row = row
+  found[place].claim = claim
+  found[place].gain = gain
+
+
+@jit.sums
+def _sink(found, place):
+  """Moves a proposal down the heap until none below it gains less.
+
+  Args:
+    found: [proposal] `PROPOSAL`, a heap but for this one, modified in place.
+    place: where it stands.
+  """
+  node, row = found[place].node, found[place].row
+  claim, gain = found[place].claim, found[place].gain
+  while True:
+    below = 2 * place + 1
+    if below + 1 < len(found) and found[below + 1].gain < found[below].gain:
+      below += 1
+    if below >= len(found) or found[below].gain >= gain:
+      break
+    _write(found, place, found[below].node, found[below].row,
+           found[below].claim, found[below].gain)
+    place = below
+  _write(found, place, node, row, claim, gain)
+
+
+@jit.sums
 def _list_gains(work, last, num_claims, threshold, place, found, size):
   """Lists the claims whose work.gains exceed the threshold, and clears these.
+
+  If there are more than fit, those that gain most stay. (The list is then a
+  heap, with the one that gains least first.)
 
   Args:
     work: the `growing_response.GrowthScratch`.
@@ -34,18 +69,23 @@ def _list_gains(work, last, num_claims, threshold, place, found, size):
     threshold: what a claim must gain.
     place: (node, row) to list them with.
     found: [proposal] `PROPOSAL`, modified in place.
-    size: how many there are already.
+    size: how many there were already.
 
   Returns:
-    How many there are now; those that do not fit are counted only.
+    How many there were in all, also those that do not fit.
   """
+  node, row = place
   for claim in range(last + 1, num_claims):
-    if work.gains[claim] > threshold:
+    gain = work.gains[claim]
+    if gain > threshold:
       if size < len(found):
-        found[size].node = place[0]
-        found[size].row = place[1]
-        found[size].claim = claim
-        found[size].gain = work.gains[claim]
+        _write(found, size, node, row, claim, gain)
+        if size + 1 == len(found):
+          for i in range(len(found) // 2 - 1, -1, -1):
+            _sink(found, i)
+      elif len(found) > 0 and gain > found[0].gain:
+        _write(found, 0, node, row, claim, gain)
+        _sink(found, 0)
       size += 1
     work.gains[claim] = 0.0
   return size
@@ -71,6 +111,7 @@ def propose(game, tree, table, responder, work, choices, threshold, found):
   mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
   most = work.sigma.shape[1]
   path = work.path
+  claims.compare_claims(game, responder, work)
   work.other[0, :len(theirs.chance)] = theirs.chance
   work.own[0, :len(mine.chance)] = mine.chance
   work.gains[:] = 0.0
@@ -78,7 +119,7 @@ def propose(game, tree, table, responder, work, choices, threshold, found):
   depth = 0
   path[0, response.NODE] = 0
   path[0, response.ROW] = -1
-  while depth >= 0:
+  while depth >= 0 and not work.stop[0]:
     node = path[depth, response.NODE]
     begin, first = tree.row_begin[node], tree.value_begin[node]
     rows = tree.row_begin[node + 1] - begin
@@ -145,13 +186,14 @@ def propose(game, tree, table, responder, work, choices, threshold, found):
                           jit.pointer(work.other), (depth + 1) * most)
             is_pushed = True
           else:
-            response.challenge(game, responder, True, claim, level,
-                               work.product, work)
-            response.best_new(game, responder, claim, level, work.product, work)
+            claims.challenge(game, responder, True, claim, level,
+                             work.product, work)
+            claims.best_new(game, responder, claim, level, work.product, work)
             for h in range(own_width):
               gain = work.best[h] - work.result[h]
-              if gain > response.TIE:
-                work.gains[work.claim[h]] += work.own[depth, h] * gain
+              if gain > claims.TIE and work.own[depth, h] > 0.0:
+                new = claims.new_claim(game, responder, level, h, work)
+                work.gains[new] += work.own[depth, h] * gain
             size = _list_gains(work, claim, game.num_claims, threshold,
                                (node, begin + row), found, size)
       if is_pushed:

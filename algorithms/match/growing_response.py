@@ -17,10 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dudo_spiel.algorithms.match import growing_claims as claims
 from dudo_spiel.algorithms.match import hand_kernels as lanes
+from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 
-TIE = 1e-9  # a claim that is not stored must be better by more than this
 NODE, ROW = 0, 1  # columns of a path
 
 
@@ -64,15 +65,17 @@ class GrowthScratch(NamedTuple):
     sigma: [depth, class] float64.
     product: [class] float64.
     result: [class] float64.
-    best: [class] float64, the best claim that is not stored, and ...
-    claim: [class] int16, which one it is.
+    best: [class] float64, of the best claim that is not stored.
+    line: [class] float64.
     counts: [count] float64.
     worth: [count] float64.
     claim_worth: [rank, count] float64.
     claim_of: [rank, count] int16.
     is_stored: [claim] bool.
+    ends_rank: [claim] bool, see `growing_claims.compare_claims`.
     gains: [claim] float64.
     path: [depth, 2] int64.
+    stop: [1] bool, whether to return at once, without a result.
   """
   own: np.ndarray
   other: np.ndarray
@@ -83,18 +86,26 @@ class GrowthScratch(NamedTuple):
   product: np.ndarray
   result: np.ndarray
   best: np.ndarray
-  claim: np.ndarray
+  line: np.ndarray
   counts: np.ndarray
   worth: np.ndarray
   claim_worth: np.ndarray
   claim_of: np.ndarray
   is_stored: np.ndarray
+  ends_rank: np.ndarray
   gains: np.ndarray
   path: np.ndarray
+  stop: np.ndarray
 
 
-def new_scratch(hands):
-  """Returns a new `GrowthScratch` for a `round_hands.RoundHands`."""
+def new_scratch(hands, stop=None):
+  """Returns a new `GrowthScratch`.
+
+  Args:
+    hands: the `round_hands.RoundHands`.
+    stop: [1] bool, a flag that stops walks (see `interrupts`); None for one of
+      its own.
+  """
   depths, most = hands.order.num_claims + 2, int(hands.width.max())
   counts = max(hands.dice) + 1
 
@@ -104,90 +115,13 @@ def new_scratch(hands):
   return GrowthScratch(
       lines(depths), lines(depths), lines(depths),
       np.zeros((depths, most), np.int16), lines(depths), lines(depths), lines(),
-      lines(), lines(), np.zeros(most, np.int16), np.zeros(counts),
-      np.zeros(counts), np.zeros((hands.order.num_sides, counts)),
+      lines(), lines(), lines(), np.zeros(counts), np.zeros(counts),
+      np.zeros((hands.order.num_sides, counts)),
       np.zeros((hands.order.num_sides, counts), np.int16),
       np.zeros(hands.order.num_claims + 1, np.bool_),
-      np.zeros(hands.order.num_claims), np.zeros((depths, 2), np.int64))
-
-
-@jit.sums
-def challenge(game, responder, is_own, claim, level, reach, work):
-  """Writes work.result, what the challenge of a claim gives the responder.
-
-  Args:
-    game: the `round_hands.ClassArrays`.
-    responder: the `Responder`.
-    is_own: whether the responder challenges.
-    claim: the claim.
-    level: of the classes.
-    reach: [class] float64, of the other.
-    work: the `GrowthScratch`.
-  """
-  mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
-  pays = responder.challenges if is_own else responder.challenged
-  lanes.leaf(
-      (jit.pointer(mine.onehot), mine.width[level], mine.onehot.shape[2],
-       mine.onehot.shape[3]),
-      (jit.pointer(theirs.onehot), theirs.width[level], theirs.onehot.shape[2],
-       theirs.onehot.shape[3]),
-      (level * mine.onehot.shape[1] + game.rank[claim], claim * pays.shape[1]),
-      jit.pointer(reach), 0, jit.pointer(pays),
-      (jit.pointer(work.counts), jit.pointer(work.worth),
-       jit.pointer(work.result)))
-
-
-@jit.sums
-def best_new(game, responder, last, level, reach, work):
-  """Writes the best claims that are not stored, which are then challenged.
-
-  Args:
-    game: the `round_hands.ClassArrays`.
-    responder: the `Responder`.
-    last: the last claim; work.is_stored tells which ones are stored.
-    level: of the classes.
-    reach: [class] float64, of the other.
-    work: the `GrowthScratch`; its best and claim are modified in place, -inf
-      and -1 where there is no such claim.
-  """
-  mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
-  num_ranks, own_counts = mine.onehot.shape[1:3]
-  num_counts = theirs.onehot.shape[2]
-  width, own_width = theirs.width[level], mine.width[level]
-  worth, claim_of, counts = work.claim_worth, work.claim_of, work.counts
-  best, best_claim = work.best, work.claim
-  best[:own_width] = -np.inf
-  best_claim[:own_width] = -1
-  for rank in range(num_ranks):
-    worth[rank] = -np.inf
-    claim_of[rank] = -1
-    is_counted = False
-    for claim in range(last + 1, game.num_claims):
-      if game.rank[claim] != rank or work.is_stored[claim]:
-        continue
-      if not is_counted:
-        is_counted = True
-        for k in range(num_counts):
-          total = 0.0
-          for h in range(width):
-            total += theirs.onehot[level, rank, k, h] * reach[h]
-          counts[k] = total
-      for j in range(own_counts):
-        total = 0.0
-        for k in range(num_counts):
-          total += counts[k] * responder.challenged[claim, j + k]
-        if total > worth[rank, j] + TIE:
-          worth[rank, j] = total
-          claim_of[rank, j] = claim
-    if not is_counted:
-      continue
-    for j in range(own_counts):
-      x, claim = worth[rank, j], claim_of[rank, j]
-      for h in range(own_width):
-        is_better = (mine.onehot[level, rank, j, h] > 0.0) & (
-            x > best[h] + TIE)
-        best[h] = x if is_better else best[h]
-        best_claim[h] = claim if is_better else best_claim[h]
+      np.zeros(hands.order.num_claims, np.bool_),
+      np.zeros(hands.order.num_claims), np.zeros((depths, 2), np.int64),
+      interrupts.new_flag() if stop is None else stop)
 
 
 @jit.sums
@@ -219,17 +153,21 @@ def _add_row(work, depth, width):
 def _finish_own(game, tree, responder, node, work, depth, choices):
   """Compares the rows of an own node with claims that are not stored."""
   last = tree.last[node]
+  level = game.level[last + 1]
   _mark(tree, node, work.is_stored, True)
-  best_new(game, responder, last, game.level[last + 1], work.other[depth],
-           work)
+  claims.best_new(game, responder, last, level, work.other[depth], work)
   _mark(tree, node, work.is_stored, False)
   begin = tree.value_begin[node]
   value, action = work.value[depth], work.action[depth]
   for h in range(tree.value_begin[node + 1] - begin):
-    is_better = work.best[h] > value[h] + TIE
+    is_better = work.best[h] > value[h] + claims.TIE
     choices.gain[begin + h] = work.best[h] - value[h] if is_better else 0.0
-    choices.action[begin + h] = -1 - work.claim[h] if is_better else action[h]
+    choices.action[begin + h] = action[h]
     value[h] = work.best[h] if is_better else value[h]
+  for h in range(tree.value_begin[node + 1] - begin):
+    if choices.gain[begin + h] > 0.0:
+      choices.action[begin + h] = -1 - claims.new_claim(game, responder, level,
+                                                        h, work)
 
 
 @jit.sums
@@ -242,12 +180,12 @@ def _best_virtual(game, responder, last, level, work):
     last: the last claim.
     level: of the classes, which is that of the node before.
     work: the `GrowthScratch`; work.product has the other's reach. Its best
-      and claim are modified in place, too.
+      is modified in place, too.
   """
-  challenge(game, responder, True, last, level, work.product, work)
-  best_new(game, responder, last, level, work.product, work)
+  claims.challenge(game, responder, True, last, level, work.product, work)
+  claims.best_new(game, responder, last, level, work.product, work)
   for h in range(game.hands[responder.role].width[level]):
-    if work.best[h] > work.result[h] + TIE:
+    if work.best[h] > work.result[h] + claims.TIE:
       work.result[h] = work.best[h]
 
 
@@ -299,14 +237,17 @@ def respond(game, tree, table, responder, work, choices):
   Returns:
     What the responder gets.
   """
+  game, tree, work = jit.borrowed(game), jit.borrowed(tree), jit.borrowed(work)
+  responder, choices = jit.borrowed(responder), jit.borrowed(choices)
   mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
   most = work.sigma.shape[1]
   path = work.path
+  claims.compare_claims(game, responder, work)
   work.other[0, :len(theirs.chance)] = theirs.chance
   depth = 0
   path[0, NODE] = 0
   path[0, ROW] = -1
-  while depth >= 0:
+  while depth >= 0 and not work.stop[0]:
     node = path[depth, NODE]
     begin = tree.row_begin[node]
     rows = tree.row_begin[node + 1] - begin
@@ -337,9 +278,9 @@ def respond(game, tree, table, responder, work, choices):
       is_dudo = claim == game.num_claims
       if is_own:
         if child < 0:
-          challenge(game, responder, is_dudo,
-                    tree.last[node] if is_dudo else claim, level,
-                    work.other[depth], work)
+          claims.challenge(game, responder, is_dudo,
+                           tree.last[node] if is_dudo else claim, level,
+                           work.other[depth], work)
           _take_row(work, depth, row, own_width)
         else:
           lanes.descend(
@@ -349,8 +290,8 @@ def respond(game, tree, table, responder, work, choices):
           is_pushed = True
       elif row_reach(tree, table, node, row, work.other, work, depth) > 0.0:
         if is_dudo:
-          challenge(game, responder, False, tree.last[node], level,
-                    work.product, work)
+          claims.challenge(game, responder, False, tree.last[node], level,
+                           work.product, work)
           _add_row(work, depth, own_width)
         elif child < 0:
           _best_virtual(game, responder, claim, level, work)
@@ -416,7 +357,7 @@ def play(game, tree, table, work, outcomes):
   depth = 0
   path[0, NODE] = 0
   path[0, ROW] = -1
-  while depth >= 0:
+  while depth >= 0 and not work.stop[0]:
     node = path[depth, NODE]
     begin = tree.row_begin[node]
     rows = tree.row_begin[node + 1] - begin

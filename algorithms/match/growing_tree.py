@@ -153,7 +153,7 @@ def _copy_rows(tree, change, node, out):
 _NODE, _NEXT, _END = 0, 1, 2  # columns of the stack of `rebuild`
 
 
-@jit.kernel
+@jit.background_kernel
 def rebuild(tree, change, num_claims, stack, out):
   """Writes the tree after a change.
 
@@ -199,7 +199,7 @@ def rebuild(tree, change, num_claims, stack, out):
         _add_row(out, change.row_claim[i], -1)
 
 
-@jit.kernel
+@jit.background_kernel
 def move_rows(old, new, row_source, is_growing, table):
   """Moves the numbers of a table to where a new tree has them.
 
@@ -302,18 +302,23 @@ def _stack(hands):
   return np.zeros((hands.order.num_claims + 2, 3), np.int64)
 
 
+def _first(array, count):
+  """Returns the first numbers of an array, and keeps no others in memory."""
+  return array if len(array) == count else array[:count].copy()
+
+
 def _tree_arrays(hands, shape):
   """Returns the `TreeArrays` of a `Shape`."""
   nodes, rows = shape.size.tolist()
-  last, role = shape.last[:nodes].copy(), shape.role[:nodes].copy()
+  last, role = _first(shape.last, nodes), _first(shape.role, nodes)
   row_begin = np.append(shape.row_begin[:nodes], rows)
   width = hands.width[role, hands.level[last + 1]]
-  zero = np.zeros(1, np.int64)
-  return TreeArrays(
-      last, role, row_begin,
-      np.concatenate([zero, np.cumsum(width * np.diff(row_begin))]),
-      np.concatenate([zero, np.cumsum(width)]), shape.claim[:rows].copy(),
-      shape.child[:rows].copy())
+  begins = np.zeros((2, nodes + 1), np.int64)
+  np.cumsum(width, out=begins[1, 1:])
+  width *= np.diff(row_begin)
+  np.cumsum(width, out=begins[0, 1:])
+  return TreeArrays(last, role, row_begin, *begins, _first(shape.claim, rows),
+                    _first(shape.child, rows))
 
 
 def tree_from_rows(hands, counts, claims, has_child):
@@ -412,15 +417,15 @@ def changed(hands, tree, is_kept=None, proposals=None):
   rebuild(tree, Change(is_kept, node_begin, row_begin, node_claim, row_claim),
           hands.order.num_claims, _stack(hands), shape)
   new_nodes, new_rows = shape.size.tolist()
-  return (_tree_arrays(hands, shape), shape.node_source[:new_nodes].copy(),
-          shape.row_source[:new_rows].copy())
+  return (_tree_arrays(hands, shape), _first(shape.node_source, new_nodes),
+          _first(shape.row_source, new_rows))
 
 
 def _grouped(places, claims, count):
   """Returns ([place + 1] int64, [added] int16), claims by place, sorted."""
   order = np.lexsort((claims, places))
   begin = np.searchsorted(places[order], np.arange(count + 1))
-  return begin.astype(np.int64), claims[order].astype(np.int16)
+  return begin.astype(np.int64, copy=False), claims[order].astype(np.int16)
 
 
 def find(tree, claims):

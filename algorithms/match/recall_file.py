@@ -83,10 +83,11 @@ def read(path, identity, keys, rounds):
     rounds: list of the rounds, as `recall_solver` has them.
 
   Returns:
-    (iteration, number of the present round, list of `RoundState`).
+    (iteration, number of the present round, max_bytes of the solver that saved
+    it, list of `RoundState`).
   """
   with checkpoint.opened(path, FILE_KIND) as archive:
-    checkpoint.check_header(path, archive.header, identity)
+    max_bytes = _check_settings(path, archive.header, identity)
     iteration = checkpoint.field(path, archive.header, "iteration",
                                  arguments.integer, 0, checkpoint.MAX_COUNT)
     present = checkpoint.field(path, archive.header, "present",
@@ -96,7 +97,28 @@ def read(path, identity, keys, rounds):
   if sum(state.schedule["iteration"] for state in states) != iteration:
     raise ValueError(f"path={archive.path!r}: its iteration={iteration} must "
                      "be the sum of those of the rounds")
-  return iteration, present, states
+  return iteration, present, max_bytes, states
+
+
+def _check_settings(path, header, identity):
+  """Raises a ValueError that names the first setting that is another one.
+
+  Args:
+    path: where the file is.
+    header: its header.
+    identity: see `read`.
+
+  Returns:
+    Its max_bytes, which may be another.
+  """
+  settings = dict(identity)
+  expected = settings.pop("parameters")
+  checkpoint.check_header(path, header, settings)
+  found = header.get("parameters")
+  found = found if isinstance(found, dict) else {}
+  checkpoint.check_header(path, found, {
+      name: value for name, value in expected.items() if name != "max_bytes"})
+  return found.get("max_bytes")
 
 
 def _read_round(archive, key, now):
@@ -114,16 +136,25 @@ def _read_round(archive, key, now):
                                        np.int64, 0).tolist()))
   nodes, rows, count = (schedule[name]
                         for name in ("nodes", "rows", "iteration"))
-  demand(count < schedule["next_growth"] <= checkpoint.MAX_COUNT and
+  demand(count <= schedule["next_growth"] <= checkpoint.MAX_COUNT and
          schedule["next_drop"] <= checkpoint.MAX_COUNT and
          rows <= growing_tree.MAX_ROWS, "schedule", "one of a training")
   tree = growing_tree.read_tree(archive, _name(key, ""), now.trainer.hands,
                                 nodes, rows)
   dtype = now.trainer.tables.regret.dtype
-  size = (tree.num_numbers,)
+
+  def table(name, count, dtype, low):
+    # Tables that grow must own their memory.
+    numbers = np.empty(count, dtype)
+    archive.read_into(_name(key, name), numbers, low)
+    return numbers
+
+  for name in ("regret", "cumulative"):  # before any memory is taken
+    archive.check(_name(key, name), (tree.num_numbers,), (dtype,))
   tables = growing_kernels.LearnTables(
-      array("regret", size, dtype), array("cumulative", size, dtype, 0.0),
-      array("seen", (nodes,), np.int64, 0))
+      table("regret", tree.num_numbers, dtype, -np.inf),
+      table("cumulative", tree.num_numbers, dtype, 0.0),
+      table("seen", nodes, np.int64, 0))
   demand(tables.seen.max() <= count, "seen", f"at most {count}")
   outcomes = array("outcomes", now.outcomes.shape, np.float64, 0.0)
   demand(outcomes.sum() <= _MOST, "outcomes", "chances")
@@ -140,10 +171,7 @@ def take(now, state):
     now: the round, as `recall_solver` has it.
     state: the `RoundState`.
   """
-  # Tables that grow must own their memory.
-  tables = growing_kernels.LearnTables(*(table.copy()
-                                         for table in state.tables))
-  now.trainer.take(state.tree, tables, state.schedule["iteration"])
+  now.trainer.take(state.tree, state.tables, state.schedule["iteration"])
   now.work = state.schedule["work"]
   now.next_growth = state.schedule["next_growth"]
   now.next_drop = state.schedule["next_drop"]

@@ -11,9 +11,13 @@ add. The schedule depends only on what is learned, never on a clock.
 Serves `perfect_recall`.
 """
 
+import contextlib
+import os
+
 import numpy as np
 
 from dudo_spiel import rules
+from dudo_spiel.algorithms.match import growing_memory
 from dudo_spiel.algorithms.match import recall_file
 from dudo_spiel.algorithms.match import recall_policy
 from dudo_spiel.algorithms.match import recall_trainer
@@ -26,6 +30,10 @@ from dudo_spiel.games import dudo
 
 _LEAST_BYTES = 10**6
 _MEMORY_SHARE = 0.75  # of what is free, if max_bytes is None
+_PROPOSAL_SHARE = 0.02  # of the memory is for proposals, at most
+_LEAST_PROPOSALS = 64
+_DISCOUNT_BYTES = 32  # of an iteration's discounts, which all rounds share
+_SLACK_SHARE, _MAX_SLACK = 0.25, 2**26  # what the system's allocator wastes
 _EPOCH, _EPOCH_SHARE = 10, 20  # iterations; later a twentieth of those so far
 _FIRST_DROP = 100  # iterations; then twice as many each time
 _ITERATION_WORK = 2000  # of an iteration, in numbers of a table
@@ -105,9 +113,11 @@ class PerfectRecallSolver(solver.Solver):
     seed: has no effect, since nothing is random.
     num_threads: how many threads to use, None for all; results do not depend
       on it.
-    max_bytes: how much memory all trees may take, measurements included; None
-      for three quarters of what is free now. Trees that have no more room
-      learn on, but do not grow.
+    max_bytes: how much memory the solver may take at any time: all trees and
+      tables, and what training, measuring, growing and saving take besides.
+      Policies are copies of their own, half as large. None for three quarters
+      of what is free now. Trees that have no more room learn on, but do not
+      grow.
     dtype: "float32", or "float64" for twice the memory.
 
   Attributes:
@@ -123,26 +133,80 @@ class PerfectRecallSolver(solver.Solver):
                        "nothing")
     if max_bytes is not None:
       arguments.integer("max_bytes", max_bytes, _LEAST_BYTES)
+      ram.check("max_bytes", max_bytes, max_bytes, "a solver that may take "
+                "this much", "less")
     self._match = match_rounds.match_rules(game, 1)
     self.rounds = match_rounds.match_keys(game)
     self._max_bytes = max_bytes
+    self._room = (max_bytes if max_bytes is not None else
+                  _MEMORY_SHARE * ram.available_bytes())
     number = {key: i for i, key in enumerate(self.rounds)}
+    proposals = int(_PROPOSAL_SHARE * self._room /
+                    growing_memory.PROPOSAL_BYTES)
     self._rounds = [
         _Round(self._match, key, number, dtype=self._dtype,
-               num_threads=self._num_threads) for key in self.rounds]
-    self._room = (max_bytes if max_bytes is not None else
-                  self.memory_bytes + _MEMORY_SHARE * ram.available_bytes())
-    if self.memory_bytes > self._room:
-      raise ValueError(f"max_bytes={max_bytes}: must be at least "
-                       f"{self.memory_bytes}, what {game} needs at first")
+               num_threads=self._num_threads,
+               max_proposals=min(max(proposals, _LEAST_PROPOSALS),
+                                 recall_trainer.MAX_PROPOSALS))
+        for key in self.rounds]
+    self._background = interrupts.Background()
+    self._flag = interrupts.new_flag()  # stops what is done there
     self._present = 0  # the round that learns
     self._known = {}  # what was measured: number -> (versions, ...)
     self._is_compiled = False
+    if self.memory_bytes > self._room:
+      raise ValueError(f"max_bytes={max_bytes}: must be at least "
+                       f"{self.memory_bytes}, what {game} needs at first")
+
+  # Work in the background, so that Ctrl-C need not wait for it.
+
+  def _run(self, function):
+    """Returns function(), which Ctrl-C stops soon.
+
+    A second Ctrl-C does not wait for its end. So whoever reads or changes
+    tables waits until it has ended.
+
+    Args:
+      function: works on the rounds until `_flag` is set.
+    """
+    self._background.settle()
+    self._flag = interrupts.new_flag()
+    for now in self._rounds:
+      now.trainer.flag = self._flag
+    results = []
+
+    def call():
+      with contextlib.suppress(recall_trainer.StoppedError):
+        results.append(function())
+
+    try:
+      self._background.run(call)
+    except BaseException:
+      self._flag[0] = True
+      self._background.settle()  # a second Ctrl-C ends this, too
+      raise
+    return results[0]
 
   @property
   def memory_bytes(self):
-    """How much memory the trees and their measurement take now."""
-    return sum(r.trainer.memory_bytes for r in self._rounds)
+    """How much memory the solver takes now at most, whatever it does.
+
+    That includes what measuring, growing and saving take, and a share for what
+    the system's allocator wastes.
+    """
+    return self._memory([growing_memory.size_of(now.trainer.tree)
+                         for now in self._rounds])
+
+  def _memory(self, sizes):
+    """Returns how much memory trees of these sizes take."""
+    both = [(now.trainer.memory, size)
+            for now, size in zip(self._rounds, sizes)]
+    longest = max(now.trainer.iteration for now in self._rounds)
+    arrays = (sum(memory.kept(size) for memory, size in both) +
+              max(memory.learning(size) for memory, size in both) +
+              max(memory.measuring(size) for memory, size in both) +
+              _DISCOUNT_BYTES * recall_trainer.num_discounted(longest))
+    return arrays + int(min(_SLACK_SHARE * arrays, _MAX_SLACK))
 
   def _number(self, own_dice, opponent_dice):
     key = (arguments.integer("own_dice", own_dice, 1),
@@ -164,33 +228,32 @@ class PerfectRecallSolver(solver.Solver):
     return self._rounds[number].trainer.tree.num_nodes
 
   def tables(self, own_dice, opponent_dice):
-    """Returns the `growing_kernels.LearnTables` of the round, read-only."""
-    trainer = self._rounds[self._number(own_dice, opponent_dice)].trainer
-    views = [table.view() for table in trainer.tables]
-    for view in views:
-      view.flags.writeable = False
-    return type(trainer.tables)(*views)
+    """Returns the `growing_kernels.LearnTables` of the round (copies)."""
+    number = self._number(own_dice, opponent_dice)
+    self._background.settle()
+    tables = self._rounds[number].trainer.tables
+    return type(tables)(*(table.copy() for table in tables))
 
   # Training.
 
   def _advance(self, iterations):
-    flag = interrupts.new_flag()
-    interrupts.run_in_threads(lambda count: self._learn(count, flag),
-                              [iterations], 1, flag)
+    self._run(lambda: self._learn(iterations))
 
-  def _learn(self, iterations, flag):
+  def _learn(self, iterations):
     """Runs iterations until the flag is set; see `interrupts`."""
     with recall_trainer.thread_pool(self._num_threads) as pool:
       if not self._is_compiled:
         recall_trainer.compile_kernels(self._match, self._dtype)
         self._is_compiled = True
       for _ in range(iterations):
-        if flag[0]:
+        if self._flag[0]:
           return
+        self._end_epoch(pool)  # if Ctrl-C has come between the two
         self._iterate(pool)
+        self._end_epoch(pool)
 
   def _iterate(self, pool):
-    """Runs one iteration of one round; may choose another one afterwards."""
+    """Runs one iteration of the present round."""
     now = self._rounds[self._present]
     trainer = now.trainer
     if trainer.leaves is None:
@@ -198,22 +261,29 @@ class PerfectRecallSolver(solver.Solver):
     trainer.iterate(pool)
     now.version += 1
     now.work += trainer.tree.num_numbers + _ITERATION_WORK
-    if trainer.iteration >= now.next_growth:
-      self._end_epoch(now, pool)
     self._count[0] += 1
 
-  def _end_epoch(self, now, pool):
-    """Measures a round, lets it grow, and chooses the round to go on with."""
+  def _end_epoch(self, pool):
+    """Measures the present round if it is time to, and chooses the next one.
+
+    Its tree grows. If the flag stops it, nothing has changed.
+    """
+    now = self._rounds[self._present]
     trainer = now.trainer
     t = trainer.iteration
-    now.outcomes = trainer.outcomes()
-    room = self._room - self.memory_bytes + trainer.memory_bytes
-    now.responses = trainer.grow(room, pool)
+    if t < now.next_growth:
+      return
+    left = self._room - self._memory(
+        [growing_memory.size_of(r.trainer.tree) for r in self._rounds])
+    now.responses = trainer.grow(
+        trainer.memory_bytes + int(left / (1.0 + _SLACK_SHARE)), pool)
+    now.outcomes = trainer.played
     if t >= now.next_drop or trainer.num_refused:
-      trainer.drop(now.responses)
+      trainer.drop(now.responses, pool)
       now.next_drop = 2 * t
       now.version += 1
     now.next_growth = t + max(min(1 + t // 4, _EPOCH), t // _EPOCH_SHARE)
+    trainer.rest()
     self._present = self._choose()
     self._rounds[self._present].trainer.set_values(self._values_by_round())
 
@@ -265,7 +335,7 @@ class PerfectRecallSolver(solver.Solver):
     policy.
     """
     number = self._number(own_dice, opponent_dice)
-    return float(self._present_values(number + 1)[number])
+    return float(self._run(lambda: self._present_values(number + 1))[number])
 
   def _present_values(self, count):
     """Returns [round] float64, exact values of the average policy."""
@@ -290,6 +360,10 @@ class PerfectRecallSolver(solver.Solver):
     """Returns {round: (low, high)} of the first rounds."""
     if not self._is_compiled:
       self._advance(0)
+    return self._run(lambda: self._certify(count))
+
+  def _certify(self, count):
+    """Returns {round: (low, high)} of the first rounds; may be stopped."""
     lows, highs = {}, {}
     with recall_trainer.thread_pool(self._num_threads) as pool:
       for number, key in enumerate(self.rounds[:count]):
@@ -302,7 +376,7 @@ class PerfectRecallSolver(solver.Solver):
 
   def expected_values(self):
     """Returns [player] float64, each player's value of the average policy."""
-    value = self._present_values(len(self._rounds))[-1]
+    value = self._run(lambda: self._present_values(len(self._rounds)))[-1]
     return np.array([value, -value] if self.game.starting_player == 0 else
                     [-value, value])
 
@@ -318,6 +392,7 @@ class PerfectRecallSolver(solver.Solver):
   # Policies.
 
   def _policy(self, name):
+    self._background.settle()
     return recall_policy.RecallPolicy(self.game, {
         key: (now.trainer.hands, now.trainer.tree,
               getattr(now.trainer.tables, name).copy())
@@ -346,15 +421,24 @@ class PerfectRecallSolver(solver.Solver):
     return tables
 
   def _extras(self):
+    self._background.settle()  # this is what `save` reads first
     return {"present": self._present}, {}
 
   def load(self, path):
     """Goes on from a file that a solver of the same game and options saved.
 
-    A file that does not fit or is damaged is refused and changes nothing.
+    Another `max_bytes` is allowed if the file fits into it. A file that does
+    not fit or is damaged is refused and changes nothing. So what the solver has
+    stays in memory until the file is read, in blocks of 4 MB.
     """
-    iteration, present, found = recall_file.read(path, self._identity(),
-                                                 self.rounds, self._rounds)
+    self._background.settle()
+    iteration, present, max_bytes, found = recall_file.read(
+        path, self._identity(), self.rounds, self._rounds)
+    needed = self._memory([growing_memory.size_of(state.tree)
+                           for state in found])
+    if needed > self._room and max_bytes != self._max_bytes:
+      raise ValueError(f"max_bytes={self._max_bytes}: must be at least "
+                       f"{needed} to load {os.fsdecode(path)!r}")
     try:
       self._take_rounds(iteration, present, found)
     except KeyboardInterrupt:

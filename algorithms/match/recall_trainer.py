@@ -15,32 +15,46 @@ Serves `recall_solver`.
 import concurrent.futures
 import contextlib
 import functools
-import itertools
 
 import numpy as np
 
 from dudo_spiel.algorithms.match import growing_kernels
+from dudo_spiel.algorithms.match import growing_memory
 from dudo_spiel.algorithms.match import growing_proposals
 from dudo_spiel.algorithms.match import growing_response
 from dudo_spiel.algorithms.match import growing_tree
 from dudo_spiel.algorithms.match import response as match_response
 from dudo_spiel.algorithms.match import round_hands
+from dudo_spiel.algorithms.runtime import interrupts
 
 _ALPHA, _NEGATIVE, _GAMMA = 1.5, 0.5, 2.0  # of discounted CFR; beta is 0
 GROWTH_SHARE = 1e-6
+GROWTH_SLOPE = 1e-4
 DROP_SHARE = 1e-8
 _MAX_DISCOUNTED = 2**20  # iterations; later discounts differ from 1 by 1e-9
-_MAX_PROPOSALS = 2**16
-_NODE_BYTES = 100  # of the structure, at most
+_LEAST_DISCOUNTED = 2**10  # how many are computed at least
+MAX_PROPOSALS = 2**16  # of a walk
 MIN_CUT_NUMBERS = 2**16  # smaller trees are for one thread
 _CUT_PARTS = 64  # a subtree with less than this part of all numbers is not cut
 
 
+class StoppedError(Exception):
+  """A flag has stopped a measurement, which has changed nothing."""
+
+
 @functools.cache
-def _kept():
-  """Returns [iteration + 1] float64, products of the discounts so far."""
-  t = np.arange(1, _MAX_DISCOUNTED + 1, dtype=np.float64)**_ALPHA
-  return np.cumprod(np.append(1.0, t / (t + 1.0)))
+def _kept(size):
+  """Returns [size + 1] float64, products of the discounts by iteration."""
+  kept = np.ones(size + 1)
+  t = np.arange(1, size + 1, dtype=np.float64)**_ALPHA
+  np.divide(t, t + 1.0, out=kept[1:])
+  return np.cumprod(kept, out=kept)
+
+
+def num_discounted(iteration):
+  """Returns how many discounts are known in an iteration."""
+  return min(max(1 << iteration.bit_length(), _LEAST_DISCOUNTED),
+             _MAX_DISCOUNTED)
 
 
 class RecallTrainer:
@@ -57,6 +71,7 @@ class RecallTrainer:
       stored.
     drop_share: which share of the exploitability bounds how often a claim that
       is dropped was played.
+    max_proposals: how many claims each walk proposes at most.
 
   Attributes:
     hands: the `round_hands.RoundHands`.
@@ -66,22 +81,28 @@ class RecallTrainer:
     touched: how many numbers the last iteration read or wrote.
     num_refused: how many claims found no room when the tree last grew.
     leaves: for each role its `response.Leaves`, by which it learns.
+    played: what `outcomes` returned when the tree last grew, or None.
+    flag: [1] bool, which stops measurements (see `interrupts`): they raise
+      `StoppedError`.
   """
 
   def __init__(self, match, dice, *, dtype=np.float32, num_threads=1,
                is_full=False, growth_share=GROWTH_SHARE,
-               drop_share=DROP_SHARE):
+               drop_share=DROP_SHARE, max_proposals=MAX_PROPOSALS):
     self.hands = round_hands.RoundHands(match, dice, merges=not is_full)
     self.iteration = 0
     self.touched = 0
     self.num_refused = 0
     self.leaves = None
+    self.played = None
+    self.flag = interrupts.new_flag()
     self._match = match
     self._dtype = np.dtype(dtype)
     self._num_threads = num_threads
     self._is_full = is_full
     self._growth_share = growth_share
     self._drop_share = drop_share
+    self._max_proposals = max_proposals
     self._works = []  # a `LearnScratch` for each thread
     make = growing_tree.full_tree if is_full else growing_tree.new_tree
     self.take(make(self.hands))
@@ -96,17 +117,22 @@ class RecallTrainer:
     self.tree, self.tables, self.iteration = tree, tables, iteration
     self._cut = None
 
-  @property
-  def bytes_a_number(self):
-    """How much memory a number of the tables takes in both tables."""
-    return 2 * self._dtype.itemsize
+  @functools.cached_property
+  def memory(self):
+    """The `growing_memory.RoundMemory`."""
+    return growing_memory.RoundMemory(self.hands, self._dtype,
+                                      self._num_threads, self._max_proposals)
 
   @property
   def memory_bytes(self):
-    """How much memory the tree, the tables and a measurement take."""
-    choices = 6 * int(self.tree.value_begin[-1])
-    return (self.tree.num_bytes + choices +
-            sum(table.nbytes for table in self.tables))
+    """How much memory the round takes at most, measurements included."""
+    size = growing_memory.size_of(self.tree)
+    return (self.memory.kept(size) + self.memory.learning(size) +
+            self.memory.measuring(size))
+
+  def rest(self):
+    """Frees what only learning needs."""
+    self._works, self._cut = [], None
 
   def set_values(self, values):
     """Sets what the rounds that follow are worth in training.
@@ -133,27 +159,13 @@ class RecallTrainer:
 
   # Learning.
 
-  def _scratch(self):
-    """Returns a new `growing_kernels.LearnScratch`."""
-    depths = self.hands.order.num_claims + 2
-    most = int(self.hands.width.max())
-    counts = max(self.hands.dice) + 1
-
-    def lines(*shape):
-      return np.zeros((*shape, most), self._dtype)
-
-    return growing_kernels.LearnScratch(
-        *(lines(depths) for _ in range(5)), lines(), lines(),
-        np.zeros(counts, self._dtype), np.zeros(counts, self._dtype),
-        np.zeros((depths, 4), np.int64))
-
   def _step(self, role):
     """Returns the `growing_kernels.LearnStep` of the next iteration."""
     t = self.iteration + 1
     return growing_kernels.LearnStep(
-        role, t, self._dtype.type(float(t)**_GAMMA), _kept(), _NEGATIVE,
-        self._is_full, *(leaf.astype(self._dtype)
-                         for leaf in self.leaves[role]))
+        role, t, self._dtype.type(float(t)**_GAMMA),
+        _kept(num_discounted(t)), _NEGATIVE, self._is_full,
+        *(leaf.astype(self._dtype) for leaf in self.leaves[role]))
 
   def iterate(self, pool=None):
     """Runs one iteration.
@@ -162,7 +174,8 @@ class RecallTrainer:
       pool: a `concurrent.futures.Executor` with threads, or None.
     """
     if not self._works:
-      self._works = [self._scratch() for _ in range(self._num_threads)]
+      self._works = [growing_kernels.new_scratch(self.hands, self._dtype)
+                     for _ in range(self._num_threads)]
     self.touched = sum(self._update(self._step(role), pool)
                        for role in range(2))
     self.iteration += 1
@@ -177,15 +190,12 @@ class RecallTrainer:
       return self._walk_top(game, step, growing_kernels.NO_CUT)
     cut.live[:] = 0
     self._walk_top(game, step, growing_kernels.COLLECT)
-    order = np.argsort(-cut.size, kind="stable")
-    shares = [order[i::self._num_threads] for i in range(self._num_threads)]
-
-    def work_on(thread):
-      return growing_kernels.learn_parts(game, self.tree, self.tables, step,
-                                         shares[thread], self._works[thread],
-                                         cut)
-
-    touched = sum(_map(pool, work_on, range(self._num_threads)))
+    largest_first = np.argsort(-cut.size, kind="stable")
+    counter = np.zeros(1, np.int64)
+    touched = sum(_map(
+        pool, lambda work: growing_kernels.learn_parts(
+            game, self.tree, self.tables, step, largest_first, counter, work,
+            cut), self._works))
     return touched + self._walk_top(game, step, growing_kernels.FINISH)
 
   def _walk_top(self, game, step, mode):
@@ -208,12 +218,16 @@ class RecallTrainer:
 
   def _find_cut(self, max_numbers=None):
     """Returns the `growing_kernels.Cut` of the tree; see `split`."""
-    nodes, count = self.tree.num_nodes, 0
+    nodes, numbers = self.tree.num_nodes, self.tree.num_numbers
     place, sizes = np.full(nodes, -1, np.int32), np.zeros(nodes, np.int64)
-    if max_numbers is None and self.tree.num_numbers >= MIN_CUT_NUMBERS:
-      max_numbers = self.tree.num_numbers // _CUT_PARTS
+    most, count = nodes, 0
+    if max_numbers is None and numbers >= MIN_CUT_NUMBERS:
+      most, max_numbers = self.memory.max_parts(numbers), numbers // _CUT_PARTS
     if max_numbers is not None:
       count = growing_kernels.find_cut(self.tree, max_numbers, sizes, place)
+      while count > most:
+        max_numbers *= 2
+        count = growing_kernels.find_cut(self.tree, max_numbers, sizes, place)
     lines = [np.zeros((count, int(self.hands.width.max())), self._dtype)
              for _ in range(3)]
     node = np.zeros(count, np.int64)
@@ -223,12 +237,25 @@ class RecallTrainer:
 
   # Measuring.
 
+  def _walk(self, kernel, *args):
+    """Calls a kernel with the average policy, unless the flag stops it.
+
+    Args:
+      kernel: of `growing_response` or `growing_proposals`.
+      *args: what it takes after the average policy; None for its scratch.
+    """
+    scratch = growing_response.new_scratch(self.hands, self.flag)
+    result = kernel(self.hands.arrays(np.float64), self.tree,
+                    self.tables.cumulative,
+                    *(scratch if arg is None else arg for arg in args))
+    if self.flag[0]:
+      raise StoppedError
+    return result
+
   def _respond(self, role, leaves, choices):
     """Returns what a best response to the average policy gets."""
-    return growing_response.respond(
-        self.hands.arrays(np.float64), self.tree, self.tables.cumulative,
-        growing_response.Responder(role, *leaves),
-        growing_response.new_scratch(self.hands), choices)
+    return self._walk(growing_response.respond,
+                      growing_response.Responder(role, *leaves), None, choices)
 
   def _choices(self):
     size = int(self.tree.value_begin[-1])
@@ -259,68 +286,83 @@ class RecallTrainer:
     """
     order = self.hands.order
     outcomes = np.zeros((2, order.num_claims, order.num_dice + 1))
-    growing_response.play(
-        self.hands.arrays(np.float64), self.tree, self.tables.cumulative,
-        growing_response.new_scratch(self.hands), outcomes)
+    self._walk(growing_response.play, None, outcomes)
     return outcomes
 
   def grow(self, max_bytes, pool=None):
     """Measures the average policy, and stores claims that it lacks.
 
     Args:
-      max_bytes: how much memory the round may take afterwards. If that is too
-        little, the claims that gain most are stored.
+      max_bytes: how much memory the round may take afterwards, see
+        `memory_bytes`. If that is too little, the claims that gain most are
+        stored.
       pool: see `iterate`.
 
     Returns:
       [role] float64, what a best response gets if the rounds that follow are
       worth what training takes them for.
     """
+    responses, found = self._find(pool)
+    count = min(self._num_affordable(max_bytes), len(found))
+    self.num_refused = len(found) - count
+    self._add(found[:count], pool)
+    return responses
+
+  def _find(self, pool):
+    """Returns (what best responses get, proposals, the largest gains first)."""
     choices = self._choices()
     responses = np.array(_map(
         pool, lambda role: self._respond(role, self.leaves[role], choices),
         range(2)))
-    if self._is_full:
-      return responses
-    threshold = self._growth_share * max(0.5 * responses.sum(), 0.0)
-    found = np.concatenate(_map(
-        pool, lambda task: self._propose(*task, choices, threshold),
-        itertools.product(range(2), (False, True))))
-    _, first = np.unique(found[["node", "row", "claim"]], return_index=True)
-    found = found[first]
-    found = found[np.argsort(-found["gain"], kind="stable")]
-    count = min(self._num_affordable(max_bytes), len(found))
-    self.num_refused = len(found) - count
-    self._add(found[:count])
-    return responses
+    exploitability = max(0.5 * responses.sum(), 0.0)
+    threshold = exploitability * max(self._growth_share,
+                                     GROWTH_SLOPE * exploitability)
+
+    def propose(role, follows):
+      return self._propose(role, follows, choices, threshold)
+
+    # Those that take longest first, for the balance between threads.
+    first, second, self.played, *others = _map(pool, lambda task: task(), (
+        lambda: propose(0, True), lambda: propose(1, True), self.outcomes,
+        lambda: propose(0, False), lambda: propose(1, False)))
+    return responses, self._sorted(np.concatenate([first, second, *others]))
 
   def _propose(self, role, follows, choices, threshold):
     """Returns [proposal] `growing_proposals.PROPOSAL`."""
-    found = np.zeros(_MAX_PROPOSALS, growing_proposals.PROPOSAL)
-    count = growing_proposals.propose(
-        self.hands.arrays(np.float64), self.tree, self.tables.cumulative,
-        growing_response.Responder(role, *self.leaves[role], follows),
-        growing_response.new_scratch(self.hands), choices, threshold, found)
+    found = np.zeros(self._max_proposals, growing_proposals.PROPOSAL)
+    count = self._walk(
+        growing_proposals.propose,
+        growing_response.Responder(role, *self.leaves[role], follows), None,
+        choices, threshold, found)
     return found[:count]
+
+  def _sorted(self, found):
+    """Returns proposals without those made twice, the largest gains first."""
+    places = np.where(found["row"] < 0, found["node"],
+                      found["row"] + self.tree.num_nodes)
+    keys = places * self.hands.order.num_claims + found["claim"]
+    order = np.argsort(-found["gain"], kind="stable")
+    _, first = np.unique(keys[order], return_index=True)
+    return found[order[np.sort(first)]]
 
   def _num_affordable(self, max_bytes):
     """Returns how many proposals surely fit into memory."""
-    most = int(self.hands.width.max())
-    each = 2 * most * self.bytes_a_number + _NODE_BYTES + 12 * most
-    return max(int((max_bytes - self.memory_bytes) // each), 0)
+    return max(int((max_bytes - self.memory_bytes) // self.memory.proposal()),
+               0)
 
-  def _add(self, found):
+  def _add(self, found, pool):
     if len(found):
       self._change(*growing_tree.changed(
           self.hands, self.tree, proposals=(found["node"].copy(),
                                             found["row"].copy(),
-                                            found["claim"].copy())), True)
+                                            found["claim"].copy())), True, pool)
 
-  def drop(self, responses):
+  def drop(self, responses, pool=None):
     """Drops claims that neither player needs any more.
 
     Args:
       responses: what `grow` has returned.
+      pool: see `iterate`.
     """
     t = self.iteration
     weight = t * (t + 1) * (2 * t + 1) / 6  # the sum of t^2
@@ -329,17 +371,21 @@ class RecallTrainer:
     growing_kernels.find_alive(self.tree, self.tables, least * weight,
                                np.zeros((self.tree.num_nodes, 2)), is_kept)
     if not is_kept.all() and not self._is_full:
-      self._change(*growing_tree.changed(self.hands, self.tree, is_kept), False)
+      self._change(*growing_tree.changed(self.hands, self.tree, is_kept), False,
+                   pool)
 
-  def _change(self, tree, node_source, row_source, is_growing):
+  def _change(self, tree, node_source, row_source, is_growing, pool):
     """Moves the tables to another tree."""
     size = max(tree.num_numbers, self.tree.num_numbers)
     seen = np.where(node_source < 0, self.iteration,
                     self.tables.seen[np.maximum(node_source, 0)])
-    for table in self.tables[:2]:
+
+    def move(table):
       table.resize(size, refcheck=False)
       growing_tree.move_rows(self.tree, tree, row_source, is_growing, table)
       table.resize(tree.num_numbers, refcheck=False)
+
+    _map(pool, move, self.tables[:2])
     self.take(tree, self.tables._replace(seen=seen), self.iteration)
 
 
@@ -362,7 +408,7 @@ def compile_kernels(match, dtype):
     match: the `rounds.MatchRules`.
     dtype: the type of the tables.
   """
-  trainer = RecallTrainer(match, (1, 1), dtype=dtype)
+  trainer = RecallTrainer(match, (1, 1), dtype=dtype, max_proposals=64)
   trainer.set_values({})
   trainer.iterate()
   trainer.split(1)

@@ -163,6 +163,25 @@ def cast_like(typing_context, number, other):
   return other(number, other), generate
 
 
+@extending.intrinsic
+def take_next(typing_context, counter):
+  """Returns counter[0], and adds 1 to it before another thread can read it.
+
+  The counter is [1] int64. Threads share out tasks by it: whoever is done takes
+  the next one.
+  """
+  del typing_context
+
+  def generate(context, builder, signature, values):
+    place = context.make_array(signature.args[0])(context, builder,
+                                                  values[0]).data
+    return builder.atomic_rmw("add", place,
+                              context.get_constant(types.int64, 1),
+                              "monotonic")
+
+  return types.int64(counter), generate
+
+
 class _Threads:
   """What became of the threads on which parallel kernels run.
 
