@@ -3,14 +3,16 @@
 First a curve: the exact exploitability of the whole match by seconds of
 training. Processor seconds count all threads of this process; on an idle
 machine they are what training and measuring take, and on a busy one they are
-the fairer measure. Then, if asked for, how far the policy compresses. Last, one
-iteration of the largest round, on one and two threads, beside a copy of as many
-bytes as it reads and writes.
+the fairer measure. Then how much memory the process has taken at most, beside
+what the solver says, and, if asked for, how far the policy compresses. Last,
+the largest round alone on one and on two threads: an iteration, beside a copy
+of as many bytes as it reads and writes, a growth, and a certified interval.
 """
 
 import binary
 import interrupts
 
+import contextlib
 import os
 import statistics
 import tempfile
@@ -65,12 +67,11 @@ def show_curve(solver):
     if left <= 0.0:
       return
     try:
-      with interrupts.raised():
-        solver.run(seconds=min(step, left))
+      solver.run(seconds=min(step, left))
+      low, high = solver.interval(*solver.rounds[-1])
     except KeyboardInterrupt:
       keep(solver)
       raise
-    low, high = solver.interval(*solver.rounds[-1])
     nodes = sum(solver.num_nodes(*key) for key in solver.rounds)
     print(f"{time.perf_counter() - begin:7.0f} "
           f"{time.process_time() - begin_cpu:9.0f} {solver.iteration:10,} "
@@ -96,6 +97,27 @@ def show_files(policy):
             f"{small.known_exploitability(small.game):.3g}", flush=True)
 
 
+def resident_bytes(name):
+  """Returns how much memory the process has (Linux only, else 0).
+
+  Args:
+    name: "VmRSS" for now, "VmHWM" for the most since `forget_peak`.
+  """
+  with contextlib.suppress(OSError), open("/proc/self/status",
+                                          encoding="ascii") as file:
+    for line in file:
+      if line.startswith(name):
+        return 1024 * int(line.split()[1])
+  return 0
+
+
+def forget_peak():
+  """Lets the system forget how much memory the process has had before."""
+  with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w",
+                                          encoding="ascii") as file:
+    file.write("5")
+
+
 def seconds_of(function, *arguments):
   """Returns how long a call takes."""
   begin = time.perf_counter()
@@ -104,53 +126,76 @@ def seconds_of(function, *arguments):
 
 
 def show_kernel(dice, turns):
-  """Prints the time of an iteration beside that of a copy."""
+  """Prints the times of the largest round, and that of a copy."""
   game = pyspiel.load_game("dudo", {"numdice": dice[0]})
   match = match_rounds.match_rules(game, 1)
   values = {(a, b): 0.1 * (a - b) for a in range(1, 6) for b in range(1, 6)}
   trainers = [recall_trainer.RecallTrainer(match, dice, num_threads=threads)
               for threads in (1, 2)]
+  times = {"iteration": [], "growth": [], "interval": [], "copy": []}
   with recall_trainer.thread_pool(2) as pool:
-    for trainer in trainers:
+    both = (trainers[0], None), (trainers[1], pool)
+    for trainer, threads in both:
       trainer.set_values(values)
       for _ in range(20):
         for _ in range(5):
-          trainer.iterate(pool)
-        trainer.grow(2**33, pool)
-    times = []
+          trainer.iterate(threads)
+        trainer.grow(2**33, threads)
     for _ in range(turns):
-      one, two = (seconds_of(trainer.iterate, pool) for trainer in trainers)
+      times["iteration"].append([seconds_of(trainer.iterate, threads)
+                                 for trainer, threads in both])
+      times["interval"].append([
+          seconds_of(trainer.certify, values, values, threads)
+          for trainer, threads in both])
       num_bytes = trainers[0].touched * trainers[0].tables.regret.itemsize
       source = np.ones(max(num_bytes, 2**27), np.uint8)
       copy = seconds_of(np.copyto, np.empty_like(source), source)
-      times.append((one, two, copy * num_bytes / len(source)))
-  one, two, copy = map(statistics.median, zip(*times))
+      times["copy"].append([copy * num_bytes / len(source)])
+    nodes = trainers[0].tree.num_nodes
+    for _ in range(turns):
+      times["growth"].append([seconds_of(trainer.grow, 2**33, threads)
+                              for trainer, threads in both])
   is_same = all(np.array_equal(a, b) for a, b in zip(
       trainers[0].tables, trainers[1].tables))
-  print(f"round {dice[0]}v{dice[1]}, {trainers[0].tree.num_nodes:,} nodes: an "
-        f"iteration takes {1e3 * one:.2f} ms, on two threads {1e3 * two:.2f} "
-        f"ms ({one / two:.2f} times as fast, "
-        f"{'same' if is_same else 'ANOTHER'} result); a copy of the "
-        f"{num_bytes / 1e6:.1f} MB it reads and writes takes "
-        f"{1e3 * copy:.2f} ms")
+  print(f"round {dice[0]}v{dice[1]}, {nodes:,} nodes; one thread and two have "
+        f"{'the same' if is_same else 'ANOTHER'} result")
+  for name in ("iteration", "growth", "interval"):
+    one, two = map(statistics.median, zip(*times[name]))
+    print(f"{name}: {1e3 * one:.2f} ms, on two threads {1e3 * two:.2f} ms "
+          f"({one / two:.2f} times as fast)")
+  (copy,) = map(statistics.median, zip(*times["copy"]))
+  print(f"a copy of the {num_bytes / 1e6:.1f} MB that an iteration reads and "
+        f"writes: {1e3 * copy:.2f} ms", flush=True)
+
+
+def train():
+  """Trains a solver, and prints all about it."""
+  solver = perfect_recall.PerfectRecallSolver(
+      pyspiel.load_game("dudo", {"numdice": _DICE.value}),
+      num_threads=_THREADS.value, max_bytes=_MAX_BYTES.value)
+  solver.run(0)
+  forget_peak()
+  before = resident_bytes("VmRSS")
+  if _CHECKPOINT.value and os.path.exists(_CHECKPOINT.value):
+    solver.load(_CHECKPOINT.value)
+  show_curve(solver)
+  most = resident_bytes("VmHWM") - before
+  print(f"memory: at most {solver.memory_bytes / 1e6:,.0f} MB by the solver; "
+        f"the process took {most / 1e6:,.0f} MB more than before")
+  for key in solver.rounds:
+    low, high = solver.interval(*key)
+    print(f"{key[0]}v{key[1]}: value {solver.value(*key):+.6f}, between "
+          f"{low:+.6f} and {high:+.6f}; {solver.iterations(*key):,} "
+          f"iterations, {solver.num_nodes(*key):,} nodes")
+  if _SHARES.value:
+    show_files(solver.average_policy())
 
 
 def main(_):
   binary.check_files(_CHECKPOINT)
-  game = pyspiel.load_game("dudo", {"numdice": _DICE.value})
   if _SECONDS.value:
-    solver = perfect_recall.PerfectRecallSolver(
-        game, num_threads=_THREADS.value, max_bytes=_MAX_BYTES.value)
-    solver.run(0)
-    if _CHECKPOINT.value and os.path.exists(_CHECKPOINT.value):
-      solver.load(_CHECKPOINT.value)
-    show_curve(solver)
-    for key in solver.rounds:
-      low, high = solver.interval(*key)
-      print(f"{key[0]}v{key[1]}: value {solver.value(*key):+.6f}, between "
-            f"{low:+.6f} and {high:+.6f}; {solver.iterations(*key):,} "
-            f"iterations, {solver.num_nodes(*key):,} nodes")
-    show_files(solver.average_policy())
+    with interrupts.raised(), binary.holding(_CHECKPOINT, "training", True):
+      train()
   if _TURNS.value:
     show_kernel((_DICE.value, _DICE.value), _TURNS.value)
 

@@ -116,24 +116,26 @@ def load_game(name):
 
 
 @contextlib.contextmanager
-def holding(flag, work):
-  """Keeps other processes from writing to the folder of a flag.
+def holding(flag, work, is_file=False):
+  """Keeps other processes from writing to the folder or the file of a flag.
 
   Args:
-    flag: the flag; its value is a folder, or None for nothing to hold.
+    flag: the flag; its value is a folder or file, or None for nothing to hold.
     work: a word for what writes there, such as "study".
+    is_file: whether its value is a file; its lock then stands beside it.
   """
   from dudo_spiel.algorithms.runtime import files
   if flag.value is None:
     yield
     return
   try:
-    with files.locked(os.path.join(flag.value, f"{work}.lock")):
+    with files.locked(f"{flag.value}.lock" if is_file else
+                      os.path.join(flag.value, f"{work}.lock")):
       yield
   except files.HeldError as error:
-    raise ValueError(f"--{flag.name}={flag.value}: must not be the folder of "
-                     f"another {work} that is running (process "
-                     f"{error.process})") from None
+    raise ValueError(f"--{flag.name}={flag.value}: must not be the "
+                     f"{'file' if is_file else 'folder'} of another {work} "
+                     f"that is running (process {error.process})") from None
 
 
 @contextlib.contextmanager
