@@ -34,7 +34,7 @@ def _trainer_and_oracle(name, dice, **kwargs):
   game = pyspiel.load_game(name)
   match = match_rounds.match_rules(game, 1)
   trainer = recall_trainer.RecallTrainer(match, dice, dtype=np.float64,
-                                         **kwargs)
+                                         growth_slope=0.0, **kwargs)
   # Random leaves have no ties, which rounding would decide.
   shape = game.num_sides * sum(dice), sum(dice) + 1
   gets = np.random.default_rng(0).uniform(-1.0, 1.0, (2, *shape))
@@ -679,3 +679,17 @@ def test_a_checkpoint_is_for_one_process(tmp_path):
         "must not be the file of another training that is running (process "
         f"{os.getpid()})")
   assert not path.exists()
+
+
+def test_the_square_of_the_exploitability_bounds_growth():
+  match = match_rounds.match_rules(pyspiel.load_game("dudo(numdice=2)"), 1)
+  sizes = []
+  for slope in (0.0, 1e-2):
+    trainer = recall_trainer.RecallTrainer(match, (2, 1), dtype=np.float64,
+                                           growth_slope=slope)
+    trainer.set_values({(1, 1): -0.027})
+    for _ in range(8):
+      trainer.iterate()
+      trainer.grow(10**9)
+    sizes.append(trainer.tree.num_nodes)
+  assert sizes[0] > sizes[1] > 10

@@ -28,6 +28,7 @@ from dudo_spiel.algorithms.match import round_hands
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import ram
 
 FILE_KIND = "solver"
 _SCHEDULE = ("iteration", "work", "next_growth", "next_drop", "nodes", "rows")
@@ -151,6 +152,8 @@ def _read_round(archive, key, now):
 
   for name in ("regret", "cumulative"):  # before any memory is taken
     archive.check(_name(key, name), (tree.num_numbers,), (dtype,))
+  ram.check("path", repr(archive.path), 2 * dtype.itemsize * tree.num_numbers,
+            f"its round {key[0]}v{key[1]}", "a machine that has more")
   tables = growing_kernels.LearnTables(
       table("regret", tree.num_numbers, dtype, -np.inf),
       table("cumulative", tree.num_numbers, dtype, 0.0),

@@ -68,7 +68,8 @@ class RecallTrainer:
     is_full: whether everything is stored from the beginning, and play without
       positive regrets is uniform: this is plain discounted CFR.
     growth_share: which share of the exploitability a claim must gain to be
-      stored.
+      stored, ...
+    growth_slope: ... and which share of its square.
     drop_share: which share of the exploitability bounds how often a claim that
       is dropped was played.
     max_proposals: how many claims each walk proposes at most.
@@ -88,7 +89,8 @@ class RecallTrainer:
 
   def __init__(self, match, dice, *, dtype=np.float32, num_threads=1,
                is_full=False, growth_share=GROWTH_SHARE,
-               drop_share=DROP_SHARE, max_proposals=MAX_PROPOSALS):
+               growth_slope=GROWTH_SLOPE, drop_share=DROP_SHARE,
+               max_proposals=MAX_PROPOSALS):
     self.hands = round_hands.RoundHands(match, dice, merges=not is_full)
     self.iteration = 0
     self.touched = 0
@@ -101,6 +103,7 @@ class RecallTrainer:
     self._num_threads = num_threads
     self._is_full = is_full
     self._growth_share = growth_share
+    self._growth_slope = growth_slope
     self._drop_share = drop_share
     self._max_proposals = max_proposals
     self._works = []  # a `LearnScratch` for each thread
@@ -316,7 +319,7 @@ class RecallTrainer:
         range(2)))
     exploitability = max(0.5 * responses.sum(), 0.0)
     threshold = exploitability * max(self._growth_share,
-                                     GROWTH_SLOPE * exploitability)
+                                     self._growth_slope * exploitability)
 
     def propose(role, follows):
       return self._propose(role, follows, choices, threshold)
