@@ -33,7 +33,9 @@ _MEMORY_SHARE = 0.75  # of what is free, if max_bytes is None
 _PROPOSAL_SHARE = 0.02  # of the memory is for proposals, at most
 _LEAST_PROPOSALS = 64
 _DISCOUNT_BYTES = 32  # of an iteration's discounts, which all rounds share
-_SLACK_SHARE, _MAX_SLACK = 0.25, 2**26  # what the system's allocator wastes
+# What the system's allocator wastes: a share, at most so much for each round
+# (tables of more than 32 MB have pages of their own).
+_SLACK_SHARE, _MAX_SLACK = 0.25, 2**24
 _EPOCH, _EPOCH_SHARE = 10, 20  # iterations; later a twentieth of those so far
 _FIRST_DROP = 100  # iterations; then twice as many each time
 _ITERATION_WORK = 2000  # of an iteration, in numbers of a table
@@ -206,7 +208,8 @@ class PerfectRecallSolver(solver.Solver):
               max(memory.learning(size) for memory, size in both) +
               max(memory.measuring(size) for memory, size in both) +
               _DISCOUNT_BYTES * recall_trainer.num_discounted(longest))
-    return arrays + int(min(_SLACK_SHARE * arrays, _MAX_SLACK))
+    return arrays + int(min(_SLACK_SHARE * arrays,
+                            _MAX_SLACK * len(self._rounds)))
 
   def _number(self, own_dice, opponent_dice):
     key = (arguments.integer("own_dice", own_dice, 1),
