@@ -185,6 +185,7 @@ _LONG_RUNS = {
     "plot_leduc.py": ["--iterations=9999999"],
     "plot_neumann.py": ["--iterations=9999999"],
     "plot_regret_matching.py": ["--iterations=999999999"],
+    "search_dudo.py": [],
     "solve_game.py": ["--target=0"],
     "time_to_target.py": ["--targets=1e-30"],
     "train_dudo.py": ["--numdice=2"]}

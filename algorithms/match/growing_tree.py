@@ -166,7 +166,7 @@ def rebuild(tree, change, num_claims, stack, out):
   """
   out.size[:] = 0
   depth = 0
-  stack[0, _NODE] = _begin_node(out, -1, 0, 0)
+  stack[0, _NODE] = _begin_node(out, tree.last[0], tree.role[0], 0)
   _copy_rows(tree, change, 0, out)
   stack[0, _NEXT] = 0
   stack[0, _END] = out.size[1]

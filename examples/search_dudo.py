@@ -1,0 +1,131 @@
+"""Tells what search at the table gains for two-player Dudo.
+
+Takes a policy with perfect recall from a file, or trains one. It may be made
+coarse first. Then it prints how exploitable the policy is, alone and with a
+search wherever it stores nothing, exactly. Last, the bot that searches plays
+the policy itself, with seats traded.
+"""
+
+import binary
+
+import math
+import time
+
+from absl import flags
+import numpy as np
+from open_spiel.python.algorithms import evaluate_bots
+import pyspiel
+
+from dudo_spiel import bots
+from dudo_spiel.algorithms import perfect_recall
+from dudo_spiel.algorithms import policies
+
+_POLICY = flags.DEFINE_string("policy", None, "A file with a policy of "
+                              "perfect_recall; None trains one.")
+_DICE = flags.DEFINE_integer("numdice", 2, "Dice per player, in training.",
+                             lower_bound=1, upper_bound=5)
+_TRAIN = flags.DEFINE_integer("train_iterations", 300, "How long to train.",
+                              lower_bound=1)
+_MIN_REACH = flags.DEFINE_float("min_reach", None, "Make the policy coarse: 8 "
+                                "bits a weight, and Dudo where its own moves "
+                                "lead at most this often.", lower_bound=0.0,
+                                upper_bound=1.0)
+_ITERATIONS = flags.DEFINE_integer("iterations", None, "Iterations of a "
+                                   "search; None for the bot's default.",
+                                   lower_bound=1)
+_EXACT = flags.DEFINE_bool("exact", True, "Measure exactly. That takes "
+                           "a search for each way to leave the policy: minutes "
+                           "with two dice each, too long with more.")
+_GAMES = flags.DEFINE_integer("games", 1000, "Games against the policy; 0 for "
+                              "none.", lower_bound=0)
+_SEED = flags.DEFINE_integer("seed", 0, "Seed of the dice and bots.",
+                             lower_bound=0, upper_bound=2**32 - 1)
+
+
+class TimedPolicy(perfect_recall.SearchPolicy):
+  """A search that notes how long it takes.
+
+  Attributes:
+    seconds: list of the seconds of all moves that needed a search.
+  """
+
+  def __init__(self, *args, **kwargs):
+    super().__init__(*args, **kwargs)
+    self.seconds = []
+
+  def action_probabilities(self, state, player_id=None):
+    """Returns {action: probability} for the legal actions of the state."""
+    before, begin = self.num_searches, time.perf_counter()
+    chances = super().action_probabilities(state, player_id)
+    if self.num_searches > before:
+      self.seconds.append(time.perf_counter() - begin)
+    return chances
+
+
+def load_policy():
+  """Returns the policy of the flags."""
+  if _POLICY.value is not None:
+    policy = policies.load_policy(_POLICY.value)
+    if not isinstance(policy, perfect_recall.RecallPolicy):
+      raise ValueError(f"--policy={_POLICY.value}: must be a policy of "
+                       "perfect_recall")
+  else:
+    game = pyspiel.load_game("dudo", {"numdice": _DICE.value})
+    solver = perfect_recall.PerfectRecallSolver(game)
+    solver.run(_TRAIN.value)
+    policy = solver.average_policy()
+  return (policy if _MIN_REACH.value is None else
+          policy.quantized(_MIN_REACH.value))
+
+
+def show_exact(policy, search):
+  """Prints exact exploitabilities."""
+  begin = time.perf_counter()
+  result = perfect_recall.measure_search(search)
+  alone = policy.exploitability()
+  print(f"{result.num_searches:,} searches in "
+        f"{time.perf_counter() - begin:.0f} s; {result.num_useful:,} found "
+        f"something other than Dudo, to which {100 * result.dudo_share:.1f}% "
+        "Dudo was added on average")
+  print(f"exploitability: {alone:.6f} alone, {result.exploitability:.6f} with "
+        "search")
+  print(f"against the policy alone the search gets {result.value:+.6f}, a win "
+        f"rate of {50 + 50 * result.value:.3f}%, exactly")
+
+
+def show_games(policy, search):
+  """Lets the search play the policy."""
+  search.prepare()
+  rng = np.random.RandomState(_SEED.value)
+  results = []
+  for number in range(_GAMES.value):
+    seat = number % 2
+    players = [bots.PolicyBot(player, rng,
+                              search if player == seat else policy)
+               for player in range(2)]
+    results.append(evaluate_bots.evaluate_bots(
+        policy.game.new_initial_state(), players, rng)[seat])
+  error = np.std(results, ddof=1) / math.sqrt(len(results))
+  print(f"{len(results):,} games against the policy alone: the search wins "
+        f"{50 + 50 * np.mean(results):.2f}% ± {50 * error:.2f}%; it had to "
+        f"search {len(search.seconds) / len(results):.3f} times a game")
+  if search.seconds:
+    print(f"a move with a search took {np.mean(search.seconds):.2f} s on "
+          f"average, {max(search.seconds):.2f} s at most")
+
+
+def main(_):
+  if _GAMES.value == 1:
+    raise ValueError("--games=1: must be 0 or at least 2")
+  with binary.errors_of("policy"):
+    policy = load_policy()
+  options = {} if _ITERATIONS.value is None else {
+      "iterations": _ITERATIONS.value}
+  if _EXACT.value:
+    show_exact(policy, perfect_recall.SearchPolicy(policy, **options))
+  if _GAMES.value:
+    show_games(policy, TimedPolicy(policy, **options))
+
+
+if __name__ == "__main__":
+  binary.run(main)

@@ -1,0 +1,181 @@
+"""Search at the table, against plain Python and against the policy alone."""
+
+import functools
+
+import numpy as np
+import pyspiel
+import pytest
+import search_oracle
+
+from dudo_spiel.algorithms import exploitability
+from dudo_spiel.algorithms import perfect_recall
+from dudo_spiel.algorithms.match import response as match_response
+from dudo_spiel.algorithms.match import round_hands
+from dudo_spiel.algorithms.match import rounds as match_rounds
+from dudo_spiel.algorithms.match import subgame_solver
+
+_SMALL = "dudo(start_dice=2v1,dice_sides=2)"
+
+
+def _solver_and_oracle(name, dice, claims, trust, share):
+  """Returns a `SubgameSolver`, its oracle, and classes, with random numbers."""
+  game = pyspiel.load_game(name)
+  hands = round_hands.RoundHands(match_rounds.match_rules(game, 1), dice)
+  rng = np.random.default_rng(0)
+  # Random leaves have no ties, which rounding would decide.
+  shape = game.num_sides * sum(dice), sum(dice) + 1
+  gets = rng.uniform(-1.0, 1.0, (2, *shape))
+  role = len(claims) % 2
+  before = claims[-2] if len(claims) > 1 else -1
+
+  def classes(of, last):
+    return hands.classes[of][hands.level[last + 1]]
+
+  def by_class(of, last, numbers):
+    width = hands.width[of, hands.level[last + 1]]
+    return np.bincount(classes(of, last), numbers, width)
+
+  reach, prior = (rng.dirichlet(np.ones(len(classes(of, -1))))
+                  for of in (role, 1 - role))
+  leave = rng.uniform(-0.5, 0.5, hands.width[1 - role, hands.level[before + 1]])
+  solver = subgame_solver.SubgameSolver(
+      subgame_solver.Subgame(
+          hands, claims, by_class(role, claims[-1], reach),
+          by_class(1 - role, before, prior), leave,
+          match_response.Leaves(gets[1 - role], -gets[role])),
+      trust=trust, max_nodes=10**6, growth_share=share, dtype=np.float64)
+  of_hand = classes(1 - role, before)
+  oracle = search_oracle.GadgetOracle(
+      dice, game.num_sides, game.house.wild_ones, gets.tolist(), claims,
+      reach.tolist(), prior.tolist(), leave[of_hand].tolist(), trust)
+  return solver, oracle, of_hand, hands
+
+
+def _assert_equal(solver, oracle, of_hand, hands):
+  """Asserts that trees, tables and gadgets are equal."""
+  tree = solver.tree
+  nodes, left = {}, [(oracle.history, 0)]
+  while left:
+    history, node = left.pop()
+    nodes[history] = node
+    for row in range(tree.row_begin[node], tree.row_begin[node + 1]):
+      if tree.child[row] >= 0:
+        left.append(((*history, int(tree.claim[row])), int(tree.child[row])))
+  assert nodes.keys() == oracle.nodes.keys()
+  for history, node in nodes.items():
+    actions = oracle.actions(history)
+    classes = hands.classes[len(history) % 2][hands.level[history[-1] + 1]]
+    begin, end = tree.table_begin[node:node + 2]
+    regrets, sums = (table[begin:end].reshape(len(actions), -1)[:, classes]
+                     for table in solver.tables[:2])
+    # Regrets that were not needed are discounted later.
+    missed = solver.iteration - int(solver.tables.seen[node])
+    for row, action in enumerate(actions):
+      theirs = [oracle.regret[history, hand].get(action, 0.0)
+                for hand in range(len(classes))]
+      if missed:
+        np.testing.assert_array_equal(np.sign(regrets[row]), np.sign(theirs))
+      else:
+        np.testing.assert_allclose(regrets[row], theirs, atol=1e-9)
+      weights = [oracle.cumulative[history, oracle.counts(history, hand)].get(
+          action, 0.0) for hand in range(len(classes))]
+      np.testing.assert_allclose(sums[row], weights, atol=1e-9)
+  np.testing.assert_allclose(solver.gadget[:, of_hand],
+                             np.array(oracle.gadget).T, atol=1e-9)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name, dice, claims, trust", [
+    ("dudo(numdice=1,dice_sides=3)", (1, 1), (0,), 0.0),
+    ("dudo(numdice=1,dice_sides=3)", (1, 1), (0, 2), 0.3),
+    (_SMALL, (2, 1), (0,), 0.1), (_SMALL, (1, 2), (1,), 1.0),
+    ("dudo(numdice=2,dice_sides=3)", (2, 1), (0, 2, 4), 0.1)])
+def test_equals_the_oracle_step_by_step(name, dice, claims, trust):
+  share = 1e-3
+  both = _solver_and_oracle(name, dice, claims, trust, share)
+  solver, oracle, of_hand, _ = both
+  for iteration in range(1, 14):
+    solver.iterate()
+    oracle.iterate()
+    _assert_equal(*both)
+    if iteration in (1, 2, 3, 5, 8, 12):
+      np.testing.assert_allclose(solver.opponent_values()[of_hand],
+                                 oracle.best_values(), atol=1e-9)
+      assert solver.gap() == pytest.approx(oracle.gap(), abs=1e-9)
+      solver.grow()
+      oracle.grow(share)
+      _assert_equal(*both)
+  assert len(oracle.nodes) > 1  # it did grow
+  for tolerance in (0.0, 0.05):
+    assert solver.dudo_share(tolerance) == pytest.approx(
+        oracle.dudo_share(tolerance), abs=1e-9)
+
+
+@functools.cache
+def _policy(name, iterations):
+  solver = perfect_recall.PerfectRecallSolver(
+      pyspiel.load_game(name), num_threads=1, dtype="float64")
+  solver.run(iterations)
+  return solver.average_policy()
+
+
+@functools.cache
+def _coarse():
+  return _policy(_SMALL, 40).quantized(0.1)
+
+
+@functools.cache
+def _search(tolerance):
+  return perfect_recall.SearchPolicy(_coarse(), iterations=60,
+                                     tolerance=tolerance)
+
+
+def _lines(game):
+  """Yields (round, claims) of the first round."""
+  key = tuple(game.start_dice)
+  count = game.num_sides * sum(key)
+  for mask in range(2**(count - 1)):
+    yield key, tuple(c for c in range(count) if mask >> c & 1)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 1e-2])
+def test_no_hand_of_the_opponent_gains(tolerance):
+  search, count = _search(tolerance), 0
+  for key, claims in _lines(search.game):
+    if search.is_stored(key, claims):
+      continue
+    subgame, found = (search.subgame(key, claims),
+                      search.solution(key, claims))
+    values = subgame_solver.best_values(
+        subgame.hands, found.tree, found.table, 1 - subgame.role,
+        subgame.reach, subgame.leaves)
+    before, after = subgame.levels
+    opponents = subgame.hands.classes[1 - subgame.role]
+    gains = values[opponents[after]] - subgame.leave[opponents[before]]
+    assert gains.max() <= tolerance + 1e-6
+    count += len(found.tree.claim) > 1
+  assert count > 3
+
+
+def test_search_is_no_more_exploitable_than_the_policy():
+  """All states are searched, also within what was found."""
+  search, policy = _search(0.0), _coarse()
+  alone = exploitability.exploitability(policy.game, policy)
+  searched = exploitability.exploitability(policy.game, search)
+  assert policy.exploitability() == pytest.approx(alone, abs=1e-6)
+  assert searched < alone - 0.01
+  result = perfect_recall.measure_search(search)
+  assert result.exploitability < alone - 0.01
+
+
+def test_measures_of_the_first_searches():
+  search, policy = _search(0.0), _coarse()
+  result = perfect_recall.measure_search(search)
+  game = policy.game
+  values = [exploitability.expected_values(game, players)[seat]
+            for seat, players in enumerate(((search, policy),
+                                            (policy, search)))]
+  # The policy alone never plays where a second search would be.
+  assert result.value == pytest.approx(np.mean(values), abs=1e-6)
+  assert result.num_searches > result.num_useful > 0
+  assert 0.0 <= result.dudo_share < 1.0
