@@ -2,9 +2,9 @@
 
 The searcher is to act after a history, where the policy stores nothing and says
 Dudo. The gadget of CFR-D (Burch, Johanson & Bowling 2014) stands above it: with
-each of its hands the opponent may follow, or leave and get what it could get
-before. A share of its hands cannot leave. Below the gadget it is the growing
-tree of `growing_oracle`.
+each of its hands the opponent may follow, or leave and get a given value. A
+share of its hands cannot leave. Below the gadget it is the growing tree of
+`growing_oracle`.
 """
 
 import growing_oracle
@@ -118,15 +118,17 @@ class GadgetOracle(growing_oracle.GrowingOracle):
     return [self._leaf(1 - self._searcher, self._searcher, self.history[-1],
                        hand, self._reach) for hand in range(len(self._prior))]
 
-  def dudo_share(self, tolerance):
+  def dudo_share(self, limits):
     """Returns how much Dudo makes the average policy safe.
 
     Args:
-      tolerance: how much more than by leaving the opponent may get.
+      limits: [hand], how much the opponent may get.
     """
     share = 0.0
-    for value, dudo, leave in zip(self.best_values(), self.dudo_values(),
-                                  self._leave):
-      if value > leave + tolerance:
-        share = max(share, (value - leave - tolerance) / (value - dudo))
+    for value, dudo, limit in zip(self.best_values(), self.dudo_values(),
+                                  limits):
+      if value > limit >= dudo:
+        share = max(share, (value - limit) / (value - dudo))
+      elif value > limit:
+        share = 1.0
     return share

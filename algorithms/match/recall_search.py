@@ -11,11 +11,11 @@ Where a claim has no chance by the policy with any hand, that claim is taken to
 tell nothing about the hand. A share of the opponent's hands is always as dealt,
 so that no hand is left out.
 
-A search is safe. The opponent may leave each subgame and get what its best
-response to the policy gets at its last decision; no hand gets more than that,
-but for a tolerance. By induction from the last claim to the first, no best
-response gains by the search. What later rounds are worth to the opponent is
-taken from its best response, so this holds for the whole match.
+A search is safe. No hand of the opponent gets more by it than its best response
+to the policy gets at its last decision, but for a tolerance. So, by induction
+from the last claim to the first, no best response gains by the search. What
+later rounds are worth to the opponent is taken from its best response, so this
+holds for the whole match.
 
 Serves `perfect_recall` and `search_measure`.
 """
@@ -39,6 +39,7 @@ MAX_NODES = 1000
 TOLERANCE = 1e-3
 _TRUST = 0.1  # the share of the opponent's hands that cannot leave
 _DEALT = 0.1  # the share of the opponent's hands that are as dealt
+_NEVER = -2.0  # is worse than all that can happen
 _CACHE_BYTES = 2**28
 
 
@@ -250,7 +251,10 @@ class SearchPolicy(rounds_policy.RoundsPolicy):
     role = len(claims) % 2
     place = self._place(key, claims[:-1], role)
     leaves = self._leaves(key, 1 - role)
-    leave = place.best_values(1 - role, leaves)
+    limit = place.best_values(1 - role, leaves)
+    without = leaves.challenged.copy()
+    without[claims[-1]] = _NEVER
+    leave = place.best_values(1 - role, leaves._replace(challenged=without))
     before = place.reaches[1 - role]
     chances = place.chances(claims[-1])
     reach = _normalized(before if chances is None else before * chances)
@@ -258,7 +262,8 @@ class SearchPolicy(rounds_policy.RoundsPolicy):
     place.advance(claims[-1], 1 - role)
     return subgame_solver.Subgame(
         place.hands, claims, _normalized(place.reaches[role]),
-        (1.0 - _DEALT) * reach + _DEALT * dealt, leave, leaves)
+        (1.0 - _DEALT) * reach + _DEALT * dealt, leave, limit,
+        leaves)
 
   def _solve(self, key, claims):
     """Returns a new `subgame_solver.Solution`."""

@@ -3,17 +3,19 @@
 The searcher is to act after a list of claims. There its policy says Dudo, with
 all hands. `SubgameSolver` looks for something better, for all hands of both
 players at once: discounted CFR on a tree that grows, as `recall_trainer` trains
-a whole round. Three things make the result safe:
+a whole round. Three things make the result good and safe:
 
 1. The gadget of CFR-D (Burch, Johanson & Bowling 2014) stands above the
    subgame. With each of its hands the opponent may follow into the subgame, or
-   leave and get what its best response to the policy gets at its last decision.
-2. A gadget alone asks for no more than that. So a share of the opponent's hands
-   cannot leave: the searcher also does well against the hands that the policy
-   would have there.
+   leave. If it leaves it gets what its best response to the policy gets at its
+   last decision without the claim that led to the subgame. So the searcher
+   makes that claim worth less, until another one is better.
+2. That asks for nothing where the claim was no good anyway. So a share of the
+   opponent's hands cannot leave.
 3. At the end an exact best response tells what each hand of the opponent gets.
-   If that is more than by leaving, the searcher says Dudo a bit more often,
-   just as much as is needed. So it is safe however far it converged.
+   If that is more than its best response to the policy gets at its last
+   decision, the searcher says Dudo a bit more often, just as much as is needed.
+   So the result is safe however far it converged.
 
 Serves `recall_search`.
 """
@@ -44,6 +46,8 @@ class Subgame(NamedTuple):
     prior: [class] float64, the same of the opponent, by the classes before its
       last claim; positive for all hands.
     leave: [class] float64, what the opponent gets if it leaves.
+    limit: [class] float64, what it must not exceed; at least what it gets if
+      the searcher says Dudo.
     leaves: the opponent's `response.Leaves`.
   """
   hands: object
@@ -51,6 +55,7 @@ class Subgame(NamedTuple):
   reach: np.ndarray
   prior: np.ndarray
   leave: np.ndarray
+  limit: np.ndarray
   leaves: match_response.Leaves
 
   @property
@@ -351,7 +356,7 @@ class SubgameSolver:
     """Returns how much Dudo makes the average policy safe.
 
     Args:
-      tolerance: how much more than by leaving a hand of the opponent may get.
+      tolerance: how much more than the limit a hand of the opponent may get.
     """
     subgame = self._subgame
     last, role = subgame.claims[-1], subgame.role
@@ -360,10 +365,11 @@ class SubgameSolver:
         subgame.hands, bare, np.zeros(bare.num_numbers, self._dtype), 1 - role,
         subgame.reach, subgame.leaves, self._measure)[self._merge]
     best = self.opponent_values()
-    excess = best - subgame.leave - tolerance
-    is_unsafe = (excess > 0.0) & (subgame.prior > 0.0)
-    return float(np.max(excess[is_unsafe] / (best - dudo)[is_unsafe],
-                        initial=0.0))
+    excess = np.where(subgame.prior > 0.0, best - subgame.limit - tolerance,
+                      0.0)
+    is_unsafe = excess > growing_response.TIE
+    excess, lost = excess[is_unsafe], (best - dudo)[is_unsafe]
+    return float(np.max(excess / np.maximum(lost, excess), initial=0.0))
 
   def solution(self, tolerance):
     """Returns the `Solution`: the average policy, made safe.
@@ -371,7 +377,7 @@ class SubgameSolver:
     Args:
       tolerance: see `dudo_share`.
     """
-    share = min(self.dudo_share(tolerance), 1.0)
+    share = self.dudo_share(tolerance)
     table = self.tables.cumulative.copy()
     rows = int(self.tree.row_begin[1])
     root = table[:self.tree.table_begin[1]].reshape(rows, -1)
