@@ -107,8 +107,8 @@ def show_games(policy, search):
         policy.game.new_initial_state(), players, rng)[seat])
   error = np.std(results, ddof=1) / math.sqrt(len(results))
   print(f"{len(results):,} games against the policy alone: the search wins "
-        f"{50 + 50 * np.mean(results):.2f}% ± {50 * error:.2f}%; it had to "
-        f"search {len(search.seconds) / len(results):.3f} times a game")
+        f"{50 + 50 * np.mean(results):.2f}% ± {50 * error:.2f}%; it made "
+        f"{search.num_searches:,} different searches")
   if search.seconds:
     print(f"a move with a search took {np.mean(search.seconds):.2f} s on "
           f"average, {max(search.seconds):.2f} s at most")

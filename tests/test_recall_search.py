@@ -1,7 +1,9 @@
 """Search at the table, against plain Python and against the policy alone."""
 
 import functools
+import re
 
+import helpers
 import numpy as np
 import pyspiel
 import pytest
@@ -180,3 +182,99 @@ def test_measures_of_the_first_searches():
   assert result.value == pytest.approx(np.mean(values), abs=1e-6)
   assert result.num_searches >= result.num_useful > 0
   assert 0.0 <= result.dudo_share < 1.0
+
+
+def test_bots_play_whole_matches():
+  policy, rng = _coarse(), np.random.RandomState(0)
+  bot = perfect_recall.SearchBot(0, rng, policy, iterations=20)
+  search = perfect_recall.SearchPolicy(policy, iterations=20)
+  both = [bot, perfect_recall.SearchBot(1, rng, search)]
+  num_searched = 0
+  for _ in range(20):
+    state = policy.game.new_initial_state()
+    while not state.is_terminal():
+      if state.is_chance_node():
+        state.apply_action(int(rng.choice(state.legal_actions())))
+        continue
+      player = state.current_player()
+      chances, action = both[player].step_with_policy(state)
+      assert dict(chances) == search.action_probabilities(state)
+      assert sum(dict(chances).values()) == pytest.approx(1.0)
+      plain = policy.action_probabilities(state)
+      num_searched += plain != dict(chances)
+      # Players who do anything leave what is stored.
+      state.apply_action(int(rng.choice(state.legal_actions())) if
+                         rng.rand() < 0.5 else action)
+  assert num_searched > 3
+  assert search.num_searches > 0
+
+
+def test_where_the_policy_stores_it_is_the_policy():
+  search = _search(0.0)
+  state = search.game.new_initial_state()
+  for hand in (1, 1):
+    state.apply_action(hand)
+  assert search.is_stored((2, 1), ())
+  assert search.action_probabilities(state) == (
+      _coarse().action_probabilities(state))
+
+
+def test_a_subgame_has_the_reaches_of_the_policy():
+  """The claims that the policy never makes tell nothing."""
+  search = _search(0.0)
+  for key, claims in _lines(search.game):
+    if search.is_stored(key, claims):
+      continue
+    subgame = search.subgame(key, claims)
+    opponents = subgame.hands.classes[1 - subgame.role][subgame.levels[0]]
+    assert subgame.reach.sum() == pytest.approx(1.0)
+    assert subgame.prior.sum() == pytest.approx(1.0)
+    assert subgame.prior[opponents].min() > 0.0
+    assert np.all(subgame.leave <= subgame.limit + 1e-9)
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"iterations": 0}, "^iterations=0: must be"),
+    ({"max_nodes": 0}, "^max_nodes=0: must be"),
+    ({"tolerance": -1.0}, "^tolerance=-1.0: must be"),
+    ({"player_id": 2}, "^player_id=2: must be"),
+    ({"rng": 3}, "^rng=3: must have a method `choice`"),
+    ({"policy": None}, "^policy=None: must be a perfect_recall.RecallPolicy")])
+def test_bad_arguments(change, message):
+  good = {"player_id": 0, "rng": None, "policy": _coarse()}
+  with pytest.raises(ValueError, match=message):
+    perfect_recall.SearchBot(**{**good, **change})
+
+
+def test_what_cannot_be_searched_is_refused():
+  search = _search(0.0)
+  with pytest.raises(ValueError, match="^policy: searches already; iterations"):
+    perfect_recall.SearchBot(0, None, search, iterations=3)
+  with pytest.raises(ValueError, match="^search=3: must be a perfect_recall."):
+    perfect_recall.measure_search(3)
+  with pytest.raises(ValueError, match="^claims="):
+    search.solution((2, 1), ())
+  with pytest.raises(ValueError, match="^key="):
+    search.solution((3, 1), (0,))
+  state = pyspiel.load_game("dudo(numdice=1)").new_initial_state()
+  with pytest.raises(ValueError, match="^state="):
+    search.action_probabilities(state.child(0).child(0))
+
+
+def test_search_dudo(tmp_path):
+  _coarse().save(tmp_path / "policy.npz")
+  output = helpers.run_example(
+      "search_dudo.py", f"--policy={tmp_path / 'policy.npz'}",
+      "--iterations=20", "--games=20").stdout
+  found = re.search(r"exploitability: (\S+) alone, (\S+) with", output)
+  assert float(found[1]) == pytest.approx(_coarse().exploitability(), abs=1e-6)
+  assert float(found[2]) < float(found[1])
+  assert re.search(r"the search wins \S+% ± \S+%; it made \d+ different", output)
+
+
+@pytest.mark.parametrize("flags, message", [
+    (["--games=1"], "--games=1: must be 0 or at least 2"),
+    (["--policy=nowhere.npz"], "nowhere.npz"),
+    (["--iterations=0"], "--iterations")])
+def test_search_dudo_with_wrong_flags(flags, message):
+  helpers.assert_refused("search_dudo.py", flags, message)

@@ -37,8 +37,8 @@ from dudo_spiel.algorithms.runtime import arguments
 ITERATIONS = 200
 MAX_NODES = 1000
 TOLERANCE = 1e-3
-_TRUST = 0.1  # the share of the opponent's hands that cannot leave
-_DEALT = 0.1  # the share of the opponent's hands that are as dealt
+_TRUST = 0.03  # the share of the opponent's hands that cannot leave
+_DEALT = 0.5  # the share of the opponent's hands that are as dealt
 _NEVER = -2.0  # is worse than all that can happen
 _CACHE_BYTES = 2**28
 
@@ -235,6 +235,11 @@ class SearchPolicy(rounds_policy.RoundsPolicy):
       key: the round, (starter's dice, other's dice).
       claims: tuple of int, the claims so far, after which nothing is stored.
     """
+    if key not in self._rounds:
+      raise ValueError(f"key={key!r}: must be a round that the policy knows: "
+                       f"{self._known_text()}")
+    if self.is_stored(key, claims):
+      raise ValueError(f"claims={claims!r}: must not be stored by the policy")
     found = self._solutions.pop((key, claims), None)
     if found is None:
       found = self._solve(key, claims)
