@@ -26,6 +26,8 @@ _DICE = flags.DEFINE_integer("numdice", 2, "Dice per player, in training.",
                              lower_bound=1, upper_bound=5)
 _TRAIN = flags.DEFINE_integer("train_iterations", 300, "How long to train.",
                               lower_bound=1)
+_MAX_BYTES = flags.DEFINE_integer("max_bytes", None, "Memory of all trees, in "
+                                  "training.")
 _MIN_REACH = flags.DEFINE_float("min_reach", None, "Make the policy coarse: 8 "
                                 "bits a weight, and Dudo where its own moves "
                                 "lead at most this often.", lower_bound=0.0,
@@ -42,11 +44,17 @@ _SEED = flags.DEFINE_integer("seed", 0, "Seed of the dice and bots.",
                              lower_bound=0, upper_bound=2**32 - 1)
 
 
+def seconds_now():
+  """Returns [2] float64, the elapsed and the processor seconds so far."""
+  return np.array([time.perf_counter(), time.process_time()])
+
+
 class TimedPolicy(perfect_recall.SearchPolicy):
   """A search that notes how long it takes.
 
   Attributes:
-    seconds: list of the seconds of all moves that needed a search.
+    seconds: list of (elapsed, processor) seconds of all moves that needed a
+      new search.
   """
 
   def __init__(self, *args, **kwargs):
@@ -55,10 +63,10 @@ class TimedPolicy(perfect_recall.SearchPolicy):
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} for the legal actions of the state."""
-    before, begin = self.num_searches, time.perf_counter()
+    before, begin = self.num_searches, seconds_now()
     chances = super().action_probabilities(state, player_id)
     if self.num_searches > before:
-      self.seconds.append(time.perf_counter() - begin)
+      self.seconds.append(seconds_now() - begin)
     return chances
 
 
@@ -71,7 +79,8 @@ def load_policy():
                        "perfect_recall")
   else:
     game = pyspiel.load_game("dudo", {"numdice": _DICE.value})
-    solver = perfect_recall.PerfectRecallSolver(game)
+    solver = perfect_recall.PerfectRecallSolver(
+        game, max_bytes=_MAX_BYTES.value)
     solver.run(_TRAIN.value)
     policy = solver.average_policy()
   return (policy if _MIN_REACH.value is None else
@@ -110,15 +119,16 @@ def show_games(policy, search):
         f"{50 + 50 * np.mean(results):.2f}% ± {50 * error:.2f}%; it made "
         f"{search.num_searches:,} different searches")
   if search.seconds:
-    print(f"a move with a search took {np.mean(search.seconds):.2f} s on "
-          f"average, {max(search.seconds):.2f} s at most")
+    mean, most = np.mean(search.seconds, axis=0), np.max(search.seconds, axis=0)
+    print(f"a move with a new search took {mean[0]:.2f} s on average and "
+          f"{most[0]:.2f} s at most, of which {mean[1]:.2f} s and "
+          f"{most[1]:.2f} s of the processor")
 
 
 def main(_):
   if _GAMES.value == 1:
     raise ValueError("--games=1: must be 0 or at least 2")
-  with binary.errors_of("policy"):
-    policy = load_policy()
+  policy = load_policy()
   options = {} if _ITERATIONS.value is None else {
       "iterations": _ITERATIONS.value}
   if _EXACT.value:

@@ -269,7 +269,8 @@ def test_search_dudo(tmp_path):
   found = re.search(r"exploitability: (\S+) alone, (\S+) with", output)
   assert float(found[1]) == pytest.approx(_coarse().exploitability(), abs=1e-6)
   assert float(found[2]) < float(found[1])
-  assert re.search(r"the search wins \S+% ± \S+%; it made \d+ different", output)
+  assert re.search(r"the search wins \S+% ± \S+%; it made \d+ different",
+                   output)
 
 
 @pytest.mark.parametrize("flags, message", [

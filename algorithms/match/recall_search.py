@@ -215,8 +215,21 @@ class SearchPolicy(rounds_policy.RoundsPolicy):
     return chances
 
   def is_stored(self, key, claims):
-    """Returns whether the policy stores anything after claims of a round."""
-    return growing_tree.find(self._rounds[key][1], claims) >= 0
+    """Returns whether the policy stores anything after claims of a round.
+
+    Args:
+      key: the round, (starter's dice, other's dice).
+      claims: list or tuple of int, the claims so far.
+    """
+    if not isinstance(key, tuple) or key not in [*self._rounds]:
+      raise ValueError(f"key={arguments.shown(key)}: must be a round that the "
+                       f"policy knows: {self._known_text()}")
+    hands, tree, _ = self._rounds[key]
+    numbers = arguments.integers("claims", claims, 0,
+                                 hands.order.num_claims - 1).tolist()
+    if any(b <= a for a, b in zip(numbers, numbers[1:])):
+      raise ValueError(f"claims={claims!r}: must be stronger and stronger")
+    return growing_tree.find(tree, numbers) >= 0
 
   def _place(self, key, claims, role):
     """Returns the `_Place` after claims, where a role has searched so far."""
@@ -232,14 +245,12 @@ class SearchPolicy(rounds_policy.RoundsPolicy):
     """Returns the `subgame_solver.Solution` after claims.
 
     Args:
-      key: the round, (starter's dice, other's dice).
-      claims: tuple of int, the claims so far, after which nothing is stored.
+      key: see `is_stored`.
+      claims: see `is_stored`; nothing must be stored after them.
     """
-    if key not in self._rounds:
-      raise ValueError(f"key={key!r}: must be a round that the policy knows: "
-                       f"{self._known_text()}")
     if self.is_stored(key, claims):
       raise ValueError(f"claims={claims!r}: must not be stored by the policy")
+    claims = tuple(claims)
     found = self._solutions.pop((key, claims), None)
     if found is None:
       found = self._solve(key, claims)
@@ -253,7 +264,9 @@ class SearchPolicy(rounds_policy.RoundsPolicy):
 
   def subgame(self, key, claims):
     """Returns the `subgame_solver.Subgame` after claims; see `solution`."""
-    role = len(claims) % 2
+    if self.is_stored(key, claims):
+      raise ValueError(f"claims={claims!r}: must not be stored by the policy")
+    claims, role = tuple(claims), len(claims) % 2
     place = self._place(key, claims[:-1], role)
     leaves = self._leaves(key, 1 - role)
     limit = place.best_values(1 - role, leaves)
