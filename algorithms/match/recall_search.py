@@ -280,8 +280,7 @@ class SearchPolicy(rounds_policy.RoundsPolicy):
     place.advance(claims[-1], 1 - role)
     return subgame_solver.Subgame(
         place.hands, claims, _normalized(place.reaches[role]),
-        (1.0 - _DEALT) * reach + _DEALT * dealt, leave, limit,
-        leaves)
+        (1.0 - _DEALT) * reach + _DEALT * dealt, leave, limit, leaves)
 
   def _solve(self, key, claims):
     """Returns a new `subgame_solver.Solution`."""

@@ -1,10 +1,10 @@
 """How good a search at the table is, exactly.
 
-`SearchPolicy` searches where its policy stores nothing. `searched` runs these
+`SearchPolicy` searches where its policy stores nothing. `_Searched` runs these
 searches for every list of claims after which a player first has to search, and
 joins what they find to the policy's tree. Within a subgame that was re-solved
 it searches no more (which the search does, and which is safe again). So the
-result is a `RecallPolicy` as any other, and best responses to it are exact.
+result is a tree as any other, and best responses to it are exact.
 
 It takes one search for each claim that is not stored, after each stored history
 of the other player. So it is for small rounds and coarse policies.
@@ -65,8 +65,7 @@ class _Searched:
     self._counts, self._claims, self._has_child = [], [], []
     self._numbers = []
     self.shares = []
-    reach = search.policy.rounds[key][0].arrays(np.float64).hands[role].chance
-    self._visit(0, (), reach)
+    self._visit(0, (), self.hands.arrays(np.float64).hands[role].chance)
 
   def result(self):
     """Returns (`growing_tree.TreeArrays`, [number] float32)."""

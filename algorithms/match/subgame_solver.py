@@ -29,6 +29,7 @@ from dudo_spiel.algorithms.match import growing_proposals
 from dudo_spiel.algorithms.match import growing_response
 from dudo_spiel.algorithms.match import growing_tree
 from dudo_spiel.algorithms.match import response as match_response
+from dudo_spiel.algorithms.match import round_hands
 
 _ALPHA, _NEGATIVE, _GAMMA = 1.5, 0.5, 2.0  # of discounted CFR; beta is 0
 _GROWTH_SHARE = 1e-3  # of the gap, which a claim must gain to be stored
@@ -50,7 +51,7 @@ class Subgame(NamedTuple):
       the searcher says Dudo.
     leaves: the opponent's `response.Leaves`.
   """
-  hands: object
+  hands: round_hands.RoundHands
   claims: tuple
   reach: np.ndarray
   prior: np.ndarray
@@ -203,7 +204,7 @@ class SubgameSolver:
         np.full(1, -1, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64),
         *np.zeros((3, 0, 1), self._dtype), np.zeros((0, 2), np.int64))
     self._found = np.zeros(_MAX_PROPOSALS, growing_proposals.PROPOSAL)
-    self._kept = np.ones(1)
+    self._kept = np.ones(1)  # products of the discounts so far
     self.tree = bare_tree(hands, subgame.claims[-1], role)
     self.tables = growing_kernels.LearnTables(
         np.zeros(self.tree.num_numbers, self._dtype),
@@ -225,8 +226,6 @@ class SubgameSolver:
 
   def run(self, iterations):
     """Runs iterations; the tree grows at fixed ones."""
-    t = np.arange(1, self.iteration + iterations + 1, dtype=np.float64)**_ALPHA
-    self._kept = np.cumprod(np.append(1.0, t / (t + 1.0)))
     for _ in range(iterations):
       self.iterate()
       if _grows_at(self.iteration):
@@ -236,8 +235,7 @@ class SubgameSolver:
     """Runs one iteration."""
     t = self.iteration + 1
     discount = t**_ALPHA / (t**_ALPHA + 1.0)
-    if len(self._kept) <= t:
-      self._kept = np.append(self._kept, self._kept[-1] * discount)
+    self._kept = np.append(self._kept, self._kept[-1] * discount)
     subgame = self._subgame
     for role in range(2):
       follow = self._follows()
