@@ -3,7 +3,8 @@
 Takes a policy with perfect recall from a file, or trains one. It may be made
 coarse first. Then it prints how exploitable the policy is, alone and with a
 search wherever it stores nothing, exactly. Last, the bot that searches plays
-the policy itself, with seats traded.
+games with seats traded: against the policy alone, or against another bot, which
+then plays the policy alone, too.
 """
 
 import binary
@@ -38,8 +39,12 @@ _ITERATIONS = flags.DEFINE_integer("iterations", None, "Iterations of a "
 _EXACT = flags.DEFINE_bool("exact", True, "Measure exactly. That takes "
                            "a search for each way to leave the policy: minutes "
                            "with two dice each, too long with more.")
-_GAMES = flags.DEFINE_integer("games", 1000, "Games against the policy; 0 for "
-                              "none.", lower_bound=0)
+_GAMES = flags.DEFINE_integer("games", 1000, "Games to play; 0 for none.",
+                              lower_bound=0)
+_AGAINST = flags.DEFINE_enum("against", "policy", ["policy", "heuristic",
+                                                   "random", "uniform"],
+                             "Whom the search plays: the policy alone or a "
+                             "bot.")
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the dice and bots.",
                              lower_bound=0, upper_bound=2**32 - 1)
 
@@ -87,42 +92,53 @@ def load_policy():
           policy.quantized(_MIN_REACH.value))
 
 
-def show_exact(policy, search):
-  """Prints exact exploitabilities."""
+def show_exact(search):
+  """Prints the exact exploitability of the search."""
   begin = time.perf_counter()
   result = perfect_recall.measure_search(search)
-  alone = policy.exploitability()
   print(f"{result.num_searches:,} searches in "
         f"{time.perf_counter() - begin:.0f} s; {result.num_useful:,} found "
         f"something other than Dudo, to which {100 * result.dudo_share:.1f}% "
         "Dudo was added on average")
-  print(f"exploitability: {alone:.6f} alone, {result.exploitability:.6f} with "
-        "search")
+  print(f"exploitability with search: {result.exploitability:.6f}")
   print(f"against the policy alone the search gets {result.value:+.6f}, a win "
         f"rate of {50 + 50 * result.value:.3f}%, exactly")
 
 
 def show_games(policy, search):
-  """Lets the search play the policy."""
+  """Lets the search, and maybe the policy alone, play the opponent."""
   search.prepare()
-  rng = np.random.RandomState(_SEED.value)
-  results = []
-  for number in range(_GAMES.value):
-    seat = number % 2
-    players = [bots.PolicyBot(player, rng,
-                              search if player == seat else policy)
-               for player in range(2)]
-    results.append(evaluate_bots.evaluate_bots(
-        policy.game.new_initial_state(), players, rng)[seat])
-  error = np.std(results, ddof=1) / math.sqrt(len(results))
-  print(f"{len(results):,} games against the policy alone: the search wins "
-        f"{50 + 50 * np.mean(results):.2f}% ± {50 * error:.2f}%; it made "
-        f"{search.num_searches:,} different searches")
+  players = {"the search": search}
+  if _AGAINST.value != "policy":
+    players["the policy alone"] = policy
+  for name, player in players.items():
+    rng = np.random.RandomState(_SEED.value)
+    results = [play(policy, player, number % 2, rng)
+               for number in range(_GAMES.value)]
+    error = np.std(results, ddof=1) / math.sqrt(len(results))
+    print(f"{len(results):,} games against "
+          f"{_AGAINST.value.replace('policy', 'the policy alone')}: {name} "
+          f"wins {50 + 50 * np.mean(results):.2f}% ± {50 * error:.2f}%",
+          flush=True)
   if search.seconds:
     mean, most = np.mean(search.seconds, axis=0), np.max(search.seconds, axis=0)
-    print(f"a move with a new search took {mean[0]:.2f} s on average and "
-          f"{most[0]:.2f} s at most, of which {mean[1]:.2f} s and "
-          f"{most[1]:.2f} s of the processor")
+    print(f"it made {search.num_searches:,} different searches; a move with a "
+          f"new one took {mean[0]:.2f} s on average and {most[0]:.2f} s at "
+          f"most, of which {mean[1]:.2f} s and {most[1]:.2f} s of the "
+          "processor")
+
+
+def play(policy, player, seat, rng):
+  """Returns what a player, a policy, gets in a game in a seat."""
+  game = policy.game
+  if _AGAINST.value == "policy":
+    other = bots.PolicyBot(1 - seat, rng, policy)
+  else:
+    other = bots.make_bot(_AGAINST.value, game, 1 - seat, rng)
+  own = bots.PolicyBot(seat, rng, player)
+  return evaluate_bots.evaluate_bots(
+      game.new_initial_state(), [own, other] if seat == 0 else [other, own],
+      rng)[seat]
 
 
 def main(_):
@@ -131,8 +147,10 @@ def main(_):
   policy = load_policy()
   options = {} if _ITERATIONS.value is None else {
       "iterations": _ITERATIONS.value}
+  print(f"exploitability of the policy alone: {policy.exploitability():.6f}",
+        flush=True)
   if _EXACT.value:
-    show_exact(policy, perfect_recall.SearchPolicy(policy, **options))
+    show_exact(perfect_recall.SearchPolicy(policy, **options))
   if _GAMES.value:
     show_games(policy, TimedPolicy(policy, **options))
 
