@@ -15,7 +15,6 @@ import time
 from absl import flags
 import numpy as np
 from open_spiel.python.algorithms import evaluate_bots
-import pyspiel
 
 from dudo_spiel import bots
 from dudo_spiel.algorithms import perfect_recall
@@ -23,8 +22,8 @@ from dudo_spiel.algorithms import policies
 
 _POLICY = flags.DEFINE_string("policy", None, "A file with a policy of "
                               "perfect_recall; None trains one.")
-_DICE = flags.DEFINE_integer("numdice", 2, "Dice per player, in training.",
-                             lower_bound=1, upper_bound=5)
+_GAME = flags.DEFINE_string("game", "dudo(numdice=2)", "The game to train, "
+                            "with its parameters.")
 _TRAIN = flags.DEFINE_integer("train_iterations", 300, "How long to train.",
                               lower_bound=1)
 _MAX_BYTES = flags.DEFINE_integer("max_bytes", None, "Memory of all trees, in "
@@ -36,6 +35,9 @@ _MIN_REACH = flags.DEFINE_float("min_reach", None, "Make the policy coarse: 8 "
 _ITERATIONS = flags.DEFINE_integer("iterations", None, "Iterations of a "
                                    "search; None for the bot's default.",
                                    lower_bound=1)
+_TOLERANCE = flags.DEFINE_float("tolerance", None, "How much a hand of the "
+                                "opponent may gain by a search; None for the "
+                                "bot's default.", lower_bound=0.0)
 _EXACT = flags.DEFINE_bool("exact", True, "Measure exactly. That takes "
                            "a search for each way to leave the policy: minutes "
                            "with two dice each, too long with more.")
@@ -83,9 +85,8 @@ def load_policy():
       raise ValueError(f"--policy={_POLICY.value}: must be a policy of "
                        "perfect_recall")
   else:
-    game = pyspiel.load_game("dudo", {"numdice": _DICE.value})
     solver = perfect_recall.PerfectRecallSolver(
-        game, max_bytes=_MAX_BYTES.value)
+        binary.load_game(_GAME.value), max_bytes=_MAX_BYTES.value)
     solver.run(_TRAIN.value)
     policy = solver.average_policy()
   return (policy if _MIN_REACH.value is None else
@@ -145,8 +146,8 @@ def main(_):
   if _GAMES.value == 1:
     raise ValueError("--games=1: must be 0 or at least 2")
   policy = load_policy()
-  options = {} if _ITERATIONS.value is None else {
-      "iterations": _ITERATIONS.value}
+  options = {flag.name: flag.value for flag in (_ITERATIONS, _TOLERANCE)
+             if flag.value is not None}
   print(f"exploitability of the policy alone: {policy.exploitability():.6f}",
         flush=True)
   if _EXACT.value:
