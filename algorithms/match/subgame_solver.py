@@ -34,6 +34,7 @@ from dudo_spiel.algorithms.match import round_hands
 _ALPHA, _NEGATIVE, _GAMMA = 1.5, 0.5, 2.0  # of discounted CFR; beta is 0
 _GROWTH_SHARE = 1e-3  # of the gap, which a claim must gain to be stored
 _MAX_PROPOSALS = 2**12
+_ROUNDING = 1e-9  # of what a best response gets
 
 
 class Subgame(NamedTuple):
@@ -365,7 +366,7 @@ class SubgameSolver:
     best = self.opponent_values()
     excess = np.where(subgame.prior > 0.0, best - subgame.limit - tolerance,
                       0.0)
-    is_unsafe = excess > growing_response.TIE
+    is_unsafe = excess > _ROUNDING
     excess, lost = excess[is_unsafe], (best - dudo)[is_unsafe]
     return float(np.max(excess / np.maximum(lost, excess), initial=0.0))
 
