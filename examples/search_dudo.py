@@ -28,10 +28,8 @@ _TRAIN = flags.DEFINE_integer("train_iterations", 300, "How long to train.",
                               lower_bound=1)
 _MAX_BYTES = flags.DEFINE_integer("max_bytes", None, "Memory of all trees, in "
                                   "training.")
-_MIN_REACH = flags.DEFINE_float("min_reach", None, "Make the policy coarse: 8 "
-                                "bits a weight, and Dudo where its own moves "
-                                "lead at most this often.", lower_bound=0.0,
-                                upper_bound=1.0)
+_SHARES = flags.DEFINE_integer("num_shares", None, "Make the policy coarse: in "
+                               "so many whole shares.", lower_bound=1)
 _ITERATIONS = flags.DEFINE_integer("iterations", None, "Iterations of a "
                                    "search; None for the bot's default.",
                                    lower_bound=1)
@@ -89,8 +87,8 @@ def load_policy():
         binary.load_game(_GAME.value), max_bytes=_MAX_BYTES.value)
     solver.run(_TRAIN.value)
     policy = solver.average_policy()
-  return (policy if _MIN_REACH.value is None else
-          policy.quantized(_MIN_REACH.value))
+  return (policy if _SHARES.value is None else
+          policy.compressed(_SHARES.value))
 
 
 def show_exact(search):

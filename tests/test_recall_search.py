@@ -124,7 +124,7 @@ def _policy(name, iterations):
 
 @functools.cache
 def _coarse():
-  return _policy(_SMALL, 40).quantized(0.1)
+  return _policy(_SMALL, 40).compressed(8)
 
 
 @functools.cache

@@ -58,11 +58,6 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     self._rounds = recall_rounds.RoundTables(rounds)
     self.measures = dict(measures or {})
 
-  @property
-  def rounds(self):
-    """The rounds, as they were given."""
-    return dict(self._rounds)
-
   def _known(self):
     return self._rounds.keys()
 

@@ -134,7 +134,7 @@ class _Place:
     else:
       tree = subgame_solver.bare_tree(self.hands, self.last, role)
       table = np.zeros(tree.num_numbers, np.float32)
-    if table.dtype == np.uint8:
+    if table.dtype.kind == "u":
       table = table.astype(np.float32)
     return subgame_solver.best_values(
         self.hands, tree, table, role, _normalized(self.reaches[1 - role]),
@@ -173,7 +173,6 @@ class SearchPolicy(rounds_policy.RoundsPolicy):
     self._max_nodes = arguments.integer("max_nodes", max_nodes, 1)
     self._tolerance = arguments.number("tolerance", tolerance, 0.0)
     self.policy = policy
-    self._rounds = policy.rounds
     self._match = match_rounds.match_rules(policy.game, 1)
     self._intervals = None
     self._solutions = collections.OrderedDict()
@@ -181,7 +180,7 @@ class SearchPolicy(rounds_policy.RoundsPolicy):
     self.num_searches = 0
 
   def _known(self):
-    return self._rounds.keys()
+    return self.policy.rounds
 
   def _needed(self, game):
     return match_rounds.match_keys(game)
@@ -199,7 +198,7 @@ class SearchPolicy(rounds_policy.RoundsPolicy):
     claims = tuple(state.claim_list())
     if len(chances) == 1 or self.is_stored(key, claims):
       return chances
-    hands = self._rounds[key][0]
+    hands, _, _ = self.policy.round_tables(key)
     role = len(claims) % 2
     place = self._place(key, claims, role)
     game = state.get_game()
@@ -221,10 +220,10 @@ class SearchPolicy(rounds_policy.RoundsPolicy):
       key: the round, (starter's dice, other's dice).
       claims: list or tuple of int, the claims so far.
     """
-    if not isinstance(key, tuple) or key not in [*self._rounds]:
+    if not isinstance(key, tuple) or key not in self.policy.rounds:
       raise ValueError(f"key={arguments.shown(key)}: must be a round that the "
                        f"policy knows: {self._known_text()}")
-    hands, tree, _ = self._rounds[key]
+    hands, tree, _ = self.policy.round_tables(key)
     numbers = arguments.integers("claims", claims, 0,
                                  hands.order.num_claims - 1).tolist()
     if any(b <= a for a, b in zip(numbers, numbers[1:])):
@@ -233,7 +232,7 @@ class SearchPolicy(rounds_policy.RoundsPolicy):
 
   def _place(self, key, claims, role):
     """Returns the `_Place` after claims, where a role has searched so far."""
-    place = _Place(*self._rounds[key])
+    place = _Place(*self.policy.round_tables(key))
     for number in range(len(claims) + 1):
       if place.node < 0 and number % 2 == role:
         place.enter(self.solution(key, claims[:number]))

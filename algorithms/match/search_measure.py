@@ -61,7 +61,7 @@ class _Searched:
 
   def __init__(self, search, key, role):
     self._search, self._key, self._role = search, key, role
-    self.hands, self._tree, self._table = search.policy.rounds[key]
+    self.hands, self._tree, self._table = search.policy.round_tables(key)
     self._counts, self._claims, self._has_child = [], [], []
     self._numbers = []
     self.shares = []
