@@ -112,9 +112,6 @@ def _constructors():
   yield perfect_recall.PerfectRecallSolver, {
       "game": one, "seed": 0, "num_threads": 1, "max_bytes": None,
       "dtype": "float32"}, ()
-  yield perfect_recall.SearchPolicy, {
-      "policy": _policy("recall"), "iterations": 1, "max_nodes": 1,
-      "tolerance": 0.0}, ()
   graph = {"game": single, "abstraction": "no_recall", "recall_length": 1,
            "tremble": 0.0, "gamma": 1.0, "seed": 0, "num_threads": 1,
            "dtype": None}
@@ -243,8 +240,6 @@ def _methods():
   yield recall.after_claims, {"key": (1, 1), "claims": [0]}, ()
   yield recall.round_tables, {"key": (1, 1)}, ()
   yield recall.known_exploitability, {"game": recall.game}, ()
-  search = perfect_recall.SearchPolicy(_policy("recall"))
-  yield search.is_stored, {"key": (1, 1), "claims": [0]}, ()
   policy = _policy("match")
   yield policy.after_claims, {"key": (1, 1), "claims": [0]}, ()
   yield policy.probabilities, {"key": (1, 1)}, ()
