@@ -145,8 +145,8 @@ def value_lines(policy, dice):
     for b in columns:
       known = policy.measures.get((a, b))
       cells.append("" if known is None else
-                   f"{win_rate(known.value):.2f}%<br>"
-                   f"({win_rate(known.low):.2f} to {win_rate(known.high):.2f})")
+                   f"{win_rate(known.value):.3f}%<br>"
+                   f"({win_rate(known.low):.3f} to {win_rate(known.high):.3f})")
     yield f"| {a} | " + " | ".join(cells) + " |"
 
 

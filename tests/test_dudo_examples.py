@@ -152,8 +152,8 @@ def test_describe_dudo(policy_file, tmp_path):
   policy = policy_bots.load_policy("trained",
                                    pyspiel.load_game("dudo(numdice=2)"))
   known = policy.measures[2, 1]
-  assert f"{50 + 50 * known.value:.2f}%<br>" in text
-  assert f"({50 + 50 * known.low:.2f} to " in text
+  assert f"{50 + 50 * known.value:.3f}%<br>" in text
+  assert f"({50 + 50 * known.low:.3f} to " in text
   for name in ("page_openings.png", "page_doubts.png"):
     assert f"({name})" in text
     assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
