@@ -188,7 +188,7 @@ class GrowingOracle:
     if new and new[0] > best + TIE:
       gain = {(history, new[1]): new[0] - best}
       return new[0], gain, {**others, **gain}
-    return best, gains, others
+    return max(best, new[0]) if new else best, gains, others
 
   def _best_new(self, history, stored, role, hand, reach, leaves):
     """Returns (value, claim) of the best claim that is not stored, or None."""
@@ -201,8 +201,11 @@ class GrowingOracle:
           value = self._leaf(role, 1 - role, claim, hand, reach, leaves)
           if of_rank is None or value > of_rank[0] + TIE:
             of_rank = value, claim
+          of_rank = max(value, of_rank[0]), of_rank[1]
       if of_rank and (best is None or of_rank[0] > best[0] + TIE):
         best = of_rank
+      if of_rank:
+        best = max(of_rank[0], best[0]), best[1]
     return best
 
   def _best_after(self, history, action, role, hand, reach, leaves):

@@ -12,6 +12,7 @@ from dudo_spiel.algorithms import perfect_recall
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import simulation
 from dudo_spiel.algorithms.match import policy as match_policy
+from dudo_spiel.algorithms.match import recall_rounds
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.runtime import range_coder
 
@@ -122,9 +123,24 @@ def test_policy_of_a_solvers_file(tmp_path):
         average.action_probabilities(state))
   assert saved.compressed(100, num_threads=1).measures == (
       average.compressed(100, num_threads=1).measures)
+  copy = tmp_path / "copy.npz"
+  saved.save(copy)
+  assert policies.load_policy(copy).measure(1) == average.measure(1)
   average.save(path)
   with pytest.raises(ValueError, match="^path=.*must be a solver"):
     perfect_recall.average_policy(path)
+
+
+@pytest.mark.parametrize("change, message", [
+    (lambda known: known.popitem(), "its measures must be of the rounds"),
+    (lambda known: known.update({(2, 1): recall_rounds.Measures(
+        0.2, 0.3, 0.1)}), "2v1 must have a value between low and high")])
+def test_measures_of_files_make_sense(change, message, tmp_path):
+  policy = _solver().average_policy().compressed(100, num_threads=1)
+  change(policy.measures)
+  policy.save(tmp_path / "policy.npz")
+  with pytest.raises(ValueError, match=f"^path=.*{message}"):
+    policies.load_policy(tmp_path / "policy.npz")
 
 
 def test_merged_policies():

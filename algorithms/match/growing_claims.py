@@ -112,8 +112,8 @@ def best_new(game, responder, last, level, reach, work):
         for k in range(num_counts):
           total += counts[k] * responder.challenged[claim, j + k]
         if total > worth[rank, j] + TIE:
-          worth[rank, j] = total
           claim_of[rank, j] = claim
+        worth[rank, j] = max(total, worth[rank, j])
       if work.ends_rank[claim]:
         break
     if not is_counted:
@@ -125,8 +125,7 @@ def best_new(game, responder, last, level, reach, work):
         y = own_onehot[first + h] * x
         result[h] = y if j == 0 else result[h] + y
     for h in range(own_width):
-      x = result[h]
-      best[h] = x if x > best[h] + TIE else best[h]
+      best[h] = max(result[h], best[h])
 
 
 @jit.sums

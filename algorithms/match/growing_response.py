@@ -163,7 +163,7 @@ def _finish_own(game, tree, responder, node, work, depth, choices):
     is_better = work.best[h] > value[h] + claims.TIE
     choices.gain[begin + h] = work.best[h] - value[h] if is_better else 0.0
     choices.action[begin + h] = action[h]
-    value[h] = work.best[h] if is_better else value[h]
+    value[h] = max(work.best[h], value[h])
   for h in range(tree.value_begin[node + 1] - begin):
     if choices.gain[begin + h] > 0.0:
       choices.action[begin + h] = -1 - claims.new_claim(game, responder, level,
@@ -185,8 +185,7 @@ def _best_virtual(game, responder, last, level, work):
   claims.challenge(game, responder, True, last, level, work.product, work)
   claims.best_new(game, responder, last, level, work.product, work)
   for h in range(game.hands[responder.role].width[level]):
-    if work.best[h] > work.result[h] + claims.TIE:
-      work.result[h] = work.best[h]
+    work.result[h] = max(work.best[h], work.result[h])
 
 
 @jit.sums

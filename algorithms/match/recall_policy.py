@@ -28,7 +28,8 @@ from dudo_spiel.algorithms.runtime import jit
 
 FILE_KIND = "recall_policy"
 _DTYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
-_MOST = 1.0 + 1e-6  # of a value
+_ROUNDING = 1e-6  # of values in files
+_MOST = 1.0 + _ROUNDING
 _MAX_SHARES = 2**40
 
 
@@ -233,7 +234,8 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     """
     known = {}
     with recall_trainer.thread_pool(jit.thread_count(num_threads)) as pool:
-      for key, (_, tree, table) in self._rounds.items():
+      for key in sorted(self._rounds, key=sum):  # smaller rounds come first
+        _, tree, table = self._rounds[key]
         known[key] = self._measured(self._trainer(key, tree, table), known,
                                     pool)
     self.measures = known
@@ -294,7 +296,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       arguments.integer("num_shares", number, 1, _MAX_SHARES)
     rounds, known = {}, {}
     with recall_trainer.thread_pool(jit.thread_count(num_threads)) as pool:
-      for key in self._rounds:
+      for key in sorted(self._rounds, key=sum):  # smaller rounds come first
         hands, tree, table = self._rounds[key]
         if table.dtype.kind == "u":
           raise ValueError("weights: are compressed already; call this on the "
@@ -327,7 +329,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
         rounds.append([a, b, *found.size])
         parts = dict(zip(("tree", "shares"), found.streams))
       else:
-        _, tree, table = found
+        _, tree, table = self._rounds[a, b]
         rounds.append([a, b, tree.num_nodes, len(tree.claim)])
         parts = {**growing_tree.rows_of(tree),
                  "weights": np.maximum(table, 0.0)}
@@ -364,8 +366,11 @@ def _measures_from_file(name, value):
                        "high, value] for each round")
     dice = tuple(arguments.integer(name, number, 1, growing_tree.MAX_ROWS)
                  for number in item[:2])
-    measures[dice] = recall_rounds.Measures(*(
+    found = measures[dice] = recall_rounds.Measures(*(
         arguments.number(name, number, -_MOST, _MOST) for number in item[2:]))
+    if not found.low - _ROUNDING <= found.value <= found.high + _ROUNDING:
+      raise ValueError(f"{name}: {dice[0]}v{dice[1]} must have a value between "
+                       "low and high")
   return measures
 
 
@@ -402,6 +407,9 @@ def from_file(archive, game):
   if "measures" in archive.header:
     measures = checkpoint.field(path, archive.header, "measures",
                                 _measures_from_file)
+    if measures and measures.keys() != known:
+      raise ValueError(f"path={path!r}: its measures must be of the rounds of "
+                       f"{game}, or none")
   return RecallPolicy(game, rounds, measures)
 
 

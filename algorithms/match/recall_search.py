@@ -36,7 +36,7 @@ from dudo_spiel.algorithms.runtime import arguments
 
 ITERATIONS = 200
 MAX_NODES = 1000
-TOLERANCE = 1e-3
+TOLERANCE = 0.0
 _TRUST = 0.03  # the share of the opponent's hands that cannot leave
 _DEALT = 0.5  # the share of the opponent's hands that are as dealt
 _NEVER = -2.0  # is worse than all that can happen
@@ -186,9 +186,12 @@ class SearchPolicy(rounds_policy.RoundsPolicy):
     return match_rounds.match_keys(game)
 
   def prepare(self):
-    """Measures the policy, which otherwise the first search does."""
+    """Measures the policy if need be, which otherwise the first search does."""
     if self._intervals is None:
-      self._intervals = self.policy.intervals(1)
+      if self.policy.measures.keys() != set(self.policy.rounds):
+        self.policy.measure(1)
+      self._intervals = {key: (found.low, found.high)
+                         for key, found in self.policy.measures.items()}
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} for the legal actions of the state."""
