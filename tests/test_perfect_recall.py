@@ -568,7 +568,8 @@ def test_a_growth_that_was_interrupted_is_made_up(monkeypatch, tmp_path):
 
   def slow(game, tree, table, responder, work, *args):
     begun.set()
-    while not work.stop[0]:
+    end = time.monotonic() + 60.0
+    while not work.stop[0] and time.monotonic() < end:
       time.sleep(0.01)
     return propose(game, tree, table, responder, work, *args)
 

@@ -5,13 +5,20 @@ take long runs in a thread of its own, without the lock of the interpreter,
 while the main thread waits. After Ctrl-C the kernel either stops, as it looks
 at a flag now and then, or is finished in the background.
 
-Serves `match.responder_round`, `match.response` and `match.trainer`.
+The main thread waits in steps of a fraction of a second. A signal that comes
+just before it goes to sleep would not wake it up.
+
+Serves `match.responder_round`, `match.response`, `match.trainer` and
+`match.recall_solver`.
 """
 
 import concurrent.futures
 import threading
 
 import numpy as np
+
+
+_STEP = 0.1  # seconds
 
 
 def new_flag():
@@ -35,6 +42,12 @@ def run_in_threads(function, tasks, num_threads, flag):
     futures = []
     try:
       futures += [pool.submit(function, task) for task in tasks]
+      pending = futures
+      while pending:
+        done, pending = concurrent.futures.wait(
+            pending, _STEP, concurrent.futures.FIRST_EXCEPTION)
+        for future in done:
+          future.result()  # raises what the function has raised
       return [future.result() for future in futures]
     except BaseException:
       flag[0] = True
@@ -65,7 +78,8 @@ class _Task:
 
   def wait(self):
     """Waits for the end of the call; returns what it has raised, or None."""
-    self._done.wait()
+    while not self._done.wait(_STEP):
+      pass
     return self._error
 
 
