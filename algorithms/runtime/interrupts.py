@@ -17,7 +17,6 @@ import threading
 
 import numpy as np
 
-
 _STEP = 0.1  # seconds
 
 
