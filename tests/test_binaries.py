@@ -22,6 +22,7 @@ _BINARIES = [path.name for path in sorted(helpers.EXAMPLES.glob("*.py"))
 _FILE_FLAGS = [
     ("benchmark_perfect_recall.py", "checkpoint", []),
     ("benchmark_solvers.py", "plot", []), ("compare_fsicfr.py", "plot", []),
+    ("compare_memories.py", "plot", []),
     ("describe_dudo.py", "output", ["--policy=nowhere.npz"]),
     ("game_statistics.py", "plot", []),
     ("make_policies.py", "output", ["--checkpoint=nowhere.npz"]),
