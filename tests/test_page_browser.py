@@ -279,13 +279,13 @@ def test_a_match_that_the_server_forgot(browser, url):
 
 def test_explorer(page, url):
   policy = policy_bots.load_policy()
-  claims = [policy.match.claim_order(6).parse(name) for name in ("1x2", "2x3")]
-  page.goto(f"{url}#/explore/3v3/1x2")
+  claims = [policy.match.claim_order(6).parse(name) for name in ("1x6", "2x3")]
+  page.goto(f"{url}#/explore/3v3/1x6")
   page.wait_for_selector("#grid")
   page.click(".next [data-move='2x3']")
-  page.wait_for_url(re.compile("3v3/1x2.2x3"))
+  page.wait_for_url(re.compile("3v3/1x6.2x3"))
   page.wait_for_selector("tr[data-hand='125']")
-  page.wait_for_selector("td.cell[data-action='1x3']", state="detached")
+  page.wait_for_selector("td.cell[data-action='1x1']", state="detached")
   grid = policy.after_claims((3, 3), claims)
   hand = policy.match.rolls(3).index([1, 2, 5])
   names = [*policy.match.claim_order(6).names[claims[-1] + 1:], "Dudo"]
