@@ -8,6 +8,7 @@ to it.
 
 import binary
 
+import functools
 import os
 
 from absl import flags
@@ -190,33 +191,40 @@ def roll_lines(this_round, count):
         f"({100 * shares[claim]:.0f}%)" for claim in claims) + " |"
 
 
-def rule_lines(policy, dice):
-  """Yields what rules of thumb cost against the policy, by dice."""
+def loss_lines(policy, head, others, dice, digits):
+  """Yields a table of what others lose against the policy, by dice.
+
+  Args:
+    policy: the `policies.RecallPolicy`.
+    head: of the first column.
+    others: {name: function of a game, which returns a `policies.MatchPolicy`}.
+    dice: the most dice each.
+    digits: of the losses, in per cent.
+  """
   numbers = range(1, dice + 1)
-  yield "| rule | " + " | ".join(f"{n} dice" for n in numbers).replace(
+  yield f"| {head} | " + " | ".join(f"{n} dice" for n in numbers).replace(
       "1 dice", "1 die") + " |"
   yield "|---" * (dice + 1) + "|"
   games = [new_game(n) for n in numbers]
-  for number, rule in enumerate(thumb_rules.RULES):
-    losses = [100 * simulation.exact_match(
-        policy, thumb_rules.policy_of(rule, game), game).win_rate - 50
-              for game in games]
-    yield f"| {number + 1}. {rule.text} | " + " | ".join(
-        f"{loss:.1f}%" for loss in losses) + " |"
+  for name, other in others.items():
+    losses = (100 * simulation.exact_match(
+        policy, other(game), game).win_rate - 50 for game in games)
+    yield f"| {name} | " + " | ".join(
+        f"{loss:.{digits}f}%" for loss in losses) + " |"
+
+
+def rule_lines(policy, dice):
+  """Returns lines: what rules of thumb cost against the policy, by dice."""
+  return loss_lines(policy, "rule", {
+      f"{number}. {rule.text}": functools.partial(thumb_rules.policy_of, rule)
+      for number, rule in enumerate(thumb_rules.RULES, 1)}, dice, 1)
 
 
 def forgetting_lines(policy, forgetful, dice):
-  """Yields what policies lose who remember fewer claims."""
-  numbers = range(1, dice + 1)
-  yield "| remembered | " + " | ".join(
-      f"{n} dice" for n in numbers).replace("1 dice", "1 die") + " |"
-  yield "|---" * (dice + 1) + "|"
-  games = [new_game(n) for n in numbers]
-  for other in forgetful:
-    losses = [100 * simulation.exact_match(policy, other, game).win_rate - 50
-              for game in games]
-    yield f"| {other.match.remembered.text} | " + " | ".join(
-        f"{loss:.2f}%" for loss in losses) + " |"
+  """Returns lines: what policies lose who remember fewer claims."""
+  return loss_lines(policy, "remembered", {
+      other.match.remembered.text: lambda _, other=other: other
+      for other in forgetful}, dice, 2)
 
 
 def page(policy, forgetful, rounds, names):

@@ -184,6 +184,18 @@ def _random_tables(game, recall_length):
   return match_policy.MatchPolicy(game, recall_length, tables, {})
 
 
+def _checked_match(policy, other, game):
+  """Returns an exact match, after a comparison with a walk of the game."""
+  found = simulation.exact_match(policy, other, game)
+  for seat, rate in ((0, found.win_rate_as_starter),
+                     (1, found.win_rate_as_other)):
+    lineup = [other, other]
+    lineup[seat] = policy
+    value = exploitability.expected_values(game, lineup)[seat]
+    assert rate == pytest.approx((1.0 + value) / 2.0, abs=1e-6)
+  return found
+
+
 @pytest.mark.oracle
 @pytest.mark.parametrize("recall_length", [1, 2])
 def test_exact_matches_equal_walks(recall_length):
@@ -191,13 +203,7 @@ def test_exact_matches_equal_walks(recall_length):
   policy = _solver(str(game), 60).average_policy()
   for other in (_random_tables(game, recall_length),
                 simulation.bot_policy("heuristic", game)):
-    found = simulation.exact_match(policy, other, game)
-    for seat, rate in ((0, found.win_rate_as_starter),
-                       (1, found.win_rate_as_other)):
-      lineup = [other, other]
-      lineup[seat] = policy
-      value = exploitability.expected_values(game, lineup)[seat]
-      assert rate == pytest.approx((1.0 + value) / 2.0, abs=1e-6)
+    found = _checked_match(policy, other, game)
   assert found.win_rate > 0.55  # the heuristic bot
 
 
@@ -206,13 +212,7 @@ def test_exact_matches_of_several_rounds():
   policy = _solver().average_policy().compressed(100, num_threads=1)
   game = policy.game
   other = _random_tables(game, 2)
-  found = simulation.exact_match(policy, other, game)
-  for seat, rate in ((0, found.win_rate_as_starter),
-                     (1, found.win_rate_as_other)):
-    lineup = [other, other]
-    lineup[seat] = policy
-    value = exploitability.expected_values(game, lineup)[seat]
-    assert rate == pytest.approx((1.0 + value) / 2.0, abs=1e-6)
+  _checked_match(policy, other, game)
 
 
 @pytest.mark.parametrize("name", ["heuristic", "random", "uniform"])

@@ -16,7 +16,7 @@ find the reaches at the cut; then each subtree; then the top once more, which
 takes the values of the subtrees. Where the tree is cut depends on the tree
 only, so the number of threads changes nothing.
 
-Serves `recall_trainer`.
+Serves `recall_trainer` and `subgame_solver`.
 """
 
 from typing import NamedTuple
@@ -26,6 +26,9 @@ import numpy as np
 from dudo_spiel.algorithms.match import hand_kernels as lanes
 from dudo_spiel.algorithms.runtime import jit
 
+# Discounted CFR: positive regrets by t^1.5 / (t^1.5 + 1), negative ones by a
+# half, and the average by t^2.
+ALPHA, NEGATIVE, GAMMA = 1.5, 0.5, 2.0
 # What to do at a cut.
 NO_CUT, COLLECT, FINISH = 0, 1, 2
 # Columns of a path.

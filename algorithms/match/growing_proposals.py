@@ -8,7 +8,7 @@ response, or by the responder's own average policy. The first finds what is
 needed for the exploitability to fall. The second finds many more claims at a
 time, since a best response tries only one line of play with each hand.
 
-Serves `recall_trainer`.
+Serves `recall_trainer` and `subgame_solver`.
 """
 
 import numpy as np
@@ -22,6 +22,21 @@ from dudo_spiel.algorithms.runtime import jit
 # that has no child.
 PROPOSAL = np.dtype([("node", np.int64), ("row", np.int64),
                      ("claim", np.int64), ("gain", np.float64)])
+
+
+def best_first(found, num_nodes, num_claims):
+  """Returns proposals without those made twice, the largest gains first.
+
+  Args:
+    found: [proposal] `PROPOSAL`.
+    num_nodes: how many nodes the tree has.
+    num_claims: how many claims the round has.
+  """
+  places = np.where(found["row"] < 0, found["node"], found["row"] + num_nodes)
+  keys = places * num_claims + found["claim"]
+  order = np.argsort(-found["gain"], kind="stable")
+  _, first = np.unique(keys[order], return_index=True)
+  return found[order[np.sort(first)]]
 
 
 @jit.sums

@@ -10,7 +10,8 @@ best response over the whole game is found by one walk over the stored nodes:
 
 All numbers are float64, except for the tables.
 
-Serves `growing_proposals` and `recall_trainer`.
+Serves `growing_proposals`, `recall_trainer`, `recall_match` and
+`subgame_solver`.
 """
 
 from typing import NamedTuple
@@ -96,6 +97,12 @@ class GrowthScratch(NamedTuple):
   gains: np.ndarray
   path: np.ndarray
   stop: np.ndarray
+
+
+def new_choices(tree):
+  """Returns new `Choices` for all nodes of a `growing_tree.TreeArrays`."""
+  size = int(tree.value_begin[-1])
+  return Choices(np.empty(size, np.int16), np.empty(size, np.float32))
 
 
 def new_scratch(hands, stop=None):

@@ -12,7 +12,7 @@ tables have the order of the nodes, so a walk depth first streams through them.
 When the tree grows or shrinks, rows keep their order, and the tables move in
 place.
 
-Serves `recall_trainer`, `recall_policy` and `recall_file`.
+Serves all modules about perfect recall.
 """
 
 from typing import NamedTuple

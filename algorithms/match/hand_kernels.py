@@ -3,7 +3,8 @@
 Vectors of hands, or classes of hands, stand in flat arrays, from an offset on.
 Arrays are given as pointers (see `jit.pointer`).
 
-Serves `growing_kernels` and `growing_response`.
+Serves the kernels of growing trees, `recall_match`, `recall_search` and
+`recall_shares`.
 """
 
 import numpy as np

@@ -155,7 +155,6 @@ def _play(game, tree, table, role, other, scratch, their_reach, outcomes):
     is_pushed = False
     # Own rows are those that are stored; the other may make any claim.
     rows = end - begin if is_own else game.num_claims - last - (last < 0)
-    stored = begin
     while row < rows and not is_pushed:
       claim = tree.claim[begin + row] if is_own else last + 1 + row
       is_dudo = claim == game.num_claims

@@ -8,12 +8,12 @@ claims, and from one round to the next it forgets all but the dice.
 a policy keeps streams, and reads a round when it is first asked for it. It
 knows how good it is: that was measured when it was made.
 
-Serves `recall_solver`, `perfect_recall` and `policies`.
+Serves `recall_solver`, `recall_match`, `recall_search`, `action_values`,
+`perfect_recall` and `policies`.
 """
 
 import numpy as np
 
-from dudo_spiel.algorithms.match import growing_kernels
 from dudo_spiel.algorithms.match import growing_tree
 from dudo_spiel.algorithms.match import recall_code
 from dudo_spiel.algorithms.match import recall_rounds
@@ -198,7 +198,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     """Returns the `recall_rounds.Measures` of a round.
 
     Args:
-      trainer: the `recall_trainer.RecallTrainer` of `_trainer`.
+      trainer: the `recall_trainer.measuring_trainer`.
       known: {round: `recall_rounds.Measures`} of smaller rounds.
       pool: of threads, or None.
     """
@@ -214,15 +214,6 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
         for role, sign in ((0, 1.0), (1, -1.0)))
     return recall_rounds.Measures(low, high, value)
 
-  def _trainer(self, key, tree, table):
-    """Returns a `recall_trainer.RecallTrainer` that measures a policy."""
-    if table.dtype.kind == "u":
-      table = table.astype(np.float32)
-    trainer = recall_trainer.RecallTrainer(self.match, key, dtype=table.dtype)
-    trainer.take(tree, growing_kernels.LearnTables(
-        table, table, np.zeros(tree.num_nodes, np.int64)))
-    return trainer
-
   def measure(self, num_threads=None):
     """Measures the policy in all its rounds.
 
@@ -236,7 +227,8 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     with recall_trainer.thread_pool(jit.thread_count(num_threads)) as pool:
       for key in sorted(self._rounds, key=sum):  # smaller rounds come first
         _, tree, table = self._rounds[key]
-        known[key] = self._measured(self._trainer(key, tree, table), known,
+        known[key] = self._measured(recall_trainer.measuring_trainer(
+            self.match, key, tree, table), known,
                                     pool)
     self.measures = known
     return known
@@ -307,7 +299,8 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
         rounds[key] = recall_rounds.CodedRound(
             self.match, key, small.num_nodes, len(small.claim), num_shares[key],
             recall_code.encode(hands, small, weights, num_shares[key]))
-        known[key] = self._measured(self._trainer(key, small, weights), known,
+        known[key] = self._measured(recall_trainer.measuring_trainer(
+            self.match, key, small, weights), known,
                                     pool)
     return RecallPolicy(self.game, rounds, known)
 

@@ -174,7 +174,6 @@ class SearchPolicy(rounds_policy.RoundsPolicy):
     self._tolerance = arguments.number("tolerance", tolerance, 0.0)
     self.policy = policy
     self._match = match_rounds.match_rules(policy.game, 1)
-    self._intervals = None
     self._solutions = collections.OrderedDict()
     self._num_bytes = 0
     self.num_searches = 0
@@ -187,11 +186,8 @@ class SearchPolicy(rounds_policy.RoundsPolicy):
 
   def prepare(self):
     """Measures the policy if need be, which otherwise the first search does."""
-    if self._intervals is None:
-      if self.policy.measures.keys() != set(self.policy.rounds):
-        self.policy.measure(1)
-      self._intervals = {key: (found.low, found.high)
-                         for key, found in self.policy.measures.items()}
+    if self.policy.measures.keys() != set(self.policy.rounds):
+      self.policy.measure(1)
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} for the legal actions of the state."""
@@ -301,8 +297,8 @@ class SearchPolicy(rounds_policy.RoundsPolicy):
     self.prepare()
     return match_response.round_leaves(
         self._match, key[role], key[1 - role],
-        {k: high for k, (_, high) in self._intervals.items()},
-        {k: -low for k, (low, _) in self._intervals.items()})
+        {k: found.high for k, found in self.policy.measures.items()},
+        {k: -found.low for k, found in self.policy.measures.items()})
 
 
 def _dealt(hands, role, last):

@@ -9,7 +9,7 @@ and not regretted, and to which the other player's own moves do not lead either,
 are dropped with all that follows them. They come back if a best response asks
 for them.
 
-Serves `recall_solver`.
+Serves `recall_solver`, `recall_policy` and `search_measure`.
 """
 
 import concurrent.futures
@@ -27,7 +27,6 @@ from dudo_spiel.algorithms.match import response as match_response
 from dudo_spiel.algorithms.match import round_hands
 from dudo_spiel.algorithms.runtime import interrupts
 
-_ALPHA, _NEGATIVE, _GAMMA = 1.5, 0.5, 2.0  # of discounted CFR; beta is 0
 GROWTH_SHARE = 1e-6
 GROWTH_SLOPE = 1e-4
 DROP_SHARE = 1e-8
@@ -46,7 +45,7 @@ class StoppedError(Exception):
 def _kept(size):
   """Returns [size + 1] float64, products of the discounts by iteration."""
   kept = np.ones(size + 1)
-  t = np.arange(1, size + 1, dtype=np.float64)**_ALPHA
+  t = np.arange(1, size + 1, dtype=np.float64)**growing_kernels.ALPHA
   np.divide(t, t + 1.0, out=kept[1:])
   return np.cumprod(kept, out=kept)
 
@@ -166,8 +165,8 @@ class RecallTrainer:
     """Returns the `growing_kernels.LearnStep` of the next iteration."""
     t = self.iteration + 1
     return growing_kernels.LearnStep(
-        role, t, self._dtype.type(float(t)**_GAMMA),
-        _kept(num_discounted(t)), _NEGATIVE, self._is_full,
+        role, t, self._dtype.type(float(t)**growing_kernels.GAMMA),
+        _kept(num_discounted(t)), growing_kernels.NEGATIVE, self._is_full,
         *(leaf.astype(self._dtype) for leaf in self.leaves[role]))
 
   def iterate(self, pool=None):
@@ -260,11 +259,6 @@ class RecallTrainer:
     return self._walk(growing_response.respond,
                       growing_response.Responder(role, *leaves), None, choices)
 
-  def _choices(self):
-    size = int(self.tree.value_begin[-1])
-    return growing_response.Choices(np.empty(size, np.int16),
-                                    np.empty(size, np.float32))
-
   def certify(self, lows, highs, pool=None):
     """Returns (low, high), bounds of what the round is worth to its starter.
 
@@ -273,7 +267,8 @@ class RecallTrainer:
       highs: see `leaves_of`.
       pool: see `iterate`.
     """
-    choices = self._choices()  # each role has nodes of its own
+    # Each role has nodes of its own.
+    choices = growing_response.new_choices(self.tree)
     high, other = _map(
         pool, lambda role: self._respond(role, self.leaves_of(role, lows,
                                                               highs), choices),
@@ -313,7 +308,7 @@ class RecallTrainer:
 
   def _find(self, pool):
     """Returns (what best responses get, proposals, the largest gains first)."""
-    choices = self._choices()
+    choices = growing_response.new_choices(self.tree)
     responses = np.array(_map(
         pool, lambda role: self._respond(role, self.leaves[role], choices),
         range(2)))
@@ -328,7 +323,9 @@ class RecallTrainer:
     first, second, self.played, *others = _map(pool, lambda task: task(), (
         lambda: propose(0, True), lambda: propose(1, True), self.outcomes,
         lambda: propose(0, False), lambda: propose(1, False)))
-    return responses, self._sorted(np.concatenate([first, second, *others]))
+    return responses, growing_proposals.best_first(
+        np.concatenate([first, second, *others]), self.tree.num_nodes,
+        self.hands.order.num_claims)
 
   def _propose(self, role, follows, choices, threshold):
     """Returns [proposal] `growing_proposals.PROPOSAL`."""
@@ -338,15 +335,6 @@ class RecallTrainer:
         growing_response.Responder(role, *self.leaves[role], follows), None,
         choices, threshold, found)
     return found[:count]
-
-  def _sorted(self, found):
-    """Returns proposals without those made twice, the largest gains first."""
-    places = np.where(found["row"] < 0, found["node"],
-                      found["row"] + self.tree.num_nodes)
-    keys = places * self.hands.order.num_claims + found["claim"]
-    order = np.argsort(-found["gain"], kind="stable")
-    _, first = np.unique(keys[order], return_index=True)
-    return found[order[np.sort(first)]]
 
   def _num_affordable(self, max_bytes):
     """Returns how many proposals surely fit into memory."""
@@ -390,6 +378,23 @@ class RecallTrainer:
 
     _map(pool, move, self.tables[:2])
     self.take(tree, self.tables._replace(seen=seen), self.iteration)
+
+
+def measuring_trainer(match, dice, tree, table):
+  """Returns a `RecallTrainer` that measures a policy and learns nothing.
+
+  Args:
+    match: the `rounds.MatchRules`.
+    dice: (starter's dice, other's dice).
+    tree: the `growing_tree.TreeArrays`.
+    table: [number] float or uint, to which the policy is proportional.
+  """
+  if table.dtype.kind == "u":
+    table = table.astype(np.float32)
+  trainer = RecallTrainer(match, dice, dtype=table.dtype)
+  trainer.take(tree, growing_kernels.LearnTables(
+      table, table, np.zeros(tree.num_nodes, np.int64)))
+  return trainer
 
 
 def thread_pool(num_threads):

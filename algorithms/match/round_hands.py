@@ -10,7 +10,7 @@ A challenge depends on how many dice of each player count for the claimed rank.
 So leaves take the reaches by count, which costs the number of hands and not its
 square.
 
-Serves `growing_tree`, `growing_kernels` and `recall_trainer`.
+Serves all modules about perfect recall.
 """
 
 from typing import NamedTuple

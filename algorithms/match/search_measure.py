@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dudo_spiel.algorithms.match import growing_kernels
 from dudo_spiel.algorithms.match import growing_tree
 from dudo_spiel.algorithms.match import recall_search
 from dudo_spiel.algorithms.match import recall_trainer
@@ -188,9 +187,7 @@ def measure_search(search):
       searched = _Searched(search, key, role)
       shares += searched.shares
       tree, table = searched.result()
-      trainer = recall_trainer.RecallTrainer(match, key, dtype=table.dtype)
-      trainer.take(tree, growing_kernels.LearnTables(
-          table, table, np.zeros(tree.num_nodes, np.int64)))
+      trainer = recall_trainer.measuring_trainer(match, key, tree, table)
       bounds.append(trainer.certify(lows, highs))
       outcomes.append(trainer.outcomes())
     lows[key], highs[key] = bounds[0][0], bounds[1][1]

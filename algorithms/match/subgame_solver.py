@@ -31,7 +31,6 @@ from dudo_spiel.algorithms.match import growing_tree
 from dudo_spiel.algorithms.match import response as match_response
 from dudo_spiel.algorithms.match import round_hands
 
-_ALPHA, _NEGATIVE, _GAMMA = 1.5, 0.5, 2.0  # of discounted CFR; beta is 0
 _GROWTH_SHARE = 1e-3  # of the gap, which a claim must gain to be stored
 _MAX_PROPOSALS = 2**12
 _ROUNDING = 1e-9  # of what a best response gets
@@ -140,15 +139,9 @@ def best_values(hands, tree, table, role, reach, leaves, work=None):
   game = _with_reaches(hands, role, np.zeros(0), reach)
   growing_response.respond(game, tree, table,
                            growing_response.Responder(role, *leaves), work,
-                           _new_choices(tree))
+                           growing_response.new_choices(tree))
   level = hands.level[tree.last[0] + 1]
   return work.value[0, :hands.width[role, level]].copy()
-
-
-def _new_choices(tree):
-  size = int(tree.value_begin[-1])
-  return growing_response.Choices(np.empty(size, np.int16),
-                                  np.empty(size, np.float32))
 
 
 def _with_reaches(hands, role, own, other):
@@ -235,7 +228,7 @@ class SubgameSolver:
   def iterate(self):
     """Runs one iteration."""
     t = self.iteration + 1
-    discount = t**_ALPHA / (t**_ALPHA + 1.0)
+    discount = t**growing_kernels.ALPHA / (t**growing_kernels.ALPHA + 1.0)
     self._kept = np.append(self._kept, self._kept[-1] * discount)
     subgame = self._subgame
     for role in range(2):
@@ -245,10 +238,11 @@ class SubgameSolver:
       if role == subgame.role:
         continue
       value = self._work.value[0].astype(np.float64)[self._merge]
-      self._entered += float(t)**_GAMMA * entering
+      self._entered += float(t)**growing_kernels.GAMMA * entering
       mean = follow * value + (1.0 - follow) * subgame.leave
       self.gadget += np.stack([value, subgame.leave]) - mean
-      self.gadget *= np.where(self.gadget > 0.0, discount, _NEGATIVE)
+      self.gadget *= np.where(self.gadget > 0.0, discount,
+                              growing_kernels.NEGATIVE)
     self.iteration = t
 
   def _learn(self, role, t, entering):
@@ -264,16 +258,16 @@ class SubgameSolver:
     growing_kernels.learn(
         self._subgame.hands.arrays(self._dtype), self.tree, self.tables,
         growing_kernels.LearnStep(
-            role, t, self._dtype.type(float(t)**_GAMMA), self._kept, _NEGATIVE,
-            False, *self._pays[role]), growing_kernels.NO_CUT, work,
-        self._no_cut)
+            role, t, self._dtype.type(float(t)**growing_kernels.GAMMA),
+            self._kept, growing_kernels.NEGATIVE, False, *self._pays[role]),
+        growing_kernels.NO_CUT, work, self._no_cut)
 
   # Measuring and growing.
 
   def range(self):
     """Returns [class] float64, how often the opponent comes, on average."""
     t = np.arange(1, self.iteration + 1, dtype=np.float64)
-    return self._entered / np.sum(t**_GAMMA)
+    return self._entered / np.sum(t**growing_kernels.GAMMA)
 
   def _respond(self, role, opponents, choices):
     """Returns [class] float64, what a best response gets in the subgame."""
@@ -291,7 +285,7 @@ class SubgameSolver:
   def opponent_values(self):
     """Returns [class] float64, what a best response of the opponent gets."""
     return self._respond(1 - self._subgame.role, self._subgame.prior,
-                         _new_choices(self.tree))[self._merge]
+                         growing_response.new_choices(self.tree))[self._merge]
 
   def _measured(self, choices):
     """Returns (the opponent's best values [class], NashConv)."""
@@ -307,11 +301,11 @@ class SubgameSolver:
 
   def gap(self):
     """Returns the NashConv of the subgame with its gadget."""
-    return float(self._measured(_new_choices(self.tree))[1])
+    return float(self._measured(growing_response.new_choices(self.tree))[1])
 
   def grow(self):
     """Stores the claims that gain most."""
-    subgame, choices = self._subgame, _new_choices(self.tree)
+    subgame, choices = self._subgame, growing_response.new_choices(self.tree)
     best, gap = self._measured(choices)
     threshold = self._growth_share * 0.5 * max(gap, 0.0)
     average = self.range()
@@ -326,10 +320,10 @@ class SubgameSolver:
             growing_response.Responder(role, *self._leaves[role], follows),
             self._measure, choices, threshold, self._found)
         parts.append(self._found[:count].copy())
-    found = np.concatenate(parts)
-    found = found[np.argsort(-found["gain"], kind="stable")]
-    _, first = np.unique(found[["node", "row", "claim"]], return_index=True)
-    self._add(found[np.sort(first)][:self._max_nodes - self.tree.num_nodes])
+    found = growing_proposals.best_first(
+        np.concatenate(parts), self.tree.num_nodes,
+        subgame.hands.order.num_claims)
+    self._add(found[:self._max_nodes - self.tree.num_nodes])
 
   def _add(self, found):
     """Stores claims; new rows are 0."""
