@@ -28,7 +28,7 @@ from dudo_spiel.algorithms.match import round_hands
 from dudo_spiel.algorithms.runtime import interrupts
 
 GROWTH_SHARE = 1e-6
-GROWTH_SLOPE = 1e-4
+GROWTH_SLOPE = 2e-5
 DROP_SHARE = 1e-8
 _MAX_DISCOUNTED = 2**20  # iterations; later discounts differ from 1 by 1e-9
 _LEAST_DISCOUNTED = 2**10  # how many are computed at least
