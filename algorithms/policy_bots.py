@@ -5,7 +5,8 @@ The bot "trained" plays the best policy that there is for a game:
   Two-player Dudo has policies that come with the package. Those with perfect
   recall know how exploitable they are, exactly, and the least exploitable one
   is taken. `examples/make_policies.py` makes them. Where none of them knows the
-  dice, "recall3" takes its place.
+  dice, "recall3" takes its place. It also does in `dudo_ir`, if players
+  remember as many claims there as it does.
 
   Neumann poker and Liar Die are solved when somebody asks for the bot, which
   takes seconds.
@@ -27,6 +28,7 @@ from dudo_spiel import bots
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms.runtime import files
+from dudo_spiel.games import dudo
 from dudo_spiel.games import liar_die
 from dudo_spiel.games import neumann_poker
 
@@ -70,7 +72,13 @@ def _can_play(policy, game):
     policy.check_game(game)
   except ValueError:
     return False
-  return True
+  if not isinstance(game, dudo.DudoIRGame):
+    return True
+  # Players must remember what the policy goes by.
+  num_claims = policy.match.claim_order(sum(game.start_dice)).num_claims
+  span = (policy.match.remembered.span
+          if isinstance(policy, policies.MatchPolicy) else num_claims)
+  return min(span, num_claims) <= game.recall_length
 
 
 def _best_for_dudo(game):
@@ -98,7 +106,10 @@ def _is_solved(game):
 def _equilibrium(name):
   """Solves a small game; returns its policy and how exploitable that is."""
   solver = cfr.PDCFRPlusSolver(pyspiel.load_game(name))
-  solver.solve(target_exploitability=_TARGET, max_seconds=_MAX_SECONDS)
+  result = solver.solve(target_exploitability=_TARGET,
+                        max_seconds=_MAX_SECONDS)
+  if result.reason == "interrupted":  # half a solution is of no use
+    raise KeyboardInterrupt
   return solver.average_policy(), float(solver.exploitability())
 
 
@@ -132,14 +143,19 @@ def load_policy(name=TRAINED, game=None):
     return max(_shipped(), key=lambda policy: sum(policy.game.start_dice))
   policy = trained_policy(game)
   if policy is None:
-    raise ValueError(f"game={game}: no policy for it comes with the package")
+    raise ValueError(
+        f"game={game}: no policy for it comes with the package" +
+        (f", none that goes by the last {game.recall_length} claims"
+         if isinstance(game, dudo.DudoIRGame) else ""))
   return policy
 
 
 def exploitability(name, game):
-  """Returns how exploitable a bot is in a game, exactly, None if unknown.
+  """Returns how exploitable a bot is in a game, None if unknown.
 
-  It takes no time: for Dudo it was measured when the policy was made.
+  It takes no time: for Dudo it was measured, exactly, when the policy was made,
+  and stands in its file. Files of others may say anything; the method `measure`
+  of a policy computes it anew.
 
   Args:
     name: "trained", "recall3", or the path of a policy file.
@@ -168,8 +184,9 @@ def describe(name, game):
     memory = f"remembers {policy.match.remembered.text}"
   elif name == TRAINED:
     memory = "was solved just now"
+  source = "exactly" if name in (TRAINED, RECALL_3) else "by its file"
   known = ("how exploitable it is was not measured" if gap is None else
-           f"its exploitability is {gap:.2g}, exactly")
+           f"its exploitability is {gap:.2g}, {source}")
   return f"{name}: {memory}; {known}." if memory else f"{name}: {known}."
 
 

@@ -330,9 +330,8 @@ def main(_):
       raise ValueError(f"{_POLICY.value}: must be a policy with perfect recall "
                        "that knows how good it is, such as make_policies.py "
                        "writes")
-    if game is not None:
-      policy.check_game(game)
-  dice = _DICE.value or min(policy.game.start_dice)
+    dice = _DICE.value or min(policy.game.start_dice)
+    policy.check_game(new_game(dice))
   with binary.errors_of("forgetful"):
     forgetful = [forgetful_policy(name, dice) for name in _FORGETFUL.value]
   rounds = [Round(policy, n) for n in range(1, dice + 1)]

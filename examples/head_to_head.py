@@ -3,8 +3,9 @@
 For each number of dice: how often the policy wins when it starts, when the
 other starts, and in all, if they trade seats. These are exact values, not
 samples. The last opponent is the worst that there is: a best response to the
-policy. With --games the same pairs also play so many games, as a check; the
-standard error says how far the two may differ.
+policy. What it gets is taken from the policy's file if it stands there. With
+--games the same pairs also play so many games, as a check; the standard error
+says how far the two may differ.
 """
 
 import binary
@@ -31,8 +32,18 @@ _OPPONENTS = flags.DEFINE_list(
     "know so many dice are left out.")
 _GAMES = flags.DEFINE_integer("games", 0, "Also play so many games a pair.",
                               lower_bound=0)
+flags.register_validator("games", lambda games: games != 1,
+                         "must be 0, or at least 2 for a standard error")
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the dice and bots.",
                              lower_bound=0, upper_bound=2**32 - 1)
+
+
+def dice_numbers():
+  """Returns the numbers of dice, or raises a ValueError."""
+  if not _DICE.value or not all(text.isdecimal() for text in _DICE.value):
+    raise ValueError(f"--numdice={','.join(_DICE.value)}: must be whole "
+                     "numbers, such as 2,3")
+  return [int(text) for text in _DICE.value]
 
 
 def opponent_policy(name, game):
@@ -64,12 +75,13 @@ def play(policy, name, game, rng):
 
 def main(_):
   rng = np.random.RandomState(_SEED.value)
+  numbers = dice_numbers()
   with binary.errors_of("numdice"):
-    numbers = [int(text) for text in _DICE.value]
     games = [pyspiel.load_game("dudo", {"numdice": n}) for n in numbers]
+  measured = []  # here, and not only by files
   print("| dice | against | starts: wins % | other starts: wins % | in all % "
-        + "| played % " * (_GAMES.value > 1) + "|")
-  print("|---" * (6 if _GAMES.value > 1 else 5) + "|")
+        + "| played % " * (_GAMES.value > 0) + "|")
+  print("|---" * (6 if _GAMES.value > 0 else 5) + "|")
   for number, game in zip(numbers, games):
     with binary.errors_of("policy"):
       policy = policy_bots.load_policy(_POLICY.value, game)
@@ -79,6 +91,7 @@ def main(_):
       policy.check_game(game)
     if not policy.measures:
       policy.measure()
+      measured.append(policy)
     for name in _OPPONENTS.value:
       with binary.errors_of("opponents"):
         other = opponent_policy(name, game)
@@ -86,14 +99,16 @@ def main(_):
         continue
       found = simulation.exact_match(policy, other, game)
       played = ""
-      if _GAMES.value > 1:
+      if _GAMES.value > 0:
         mean, error = play(policy, name, game, rng)
         played = f" {100 * mean:.2f} ± {100 * error:.2f} |"
       show(number, name, found.win_rate_as_starter, found.win_rate_as_other,
            played)
     found = policy.measures[number, number]
-    show(number, "its best response", 0.5 * (1.0 + found.low),
-         0.5 * (1.0 - found.high), " |" * (_GAMES.value > 1))
+    is_told = policy not in measured and _POLICY.value != policy_bots.TRAINED
+    show(number, "its best response" + ", by its file" * is_told,
+         0.5 * (1.0 + found.low), 0.5 * (1.0 - found.high),
+         " |" * (_GAMES.value > 0))
 
 
 def show(number, name, starts, answers, played):

@@ -34,8 +34,22 @@ _MAX_BYTES = flags.DEFINE_integer("max_bytes", 20 * 10**6, "How large the file "
 _SHARES = flags.DEFINE_list(
     "shares", [str(2**k) for k in range(12, 31, 2)], "Numbers of shares to "
     "try, ascending. The first that is too large ends it.")
+_MOST_SHARES = 2**40
 _THREADS = flags.DEFINE_integer("num_threads", None, "How many threads; None "
                                 "for all.", lower_bound=1)
+
+
+def share_numbers():
+  """Returns the numbers of shares, or raises a ValueError."""
+  try:
+    numbers = [int(text) for text in _SHARES.value]
+  except ValueError:
+    numbers = []
+  steps = [0, *numbers, _MOST_SHARES + 1]
+  if not numbers or any(b <= a for a, b in zip(steps, steps[1:])):
+    raise ValueError(f"--shares={','.join(_SHARES.value)}: must be whole "
+                     f"numbers between 1 and {_MOST_SHARES}, ascending")
+  return numbers
 
 
 def size_of(policy):
@@ -48,24 +62,26 @@ def size_of(policy):
 
 def main(_):
   binary.check_files(_OUTPUT)
+  shares = share_numbers()
   with binary.errors_of("checkpoint"):
     solved = [perfect_recall.average_policy(path)
               for path in _CHECKPOINTS.value]
-  game = max((policy.game for policy in solved),
-             key=lambda game: sum(game.start_dice))
-  policy = perfect_recall.merged(game, solved)
+    game = max((policy.game for policy in solved),
+               key=lambda game: sum(game.start_dice))
+    policy = perfect_recall.merged(game, solved)
   numbers = [a for a, b in policy.rounds if a == b]
   print("| shares | kB | "
         + " | ".join(f"{n} dice" for n in numbers) + " | s |")
   print("|---" * (len(numbers) + 3) + "|")
+  is_written = False
   with interrupts.raised():
-    for text in _SHARES.value:
+    for number in shares:
       begin = time.perf_counter()
-      with binary.errors_of("shares"):
-        small = policy.compressed(int(text), num_threads=_THREADS.value)
+      with binary.errors_of("checkpoint"):
+        small = policy.compressed(number, num_threads=_THREADS.value)
       size = size_of(small)
       gaps = [small.measures[n, n].exploitability for n in numbers]
-      print(f"| {int(text):,} | {size / 1e3:,.0f} | "
+      print(f"| {number:,} | {size / 1e3:,.0f} | "
             + " | ".join(f"{gap:.2e}" for gap in gaps)
             + f" | {time.perf_counter() - begin:.0f} |", flush=True)
       if size > _MAX_BYTES.value:
@@ -73,7 +89,8 @@ def main(_):
       if _OUTPUT.value:
         with interrupts.ignored():
           small.save(_OUTPUT.value)
-  if _OUTPUT.value and os.path.exists(_OUTPUT.value):
+        is_written = True
+  if is_written:
     print(f"{_OUTPUT.value} has the last one that is not too large")
 
 

@@ -3,9 +3,11 @@ import math
 
 import memory_oracle
 import numpy as np
+import pyspiel
 import pytest
 
 from dudo_spiel import claims as claims_lib
+from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms.match import claim_memory
 from dudo_spiel.algorithms.match import memories
 
@@ -114,6 +116,16 @@ def test_too_many_memories_are_refused():
   for name in ("claims4_ranks9", "claims30_ranks3", "player_ranks"):
     with pytest.raises(ValueError, match=f"memory='{name}': .* at most"):
       graph_of(name, 40, 30)
+
+
+@pytest.mark.parametrize("kwargs, named", [
+    ({"recall_length": 12}, "recall_length=12: "),
+    ({"memory": "claims12"}, "memory='claims12': "),
+    ({"memory": 12}, "memory='claims12': "),
+    ({"memory": memories.LastClaims(12)}, "memory='claims12': ")])
+def test_the_argument_by_which_a_memory_is_too_large_is_named(kwargs, named):
+  with pytest.raises(ValueError, match=f"^{named}.* needs .* memory"):
+    fsicfr.MatchSolver(pyspiel.load_game("dudo"), **kwargs)
 
 
 def test_names_and_words():

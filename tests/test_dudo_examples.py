@@ -176,6 +176,32 @@ def test_describe_dudo_with_wrong_flags(flags, message):
                          cwd=helpers.EXAMPLES.parent)
 
 
+def test_describe_dudo_with_a_policy_of_other_rules(tmp_path):
+  solver = perfect_recall.PerfectRecallSolver(
+      pyspiel.load_game("dudo(numdice=1,dice_sides=2)"), num_threads=1,
+      dtype="float64")
+  solver.run(3)
+  path = tmp_path / "policy.npz"
+  solver.average_policy().compressed(10, num_threads=1).save(path)
+  helpers.assert_refused(
+      "describe_dudo.py", [f"--policy={path}", f"--output={tmp_path / 'x.md'}"],
+      "--policy: game=dudo(dice_sides=6,")
+  assert not list(tmp_path.glob("x*"))
+
+
+@pytest.mark.parametrize("name, flags, message", [
+    ("make_policies.py", ["--shares=x"], "--shares=x: must be whole numbers"),
+    ("make_policies.py", ["--shares=9,3"], "--shares=9,3: must be whole"),
+    ("make_policies.py", ["--shares=0,9"], "--shares=0,9: must be whole"),
+    ("head_to_head.py", ["--numdice=x"], "--numdice=x: must be whole numbers"),
+    ("head_to_head.py", ["--numdice=0"], "--numdice: numdice=0: must be"),
+    ("head_to_head.py", ["--games=1"], "--games=1: must be 0, or at least 2")])
+def test_flags_that_are_refused(name, flags, message):
+  if name == "make_policies.py":
+    flags = [*flags, "--checkpoint=nowhere.npz"]
+  helpers.assert_refused(name, flags, message)
+
+
 @pytest.mark.slow
 def test_compress_policy():
   output = helpers.run_example(
@@ -306,6 +332,6 @@ def test_make_policies_and_head_to_head(tmp_path):
       "head_to_head.py", "--numdice=1", f"--policy={path}",
       "--opponents=recall3,heuristic").stdout.splitlines()]
   rates = {row[1]: float(row[4].rstrip(" |")) for row in rows[2:]}
-  assert rates["its best response"] == pytest.approx(
+  assert rates["its best response, by its file"] == pytest.approx(
       50.0 - 50.0 * policy.measures[1, 1].exploitability, abs=1e-3)
   assert rates["heuristic"] > 55.0 > rates["recall3"] > 49.0

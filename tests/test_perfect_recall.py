@@ -26,6 +26,7 @@ from dudo_spiel.algorithms.match import recall_trainer
 from dudo_spiel.algorithms.match import response as match_response
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.runtime import files
+from dudo_spiel.algorithms.runtime import ram
 
 _SMALL = "dudo(start_dice=2v1,dice_sides=2)"
 
@@ -487,6 +488,17 @@ def test_walks_stop_when_the_flag_is_set():
       growing_response.Responder(0, *trainer.leaves[0]),
       growing_response.new_scratch(trainer.hands, trainer.flag), choices)
   assert (choices.gain == 99.0).all()
+
+
+def test_how_trees_grow_does_not_depend_on_free_memory(monkeypatch):
+  game = pyspiel.load_game(_SMALL)
+  first = {}
+  for free in (5 * 10**8, 10**11):
+    monkeypatch.setattr(ram, "available_bytes", lambda free=free: free)
+    first[free] = [perfect_recall.PerfectRecallSolver(
+        game, num_threads=1, max_bytes=given).memory_bytes
+                   for given in (None, 10**8)]
+  assert first[5 * 10**8] == first[10**11]  # proposals are part of it
 
 
 def _interrupt(*waits):

@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 from open_spiel.python.algorithms import evaluate_bots
 import pyspiel
@@ -34,6 +36,34 @@ def test_the_trained_bot_has_perfect_recall_and_knows_how_good_it_is():
   assert policy_bots.describe("heuristic", game) is None
 
 
+def test_files_of_others_are_not_taken_for_the_truth(tmp_path):
+  game = pyspiel.load_game("dudo(numdice=1)")
+  policy = policy_bots.load_policy("trained", game)
+  path = str(tmp_path / "policy.npz")
+  policies.RecallPolicy(game, {(1, 1): policy.round_tables((1, 1))}, {
+      (1, 1): policy.measures[1, 1]._replace(low=0.0, value=0.0, high=0.0)
+  }).save(path)
+  assert policy_bots.describe(path, game) == (
+      f"{path}: remembers all claims of a round; its exploitability is 0, by "
+      "its file.")
+
+
+def test_trained_bots_remember_what_players_do():
+  for recall_length, dice, expected in (
+      (3, 2, ["trained", "recall3"]), (5, 3, ["trained", "recall3"]),
+      (2, 2, []), (3, 4, []), (12, 1, ["trained", "recall3"])):
+    game = pyspiel.load_game("dudo_ir", {"numdice": dice,
+                                         "recall_length": recall_length})
+    assert policy_bots.bot_names(game) == [*expected, *bots.bot_names(game)]
+    if expected:
+      policy = policy_bots.load_policy("trained", game)
+      assert isinstance(policy, policies.RecallPolicy) == (recall_length == 12)
+    else:
+      with pytest.raises(ValueError, match="^game=.*no policy .* by the last "
+                         f"{recall_length} claims"):
+        policy_bots.load_policy("trained", game)
+
+
 @pytest.mark.parametrize("start, most", [("1v1", 1e-3), ("2v1", 1e-2)])
 def test_what_the_file_says_of_the_policy_is_true(start, most):
   game = pyspiel.load_game("dudo", {"start_dice": start})
@@ -68,6 +98,22 @@ def test_small_games_are_solved(name):
   evaluate_bots.evaluate_bots(game.new_initial_state(), [bot, other],
                               np.random.RandomState(3))
   assert "solved just now" in policy_bots.describe("trained", game)
+
+
+def test_an_interrupt_ends_the_solution_of_a_small_game(monkeypatch):
+  game = pyspiel.load_game("liar_die(sides=4)")
+  solve = cfr.PDCFRPlusSolver.solve
+
+  def interrupted(solver, **limits):  # as after Ctrl-C
+    del limits
+    return dataclasses.replace(solve(solver, max_iterations=1),
+                               reason="interrupted")
+
+  with monkeypatch.context() as patch:
+    patch.setattr(cfr.PDCFRPlusSolver, "solve", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+      policy_bots.load_policy("trained", game)
+  assert policy_bots.exploitability("trained", game) <= 1e-6
 
 
 @pytest.mark.parametrize("start", ["1v1", "2v3", "3v3"])

@@ -1,6 +1,13 @@
 """Policies with perfect recall made small, and what is computed from them."""
 
+import contextlib
 import functools
+import json
+import os
+import signal
+import threading
+import time
+import tracemalloc
 
 import numpy as np
 import pyspiel
@@ -11,9 +18,12 @@ from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import perfect_recall
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import simulation
+from dudo_spiel.algorithms.match import growing_response
 from dudo_spiel.algorithms.match import policy as match_policy
 from dudo_spiel.algorithms.match import recall_rounds
+from dudo_spiel.algorithms.match import recall_shares
 from dudo_spiel.algorithms.match import rounds as match_rounds
+from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.algorithms.runtime import range_coder
 
 _SMALL = "dudo(start_dice=2v1,dice_sides=2)"
@@ -96,8 +106,8 @@ def test_files_of_compressed_policies(tmp_path):
   loaded.save(tmp_path / "again.npz")
   assert policies.load_policy(tmp_path / "again.npz").measures == (
       small.measures)
-  with pytest.raises(ValueError, match="^weights: are compressed"):
-    loaded.compressed(1000)
+  with pytest.raises(ValueError, match="^num_shares=99: .* in shares already"):
+    loaded.compressed(99)
   state = next(_states(small.game, 1))
   with np.load(path) as archive:
     arrays = dict(archive)
@@ -113,6 +123,98 @@ def test_files_of_compressed_policies(tmp_path):
     policies.load_policy(path)
 
 
+@pytest.fixture(name="coded_file")
+def _coded_file(tmp_path):
+  path = tmp_path / "policy.npz"
+  _solver().average_policy().compressed(1000, num_threads=1).save(path)
+  return path
+
+
+def test_sizes_that_make_no_sense_take_no_memory(coded_file):
+  with np.load(coded_file) as archive:
+    arrays = dict(archive)
+  header = json.loads(arrays["header"].tobytes())
+  for item in header["rounds"]:
+    item[2:4] = 2**31 - 2, 2**31 - 1
+  arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+  np.savez(coded_file, **arrays)
+  policy = policies.load_policy(coded_file)
+  state = next(_states(policy.game, 1))
+  tracemalloc.start()
+  try:
+    with pytest.raises(ValueError, match="^path=.*policy.npz.* make no sense"):
+      policy.action_probabilities(state)
+    assert tracemalloc.get_traced_memory()[1] < 10**7
+  finally:
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("free", [0, 3000])  # not even the tree, or the tree
+def test_files_that_do_not_fit_into_memory_are_refused(free, coded_file,
+                                                       monkeypatch):
+  policy = policies.load_policy(coded_file)
+  monkeypatch.setattr(ram, "available_bytes", lambda: free)
+  with pytest.raises(ValueError, match="^path=.*policy.npz.* its round 2v1 "
+                     "needs .* memory"):
+    policy.round_tables((2, 1))
+
+
+def test_streams_that_are_longer_than_expected(monkeypatch):
+  policy = _solver().average_policy()
+  expected, writer = policy.compressed(1000, num_threads=1), range_coder.writer
+  monkeypatch.setattr(range_coder, "writer", lambda contexts, max_bytes: writer(
+      contexts, max(max_bytes // 256, 1)))
+  found = policy.compressed(1000, num_threads=1)
+  assert found.memory_bytes == expected.memory_bytes
+  assert found.measure(1) == expected.measures
+
+
+def _deaf(begun, released):
+  """Returns a kernel that Ctrl-C cannot end, only its flag or an event."""
+  def kernel(*args):
+    flags = [arg.stop for arg in args if hasattr(arg, "stop")]
+    begun.set()
+    end = time.monotonic() + 60.0
+    while time.monotonic() < end and not any(flag[0] for flag in flags):
+      with contextlib.suppress(KeyboardInterrupt):
+        if released.wait(0.01):
+          break
+    return 0.0
+  return kernel
+
+
+@pytest.mark.parametrize("module, name, work", [
+    (growing_response, "respond", lambda policy: policy.measure(1)),
+    (growing_response, "respond", lambda policy: policy.exploitability(2)),
+    (recall_shares, "divide", lambda policy: policy.compressed(9)),
+    (growing_response, "respond", lambda policy: perfect_recall.measure_search(
+        perfect_recall.SearchPolicy(policy, iterations=1))),
+    (recall_rounds.RoundTables, "__getitem__",
+     lambda policy: simulation.exact_match(
+         policy, simulation.bot_policy("uniform", policy.game), policy.game)),
+], ids=["measure", "exploitability", "compressed", "search", "exact match"])
+def test_ctrl_c_does_not_wait_for_kernels(module, name, work, monkeypatch):
+  policy = _solver().average_policy()
+  work(policy)  # compiles what it needs
+  policy.measures.clear()
+  begun, released = threading.Event(), threading.Event()
+
+  def interrupt():
+    begun.wait()
+    os.kill(os.getpid(), signal.SIGINT)
+
+  thread = threading.Thread(target=interrupt)
+  with monkeypatch.context() as patch:
+    patch.setattr(module, name, _deaf(begun, released))
+    thread.start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+      work(policy)
+    assert time.monotonic() - begin < 30.0
+    thread.join()
+  released.set()
+
+
 def test_policy_of_a_solvers_file(tmp_path):
   path = tmp_path / "solver.npz"
   _solver().save(path)
@@ -126,6 +228,13 @@ def test_policy_of_a_solvers_file(tmp_path):
   copy = tmp_path / "copy.npz"
   saved.save(copy)
   assert policies.load_policy(copy).measure(1) == average.measure(1)
+  other = _solver(_SMALL, 60)
+  other.save(path)
+  with pytest.raises(ValueError, match="^path=.*solver.npz.* was replaced"):
+    saved.round_tables((2, 1))
+  _solver().save(path)
+  assert saved.round_tables((2, 1))[2].tolist() == (
+      average.round_tables((2, 1))[2].tolist())
   average.save(path)
   with pytest.raises(ValueError, match="^path=.*must be a solver"):
     perfect_recall.average_policy(path)
@@ -153,6 +262,33 @@ def test_merged_policies():
   assert gaps[0] == gaps[1] < gaps[2]
   with pytest.raises(ValueError, match="^policies: none knows the round 2v1"):
     perfect_recall.merged(large.game, [small])
+
+
+def test_wrong_measures_and_policies_are_named():
+  policy = _solver().average_policy()
+  game, rounds = policy.game, dict(zip(policy.rounds, map(
+      policy.round_tables, policy.rounds)))
+  right = policy.measure(1)
+  assert policies.RecallPolicy(game, rounds, right).measures == right
+  for measures in ("x", [1], {(9, 9): right[2, 1]}, {(2, 1): (0.0, 0.0, 0.0)},
+                   {(2, 1): recall_rounds.Measures(0.0, float("nan"), 0.0)},
+                   {(2, 1): recall_rounds.Measures(0.5, 0.6, 0.1)}):
+    with pytest.raises(ValueError, match="^measures"):
+      policies.RecallPolicy(game, rounds, measures)
+  for wrong in (None, policy, [None], [policy, _random_tables(game, 1)]):
+    with pytest.raises(ValueError, match="^policies=.*: must be a list of "):
+      perfect_recall.merged(game, wrong)
+  with pytest.raises(ValueError, match="^game=None"):
+    perfect_recall.merged(None, [policy])
+
+
+@pytest.mark.parametrize("dice", [[[1]], (2,), [2.5, 1], None, ({}, 1)])
+def test_posterior_with_wrong_dice(dice):
+  policy = _solver().average_policy()
+  policy.measure(1)
+  for opponent in (policy, _random_tables(policy.game, 1)):
+    with pytest.raises(ValueError, match="^dice="):
+      exploitability.posterior(opponent, dice, [])
 
 
 @pytest.mark.oracle

@@ -31,6 +31,7 @@ from dudo_spiel.algorithms.match import policy as match_policy
 from dudo_spiel.algorithms.match import recall_policy
 from dudo_spiel.algorithms.match import recall_values
 from dudo_spiel.algorithms.match import response as match_response
+from dudo_spiel.algorithms.match import rounds_policy
 from dudo_spiel.algorithms.runtime import arguments
 
 CONTINUATIONS = ("policy", "best")
@@ -102,14 +103,19 @@ def _check_position(policy, dice, claims):
   """
   check_policy(policy)
   key = tuple(dice) if isinstance(dice, (tuple, list, bytes)) else None
+  is_dice = rounds_policy.is_dice(key)
   if isinstance(policy, recall_policy.RecallPolicy):
+    if not is_dice or not {key, key[::-1]} & set(policy.rounds):
+      known = ", ".join(f"{a}v{b}" for a, b in sorted(policy.rounds))
+      raise ValueError(f"dice={arguments.shown(dice)}: must be (own, "
+                       f"opponent's) dice of a round: {known}")
     policy.check_claims(key, claims)
     return key, list(claims)
-  if not key or not {key, key[::-1]} <= policy.tables.keys():
+  if not is_dice or not {key, key[::-1]} <= policy.tables.keys():
     known = ", ".join(f"{a}v{b}" for a, b in sorted(policy.tables)
                       if (b, a) in policy.tables)
-    raise ValueError(f"dice={dice!r}: must be (own, opponent's) dice for which "
-                     f"the policy has both tables: {known}")
+    raise ValueError(f"dice={arguments.shown(dice)}: must be (own, opponent's) "
+                     f"dice for which the policy has both tables: {known}")
   policy.after_claims(key, claims)  # checks the claims
   return key, list(claims)
 

@@ -102,9 +102,12 @@ class LastClaims(Memory):
   Attributes:
     claims: how many of the last claims are remembered exactly.
     ranks: of how many claims before these the rank is remembered.
+    by_memory: whether users asked for it by `memory`, not by `recall_length`;
+      for messages only.
   """
   claims: int
   ranks: int = 0
+  by_memory: bool = dataclasses.field(default=False, compare=False, repr=False)
 
   def __post_init__(self):
     """Checks the numbers."""
@@ -132,7 +135,8 @@ class LastClaims(Memory):
   @property
   def argument(self):
     """(name, value) of the argument by which users ask for it."""
-    return super().argument if self.ranks else ("recall_length", self.claims)
+    return (super().argument if self.ranks or self.by_memory else
+            ("recall_length", self.claims))
 
   @property
   def identity(self):
@@ -232,5 +236,7 @@ def choose(recall_length, memory):
     memory: what is remembered instead, see `parse`; or None.
   """
   if memory is not None:
-    return parse("memory", memory)
+    chosen = parse("memory", memory)
+    return (dataclasses.replace(chosen, by_memory=True)
+            if isinstance(chosen, LastClaims) else chosen)
   return LastClaims(arguments.integer("recall_length", recall_length, 1))

@@ -136,7 +136,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
                     1.0 / num_actions)
 
   def _check_key(self, key):
-    if not isinstance(key, tuple) or key not in self.tables:
+    if not rounds_policy.is_dice(key) or key not in self.tables:
       raise ValueError(f"key={key!r}: must be (own, opponent's) dice, one of "
                        f"{self._known_text()}")
 

@@ -9,7 +9,8 @@ claim and how many it needs, what hands with as many dice did at this node, and
 how much is left.
 
 Streams may come from strangers: no byte leads out of an array, and what does
-not end where it should is refused.
+not end where it should is refused. So is what does not fit into memory, and a
+tree that is larger than its stream can tell, both before memory is taken.
 
 Serves `recall_policy`.
 """
@@ -33,9 +34,10 @@ _BIT_CONTEXTS = 32  # by the first bits, and then by the place
 _VALUES = 17 * _BIT_CONTEXTS
 _SHARE_CONTEXTS = 2 * _FLAGS + _VALUES
 _PART = 16  # of a hand, in statistics
+_NODE_BYTES, _ROW_BYTES = 64, 17  # of memory, while a tree is read
 
 
-@jit.kernel
+@jit.background_kernel
 def _code_tree(coder, num_claims, counts, claims, has_child):
   """Writes or reads the tree; see `growing_tree.tree_from_rows`.
 
@@ -254,7 +256,7 @@ def _code_shares(coder, arrays, tree, weights, stats):
   if not _code_node(coder, arrays, tree, 0, 0, weights, stats):
     return False
   while depth >= 0:
-    if range_coder.is_beyond(coder):
+    if range_coder.is_beyond(coder) or arrays.stop[0]:
       return False
     node = path[depth, recall_shares.NODE]
     row = path[depth, recall_shares.ROW]
@@ -279,7 +281,25 @@ def _stats(hands):
                   np.int64)
 
 
-def encode(hands, tree, weights, num_shares):
+def _encode(num_contexts, max_bytes, write):
+  """Returns a stream, [byte] uint8, None if it cannot be written.
+
+  Args:
+    num_contexts: how many contexts it has.
+    max_bytes: how long it is at most, about.
+    write: function of a `range_coder.Coder` that returns whether all is well.
+  """
+  while True:
+    coder = range_coder.writer(num_contexts, max_bytes)
+    if not write(coder):
+      return None
+    stream = range_coder.written(coder)
+    if stream is not None:
+      return stream
+    max_bytes *= 2
+
+
+def encode(hands, tree, weights, num_shares, stop=None):
   """Returns the streams of a round, two [byte] uint8.
 
   Args:
@@ -287,23 +307,24 @@ def encode(hands, tree, weights, num_shares):
     tree: the `growing_tree.TreeArrays`.
     weights: [number] uint16, by `recall_shares.in_shares`.
     num_shares: with which they were made.
+    stop: see `recall_shares.share_arrays`; it leads to an error here.
   """
   rows = growing_tree.rows_of(tree)
-  coder = range_coder.writer(_TREE_CONTEXTS + 8 * _GAPS,
-                             2**10 + 16 * len(tree.claim))
-  is_right = _code_tree(coder, hands.order.num_claims, *rows.values())
-  streams = [range_coder.written(coder)]
-  coder = range_coder.writer(_SHARE_CONTEXTS, 2**10 + 4 * len(weights))
-  is_right &= _code_shares(
-      coder, recall_shares.share_arrays(hands, num_shares), tree, weights,
-      _stats(hands))
-  if not is_right:
+  streams = (
+      _encode(_TREE_CONTEXTS + 8 * _GAPS, 2**10 + 16 * len(tree.claim),
+              lambda coder: _code_tree(coder, hands.order.num_claims,
+                                       *rows.values())),
+      _encode(_SHARE_CONTEXTS, 2**10 + 4 * len(weights),
+              lambda coder: _code_shares(
+                  coder, recall_shares.share_arrays(hands, num_shares, stop),
+                  tree, weights, _stats(hands))))
+  if any(stream is None for stream in streams):
     raise ValueError("weights: must divide the shares of each hand")
-  return (*streams, range_coder.written(coder))
+  return streams
 
 
-def decode(hands, nodes, rows, num_shares, streams):
-  """Returns what `encode` was given, or None if it makes no sense.
+def decode(hands, nodes, rows, num_shares, streams, path=None):
+  """Returns what `encode` was given, or raises a ValueError.
 
   Args:
     hands: the `round_hands.RoundHands`.
@@ -311,23 +332,34 @@ def decode(hands, nodes, rows, num_shares, streams):
     rows: how many rows.
     num_shares: with which they were made.
     streams: two [byte] uint8.
+    path: the file that all this comes from, for messages.
 
   Returns:
     (`growing_tree.TreeArrays`, [number] uint16).
   """
-  parts = np.zeros(nodes, np.int16), np.zeros(rows, np.int16), np.zeros(
-      rows, np.bool_)
-  coder = range_coder.reader(_TREE_CONTEXTS + 8 * _GAPS, streams[0])
-  if not _code_tree(coder, hands.order.num_claims, *parts) or (
-      not range_coder.is_at_end(coder)):
-    return None
-  tree = growing_tree.tree_from_rows(hands, *parts)
-  if tree is None or 2 * tree.num_numbers > ram.available_bytes():
-    return None
-  weights = np.zeros(tree.num_numbers, np.uint16)
-  coder = range_coder.reader(_SHARE_CONTEXTS, streams[1])
-  _code_shares(coder, recall_shares.share_arrays(hands, num_shares), tree,
-               weights, _stats(hands))
-  if not range_coder.is_at_end(coder):
-    return None
-  return tree, weights
+  name = "{}v{}".format(*hands.dice)
+
+  def check_memory(needed):
+    ram.check("path", repr(path), needed, f"its round {name}",
+              "a machine that has more")
+
+  # Each node has a bit at least, and so has each of its claims.
+  is_right = max(nodes, rows - nodes) <= (
+      range_coder.MAX_BITS_A_BYTE * len(streams[0]))
+  if is_right:
+    check_memory(_NODE_BYTES * nodes + _ROW_BYTES * rows)
+    parts = np.zeros(nodes, np.int16), np.zeros(rows, np.int16), np.zeros(
+        rows, np.bool_)
+    coder = range_coder.reader(_TREE_CONTEXTS + 8 * _GAPS, streams[0])
+    is_right = _code_tree(coder, hands.order.num_claims, *parts) and (
+        range_coder.is_at_end(coder))
+  tree = growing_tree.tree_from_rows(hands, *parts) if is_right else None
+  if tree is not None:
+    check_memory(2 * tree.num_numbers)
+    weights = np.zeros(tree.num_numbers, np.uint16)
+    coder = range_coder.reader(_SHARE_CONTEXTS, streams[1])
+    _code_shares(coder, recall_shares.share_arrays(hands, num_shares), tree,
+                 weights, _stats(hands))
+    if range_coder.is_at_end(coder):
+      return tree, weights
+  raise ValueError(f"path={path!r}: its streams of {name} make no sense")

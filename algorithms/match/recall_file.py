@@ -187,22 +187,31 @@ class _SavedRound(recall_rounds.LazyRound):
 
   Args:
     path: the file.
+    digest: its `checkpoint.Archive.digest`.
     match: the `rounds.MatchRules`.
     key: (starter's dice, other's dice).
   """
 
-  def __init__(self, path, match, key):
+  def __init__(self, path, digest, match, key):
     self._path = path
+    self._digest = digest
     self._match = match
     self._key = key
 
   def tables(self):
     """Returns (hands, `growing_tree.TreeArrays`, [number] float)."""
     with checkpoint.opened(self._path, FILE_KIND) as archive:
+      if archive.digest != self._digest:
+        raise ValueError(f"path={archive.path!r}: was replaced by another file "
+                         "after the policy was made; must stay the same")
       schedule = archive.read(_name(self._key, "schedule"), (len(_SCHEDULE),),
                               (np.dtype(np.int64),), 0)
       nodes, rows = (int(schedule[_SCHEDULE.index(name)])
                      for name in ("nodes", "rows"))
+      if rows > growing_tree.MAX_ROWS:
+        raise ValueError(f"path={archive.path!r}: its "
+                         f"{_name(self._key, 'schedule')} must be one of a "
+                         "training")
       hands = round_hands.RoundHands(self._match, self._key)
       tree = growing_tree.read_tree(archive, _name(self._key, ""), hands, nodes,
                                     rows)
@@ -214,7 +223,8 @@ class _SavedRound(recall_rounds.LazyRound):
 def average_policy(path):
   """Returns the average policy of a solver's file, a `RecallPolicy`.
 
-  Its rounds are read from the file whenever they are needed.
+  Its rounds are read from the file whenever they are needed. So the file must
+  stay as it is; another one in its place is refused.
 
   Args:
     path: a file by `PerfectRecallSolver.save`.
@@ -222,6 +232,7 @@ def average_policy(path):
   with checkpoint.opened(path, FILE_KIND) as archive:
     checkpoint.check_header(path, archive.header,
                             {"solver": "PerfectRecallSolver"})
+    digest = archive.digest
     name = checkpoint.field(path, archive.header, "game", checkpoint.text)
   try:
     game = pyspiel.load_game(name)
@@ -230,5 +241,5 @@ def average_policy(path):
                      "loaded") from error
   match = match_rounds.match_rules(game, 1)
   return recall_policy.RecallPolicy(game, {
-      key: _SavedRound(path, match, key)
+      key: _SavedRound(path, digest, match, key)
       for key in match_rounds.match_keys(game)})

@@ -18,9 +18,11 @@ from dudo_spiel.algorithms.match import growing_response as response
 from dudo_spiel.algorithms.match import hand_kernels as lanes
 from dudo_spiel.algorithms.match import policy as match_policy
 from dudo_spiel.algorithms.match import recall_policy
+from dudo_spiel.algorithms.match import recall_trainer
 from dudo_spiel.algorithms.match import response as match_response
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 
 _NODE, _ROW, _MEMORY = 0, 1, 2  # columns of a path
@@ -142,7 +144,7 @@ def _play(game, tree, table, role, other, scratch, their_reach, outcomes):
   their_reach[0] = other.chance
   depth = 0
   path[0, _ROW] = -1
-  while depth >= 0:
+  while depth >= 0 and not scratch.stop[0]:
     node, memory = path[depth, _NODE], path[depth, _MEMORY]
     begin, end = tree.row_begin[node], tree.row_begin[node + 1]
     last = tree.last[node]
@@ -210,7 +212,7 @@ def _play(game, tree, table, role, other, scratch, their_reach, outcomes):
       depth -= 1
 
 
-def _outcomes(tables, role, policy, key):
+def _outcomes(tables, role, policy, key, flag):
   """Returns [role, claim, count] float64, how likely each challenge is.
 
   Args:
@@ -218,6 +220,7 @@ def _outcomes(tables, role, policy, key):
     role: its role in the round.
     policy: the `policy.MatchPolicy` of the other.
     key: (other's dice, dice of the policy with the tree).
+    flag: [1] bool, stops it: it raises `recall_trainer.StoppedError`.
   """
   hands, tree, table = tables
   if table.dtype.kind == "u":
@@ -230,8 +233,10 @@ def _outcomes(tables, role, policy, key):
       rolls.matches(policy.match.house.wild_ones).astype(np.int64))
   outcomes = np.zeros((2, hands.order.num_claims, hands.order.num_dice + 1))
   _play(hands.arrays(np.float64), tree, table, role, other,
-        response.new_scratch(hands),
+        response.new_scratch(hands, flag),
         np.zeros((hands.order.num_claims + 2, rolls.num_rolls)), outcomes)
+  if flag[0]:
+    raise recall_trainer.StoppedError
   return outcomes
 
 
@@ -249,17 +254,31 @@ def exact_match(policy, other, game):
     raise ValueError(f"other={other!r}: must be a policies.MatchPolicy")
   policy.check_game(game)
   other.check_game(game)
+  flag = interrupts.new_flag()
+  values = interrupts.call(lambda: _values(policy, other, game, flag), flag)
+  first = policy.first_round(game)
+  return ExactResult(*(0.5 * (1.0 + by_round[first]) for by_round in values))
+
+
+def _values(policy, other, game, flag):
+  """Returns what the first policy gets as starter and as other, by rounds.
+
+  Args:
+    policy: see `exact_match`.
+    other: see `exact_match`.
+    game: see `exact_match`.
+    flag: see `_outcomes`.
+  """
   starts, answers = {}, {}  # by (starter's dice, other's), to the first policy
   for key in match_rounds.match_keys(game):
     for role, values in ((0, starts), (1, answers)):
       dice = key[role], key[1 - role]
       leaves = match_response.round_leaves(policy.match, *dice, starts, answers)
-      outcomes = _outcomes(policy.round_tables(key), role, other, dice[::-1])
+      outcomes = _outcomes(policy.round_tables(key), role, other, dice[::-1],
+                           flag)
       values[key] = float(np.sum(outcomes[role] * leaves.challenges) +
                           np.sum(outcomes[1 - role] * leaves.challenged))
-  first = policy.first_round(game)
-  return ExactResult(*(0.5 * (1.0 + values[first])
-                       for values in (starts, answers)))
+  return starts, answers
 
 
 def bot_policy(name, game):

@@ -24,12 +24,11 @@ from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.match import rounds_policy
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 
 FILE_KIND = "recall_policy"
 _DTYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
-_ROUNDING = 1e-6  # of values in files
-_MOST = 1.0 + _ROUNDING
 _MAX_SHARES = 2**40
 
 
@@ -44,7 +43,8 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       are proportional to the positive numbers. In the average policy of a
       solver, numbers are sums over the iterations of how often the player's own
       moves lead to the action.
-    measures: {round: `recall_rounds.Measures`}; None if nothing was measured.
+    measures: {round: `recall_rounds.Measures`} of rounds that it knows; None
+      if nothing was measured.
 
   Attributes:
     match: the `rounds.MatchRules`.
@@ -57,7 +57,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     if not isinstance(rounds, dict):
       raise ValueError(f"rounds={rounds!r}: must be a dict by rounds")
     self._rounds = recall_rounds.RoundTables(rounds)
-    self.measures = dict(measures or {})
+    self.measures = recall_rounds.checked_measures(measures, rounds)
 
   def _known(self):
     return self._rounds.keys()
@@ -167,7 +167,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     start = key
     if isinstance(key, tuple) and len(claims) % 2:
       start = key[::-1]
-    if not isinstance(key, tuple) or start not in self._rounds:
+    if not rounds_policy.is_dice(start) or start not in self._rounds:
       raise ValueError(f"key={key!r}: after {len(claims)} claims must be the "
                        "(own, opponent's) dice of a round that the policy "
                        f"knows: {self._known_text()}")
@@ -187,21 +187,26 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     Returns:
       (`round_hands.RoundHands`, `growing_tree.TreeArrays`, [number]).
     """
-    if not isinstance(key, tuple) or key not in self._rounds:
+    if not rounds_policy.is_dice(key) or key not in self._rounds:
       raise ValueError(f"key={key!r}: must be (starter's, other's) dice, one "
                        f"of {self._known_text()}")
     return self._rounds[key]
 
   # How good it is.
 
-  def _measured(self, trainer, known, pool):
+  def _measured(self, key, tree, table, known, pool, flag):
     """Returns the `recall_rounds.Measures` of a round.
 
     Args:
-      trainer: the `recall_trainer.measuring_trainer`.
+      key: (starter's dice, other's dice).
+      tree: the `growing_tree.TreeArrays`.
+      table: [number], to which the policy is proportional.
       known: {round: `recall_rounds.Measures`} of smaller rounds.
       pool: of threads, or None.
+      flag: [1] bool, stops it: it raises `recall_trainer.StoppedError`.
     """
+    trainer = recall_trainer.measuring_trainer(self.match, key, tree, table)
+    trainer.flag = flag
     lows = {key: measures.low for key, measures in known.items()}
     highs = {key: measures.high for key, measures in known.items()}
     low, high = trainer.certify(lows, highs, pool)
@@ -223,15 +228,19 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     Returns:
       {round: `recall_rounds.Measures`}, which the policy keeps as `measures`.
     """
-    known = {}
-    with recall_trainer.thread_pool(jit.thread_count(num_threads)) as pool:
-      for key in sorted(self._rounds, key=sum):  # smaller rounds come first
-        _, tree, table = self._rounds[key]
-        known[key] = self._measured(recall_trainer.measuring_trainer(
-            self.match, key, tree, table), known,
-                                    pool)
-    self.measures = known
-    return known
+    num_threads = jit.thread_count(num_threads)
+    flag = interrupts.new_flag()
+
+    def measure():
+      known = {}
+      with recall_trainer.thread_pool(num_threads) as pool:
+        for key in sorted(self._rounds, key=sum):  # smaller rounds come first
+          _, tree, table = self._rounds[key]
+          known[key] = self._measured(key, tree, table, known, pool, flag)
+      return known
+
+    self.measures = interrupts.call(measure, flag)
+    return self.measures
 
   def intervals(self, num_threads=None):
     """Returns {round: (low, high)}, how good the policy is, exactly.
@@ -279,6 +288,10 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
         number, or {round: number}.
       num_threads: how many threads to use to measure, None for all.
     """
+    if any(map(_is_in_shares, self._rounds.raw.values())):
+      raise ValueError(f"num_shares={arguments.shown(num_shares)}: this policy "
+                       "is in shares already; must be for the policy that it "
+                       "was made from")
     if not isinstance(num_shares, dict):
       num_shares = dict.fromkeys(self._rounds, num_shares)
     elif num_shares.keys() != self._rounds.keys():
@@ -286,23 +299,37 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
                        f"{self._known_text()}")
     for number in num_shares.values():
       arguments.integer("num_shares", number, 1, _MAX_SHARES)
-    rounds, known = {}, {}
-    with recall_trainer.thread_pool(jit.thread_count(num_threads)) as pool:
-      for key in sorted(self._rounds, key=sum):  # smaller rounds come first
-        hands, tree, table = self._rounds[key]
-        if table.dtype.kind == "u":
-          raise ValueError("weights: are compressed already; call this on the "
-                           "policy that was not")
-        small, weights = recall_shares.in_shares(hands, tree, table,
-                                                 num_shares[key])
-        del tree, table
-        rounds[key] = recall_rounds.CodedRound(
-            self.match, key, small.num_nodes, len(small.claim), num_shares[key],
-            recall_code.encode(hands, small, weights, num_shares[key]))
-        known[key] = self._measured(recall_trainer.measuring_trainer(
-            self.match, key, small, weights), known,
-                                    pool)
-    return RecallPolicy(self.game, rounds, known)
+    num_threads = jit.thread_count(num_threads)
+    flag = interrupts.new_flag()
+
+    def compress():
+      rounds, known = {}, {}
+      with recall_trainer.thread_pool(num_threads) as pool:
+        for key in sorted(self._rounds, key=sum):  # smaller rounds come first
+          rounds[key], small, weights = self._coded(key, num_shares[key], flag)
+          known[key] = self._measured(key, small, weights, known, pool, flag)
+      return rounds, known
+
+    return RecallPolicy(self.game, *interrupts.call(compress, flag))
+
+  def _coded(self, key, num_shares, flag):
+    """Returns a round in shares: its `CodedRound`, its tree and its weights.
+
+    Args:
+      key: (starter's dice, other's dice).
+      num_shares: how many shares.
+      flag: see `_measured`.
+    """
+    hands, tree, table = self._rounds[key]
+    small, weights = recall_shares.in_shares(hands, tree, table, num_shares,
+                                             flag)
+    del tree, table
+    if flag[0]:
+      raise recall_trainer.StoppedError
+    coded = recall_rounds.CodedRound(
+        self.match, key, small.num_nodes, len(small.claim), num_shares,
+        recall_code.encode(hands, small, weights, num_shares, flag))
+    return coded, small, weights
 
   @property
   def memory_bytes(self):
@@ -334,6 +361,12 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
                     arrays, compress=True)
 
 
+def _is_in_shares(found):
+  """Returns whether a round has been compressed, or was read from a file so."""
+  return isinstance(found, recall_rounds.CodedRound) or (
+      isinstance(found, tuple) and found[2].dtype.kind == "u")
+
+
 def _rounds_from_file(name, value):
   """Returns the field `rounds` of a header, or raises a ValueError."""
   if not isinstance(value, list) or not value:
@@ -359,11 +392,7 @@ def _measures_from_file(name, value):
                        "high, value] for each round")
     dice = tuple(arguments.integer(name, number, 1, growing_tree.MAX_ROWS)
                  for number in item[:2])
-    found = measures[dice] = recall_rounds.Measures(*(
-        arguments.number(name, number, -_MOST, _MOST) for number in item[2:]))
-    if not found.low - _ROUNDING <= found.value <= found.high + _ROUNDING:
-      raise ValueError(f"{name}: {dice[0]}v{dice[1]} must have a value between "
-                       "low and high")
+    measures[dice] = recall_rounds.measures_of(name, dice, item[2:])
   return measures
 
 
@@ -424,6 +453,11 @@ def merged(game, policies):
     game: the `pyspiel.Game` of the result.
     policies: list of `RecallPolicy`, the best first.
   """
+  match_rounds.match_rules(arguments.game("game", game), 1)  # checks it
+  if not isinstance(policies, (list, tuple)) or not all(
+      isinstance(policy, RecallPolicy) for policy in policies):
+    raise ValueError(f"policies={arguments.shown(policies)}: must be a list of "
+                     "RecallPolicy")
   rounds = {}
   for key in match_rounds.match_keys(game):
     known = [policy for policy in policies

@@ -12,6 +12,10 @@ from typing import NamedTuple
 
 from dudo_spiel.algorithms.match import recall_code
 from dudo_spiel.algorithms.match import round_hands
+from dudo_spiel.algorithms.runtime import arguments
+
+_ROUNDING = 1e-6  # of measured values
+_MOST = 1.0 + _ROUNDING
 
 
 class Measures(NamedTuple):
@@ -30,6 +34,43 @@ class Measures(NamedTuple):
   def exploitability(self):
     """Half the NashConv of the policy in the match from the round on."""
     return 0.5 * (self.high - self.low)
+
+
+def measures_of(name, key, numbers):
+  """Returns the `Measures` of a round, or raises a ValueError.
+
+  Args:
+    name: of the argument or field that they come from.
+    key: (starter's dice, other's dice).
+    numbers: low, high and value.
+  """
+  found = Measures(*(arguments.number(name, number, -_MOST, _MOST)
+                     for number in numbers))
+  if not found.low - _ROUNDING <= found.value <= found.high + _ROUNDING:
+    raise ValueError(f"{name}: {key[0]}v{key[1]} must have a value between low "
+                     "and high")
+  return found
+
+
+def checked_measures(measures, rounds):
+  """Returns a copy of measures, or raises a ValueError.
+
+  Args:
+    measures: must be {round: `Measures`}, or None.
+    rounds: {round: anything}, the rounds that there are.
+  """
+  if measures is None:
+    return {}
+  if not isinstance(measures, dict):
+    raise ValueError(f"measures={arguments.shown(measures)}: must be a dict by "
+                     "rounds, or None")
+  for key, found in measures.items():
+    if key not in rounds or not isinstance(found, Measures):
+      raise ValueError(f"measures={arguments.shown(measures)}: must have "
+                       "Measures of rounds of the policy, as "
+                       "RecallPolicy.measure returns them")
+    measures_of("measures", key, found)
+  return dict(measures)
 
 
 class LazyRound:
@@ -82,11 +123,8 @@ class CodedRound(LazyRound):
     with self._lock:
       if self._tables is None:
         hands = round_hands.RoundHands(self._match, self._dice)
-        found = recall_code.decode(hands, *self.size, self.streams)
-        if found is None:
-          raise ValueError(f"path={self._path!r}: its streams of "
-                           "{}v{} make no sense".format(*self._dice))
-        self._tables = hands, *found
+        self._tables = hands, *recall_code.decode(hands, *self.size,
+                                                  self.streams, self._path)
       return self._tables
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from dudo_spiel.algorithms.match import growing_tree
 from dudo_spiel.algorithms.match import hand_kernels as lanes
+from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 
 LEVELS = 2**16 - 1  # the weights of a hand at a node add up to at most this
@@ -37,6 +38,7 @@ class ShareArrays(NamedTuple):
       with, the others are overwritten.
     path: [depth, 2] int64 scratch.
     carry: [row, count] float64 scratch.
+    stop: [1] bool, a flag that stops kernels (see `interrupts`).
   """
   game: object
   counts: tuple
@@ -44,14 +46,16 @@ class ShareArrays(NamedTuple):
   shares: np.ndarray
   path: np.ndarray
   carry: np.ndarray
+  stop: np.ndarray
 
 
-def share_arrays(hands, num_shares):
+def share_arrays(hands, num_shares, stop=None):
   """Returns the `ShareArrays` of a round.
 
   Args:
     hands: the `round_hands.RoundHands`.
     num_shares: how many shares all hands have together, about.
+    stop: [1] bool, a flag that stops kernels; None for one of its own.
   """
   game = hands.arrays(np.float64)
   depths, most = hands.order.num_claims + 2, int(hands.width.max())
@@ -64,7 +68,8 @@ def share_arrays(hands, num_shares):
                   for part in game.hands),
       hands.order.quantities.astype(np.int64), shares,
       np.zeros((depths, 2), np.int64),
-      np.zeros((hands.order.num_claims + 1, max(hands.dice) + 1)))
+      np.zeros((hands.order.num_claims + 1, max(hands.dice) + 1)),
+      interrupts.new_flag() if stop is None else stop)
 
 
 @jit.kernel
@@ -159,7 +164,7 @@ def _divide(arrays, tree, table, node, depth, weights):
         carry[row - begin, j] += n * (table[i] / total - weights[i] / size)
 
 
-@jit.kernel
+@jit.background_kernel
 def divide(arrays, tree, table, weights):
   """Divides the shares of both players at all nodes.
 
@@ -175,7 +180,7 @@ def divide(arrays, tree, table, weights):
   path[0, NODE] = 0
   path[0, ROW] = tree.row_begin[0]
   _divide(arrays, tree, table, 0, 0, weights)
-  while depth >= 0:
+  while depth >= 0 and not arrays.stop[0]:
     node, row = path[depth, NODE], path[depth, ROW]
     if row == tree.row_begin[node + 1]:
       depth -= 1
@@ -189,7 +194,7 @@ def divide(arrays, tree, table, weights):
       _divide(arrays, tree, table, child, depth, weights)
 
 
-@jit.kernel
+@jit.background_kernel
 def find_needed(tree, weights, is_kept, has_claims):
   """Finds the rows that a policy in shares needs.
 
@@ -217,7 +222,7 @@ def find_needed(tree, weights, is_kept, has_claims):
     has_claims[node] = is_any
 
 
-def in_shares(hands, tree, table, num_shares):
+def in_shares(hands, tree, table, num_shares, stop=None):
   """Returns a policy in shares, without the rows that it does not need.
 
   Args:
@@ -225,13 +230,14 @@ def in_shares(hands, tree, table, num_shares):
     tree: the `growing_tree.TreeArrays`.
     table: [number] float, to which the policy is proportional.
     num_shares: see `share_arrays`.
+    stop: see `share_arrays`; it makes the result useless.
 
   Returns:
     (`growing_tree.TreeArrays`, [number] uint16): the tree that is left, and its
     weights.
   """
   weights = np.zeros(tree.num_numbers, np.uint16)
-  divide(share_arrays(hands, num_shares), tree, table, weights)
+  divide(share_arrays(hands, num_shares, stop), tree, table, weights)
   is_kept = np.zeros(len(tree.claim), np.bool_)
   find_needed(tree, weights, is_kept, np.zeros(tree.num_nodes, np.bool_))
   small, _, row_source = growing_tree.changed(hands, tree, is_kept)

@@ -119,7 +119,8 @@ class PerfectRecallSolver(solver.Solver):
       tables, and what training, measuring, growing and saving take besides.
       Policies are copies of their own, half as large. None for three quarters
       of what is free now. Trees that have no more room learn on, but do not
-      grow.
+      grow. So results depend on it where it is too little; if it is given, also
+      because a tree grows by fewer claims at a time if it is below 2 GB.
     dtype: "float32", or "float64" for twice the memory.
 
   Attributes:
@@ -143,8 +144,10 @@ class PerfectRecallSolver(solver.Solver):
     self._room = (max_bytes if max_bytes is not None else
                   _MEMORY_SHARE * ram.available_bytes())
     number = {key: i for i, key in enumerate(self.rounds)}
-    proposals = int(_PROPOSAL_SHARE * self._room /
-                    growing_memory.PROPOSAL_BYTES)
+    # What is free now must not decide how trees grow.
+    proposals = (recall_trainer.MAX_PROPOSALS if max_bytes is None else
+                 int(_PROPOSAL_SHARE * max_bytes /
+                     growing_memory.PROPOSAL_BYTES))
     self._rounds = [
         _Round(self._match, key, number, dtype=self._dtype,
                num_threads=self._num_threads,

@@ -3,13 +3,21 @@
 Such a policy knows some rounds, by numbers of dice, and plays every game with
 its rules that has no others.
 
-Serves `policy` and `recall_policy`.
+Serves `policy`, `recall_policy` and `action_values`.
 """
+
+import numbers
 
 from dudo_spiel.algorithms.compiled import convertible
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.games import dudo
+
+
+def is_dice(key):
+  """Returns whether a value can be a key of rounds, a tuple of integers."""
+  return isinstance(key, tuple) and all(
+      isinstance(number, numbers.Integral) for number in key)
 
 
 class RoundsPolicy(convertible.ConvertiblePolicy):

@@ -22,6 +22,7 @@ from dudo_spiel.algorithms.match import recall_trainer
 from dudo_spiel.algorithms.match import response as match_response
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import interrupts
 
 
 class SearchResult(NamedTuple):
@@ -188,8 +189,11 @@ def measure_search(search):
       shares += searched.shares
       tree, table = searched.result()
       trainer = recall_trainer.measuring_trainer(match, key, tree, table)
-      bounds.append(trainer.certify(lows, highs))
-      outcomes.append(trainer.outcomes())
+      found = interrupts.call(
+          lambda trainer=trainer: (trainer.certify(lows, highs),
+                                   trainer.outcomes()), trainer.flag)
+      bounds.append(found[0])
+      outcomes.append(found[1])
     lows[key], highs[key] = bounds[0][0], bounds[1][1]
     for role in range(2):
       leaves = match_response.round_leaves(

@@ -8,8 +8,8 @@ at a flag now and then, or is finished in the background.
 The main thread waits in steps of a fraction of a second. A signal that comes
 just before it goes to sleep would not wake it up.
 
-Serves `match.responder_round`, `match.response`, `match.trainer` and
-`match.recall_solver`.
+Serves `match.responder_round`, `match.response`, `match.trainer` and the
+modules of `match` about perfect recall.
 """
 
 import concurrent.futures
@@ -53,6 +53,26 @@ def run_in_threads(function, tasks, num_threads, flag):
       for future in futures:
         future.cancel()
       raise
+
+
+def call(function, flag):
+  """Returns function(), computed in a thread.
+
+  After a KeyboardInterrupt, or any other exception, it sets the flag and raises
+  the exception again. It does not wait for the thread. So the function must
+  change nothing that anybody else uses.
+
+  Args:
+    function: takes nothing; it ends soon after the flag is set.
+    flag: from `new_flag`.
+  """
+  results = []
+  try:
+    Background().run(lambda: results.append(function()))
+  except BaseException:
+    flag[0] = True
+    raise
+  return results[0]
 
 
 class _Task:
