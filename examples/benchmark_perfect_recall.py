@@ -1,9 +1,10 @@
 """How fast dudo with perfect recall is solved, and how fast its kernel is.
 
 First a curve: the exact exploitability of the whole match by seconds of
-training. Processor seconds count all threads of this process; on an idle
-machine they are what training and measuring take, and on a busy one they are
-the fairer measure. Then how much memory the process has taken at most, beside
+training, and that of its first round alone, if both play the policy after it.
+Processor seconds count all threads of this process; on an idle machine they are
+what training and measuring take, and on a busy one they are the fairer measure.
+Then how much memory the process has taken at most, beside
 what the solver says, and, if asked for, how far the policy compresses. Last,
 the largest round alone on one and on two threads: an iteration, beside a copy
 of as many bytes as it reads and writes, a growth, and a certified interval.
@@ -59,7 +60,7 @@ def keep(solver):
 def show_curve(solver):
   """Trains and prints how good the policy is, again and again."""
   print("seconds processor iterations   nodes  MB  kB a node exploitability "
-        "     low      high")
+        "     low      high  round alone")
   begin, begin_cpu = time.perf_counter(), time.process_time()
   step = _FIRST.value
   while True:
@@ -69,6 +70,7 @@ def show_curve(solver):
     try:
       solver.run(seconds=min(step, left))
       low, high = solver.interval(*solver.rounds[-1])
+      alone = solver.round_exploitability(*solver.rounds[-1])
     except KeyboardInterrupt:
       keep(solver)
       raise
@@ -77,8 +79,8 @@ def show_curve(solver):
           f"{time.process_time() - begin_cpu:9.0f} {solver.iteration:10,} "
           f"{nodes:7,} {solver.memory_bytes / 1e6:3.0f} "
           f"{solver.memory_bytes / nodes / 1e3:9.2f} "
-          f"{solver.exploitability():14.2e} {low:+.6f} {high:+.6f}",
-          flush=True)
+          f"{solver.exploitability():14.2e} {low:+.6f} {high:+.6f} "
+          f"{alone:12.2e}", flush=True)
     keep(solver)
     if solver.exploitability() <= _TARGET.value:
       return

@@ -295,6 +295,19 @@ def test_responses_equal_those_of_match_policies():
     assert -low == pytest.approx(response.policy_starts[key], abs=1e-9)
 
 
+def test_a_round_alone_is_less_exploitable_than_the_match_from_there():
+  solver = _solver(_SMALL, 60)
+  widths = []
+  for key in solver.rounds:
+    low, high = solver.interval(*key)
+    alone, whole = solver.round_exploitability(*key), 0.5 * (high - low)
+    if widths:  # what rounds after it can add is bounded by their intervals
+      assert 0.0 < alone < whole <= alone + max(widths)
+    else:
+      assert alone == whole
+    widths.append(high - low)
+
+
 def test_intervals_hold_the_exact_value():
   solver = perfect_recall.PerfectRecallSolver(
       pyspiel.load_game("dudo(numdice=1)"), num_threads=1, dtype="float64")

@@ -380,6 +380,25 @@ class PerfectRecallSolver(solver.Solver):
             lambda now=now: now.trainer.certify(lows, highs, pool))
     return {key: (lows[key], highs[key]) for key in lows}
 
+  def round_exploitability(self, own_dice, opponent_dice):
+    """Returns how exploitable the average policy is in one round alone.
+
+    It is half of what best responses gain in the round, exactly, if both play
+    the average policy in all rounds after it. So it is at most what the whole
+    match from there has.
+    """
+    number = self._number(own_dice, opponent_dice)
+    if not self._is_compiled:
+      self._advance(0)
+    low, high = self._run(lambda: self._certify_alone(number))
+    return 0.5 * (high - low)
+
+  def _certify_alone(self, number):
+    """Returns (low, high) of a round, if later ones are worth their values."""
+    values = dict(zip(self.rounds, self._present_values(number).tolist()))
+    with recall_trainer.thread_pool(self._num_threads) as pool:
+      return self._rounds[number].trainer.certify(values, values, pool)
+
   def expected_values(self):
     """Returns [player] float64, each player's value of the average policy."""
     value = self._run(lambda: self._present_values(len(self._rounds)))[-1]
