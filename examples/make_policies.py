@@ -8,7 +8,8 @@ policy of the largest match knows all smaller ones.
 
 For each number of shares it prints how large the file is, and how exploitable
 the policy is with each number of dice. The last one that is not too large is
-written.
+written. Rounds of few dice take little room and are trained best, so they may
+have more shares than the others.
 """
 
 import binary
@@ -35,6 +36,11 @@ _SHARES = flags.DEFINE_list(
     "shares", [str(2**k) for k in range(12, 31, 2)], "Numbers of shares to "
     "try, ascending. The first that is too large ends it.")
 _MOST_SHARES = 2**40
+_FINE_DICE = flags.DEFINE_integer("fine_dice", 0, "Rounds of up to so many dice "
+                                  "each have at least --fine_shares.",
+                                  lower_bound=0)
+_FINE_SHARES = flags.DEFINE_integer("fine_shares", 10**6, "See --fine_dice.",
+                                    lower_bound=1, upper_bound=_MOST_SHARES)
 _THREADS = flags.DEFINE_integer("num_threads", None, "How many threads; None "
                                 "for all.", lower_bound=1)
 
@@ -50,6 +56,12 @@ def share_numbers():
     raise ValueError(f"--shares={','.join(_SHARES.value)}: must be whole "
                      f"numbers between 1 and {_MOST_SHARES}, ascending")
   return numbers
+
+
+def shares_by_round(policy, number):
+  """Returns {round: shares}, `number` of them or more; see --fine_dice."""
+  return {key: max(number, _FINE_SHARES.value)
+          if max(key) <= _FINE_DICE.value else number for key in policy.rounds}
 
 
 def size_of(policy):
@@ -78,7 +90,8 @@ def main(_):
     for number in shares:
       begin = time.perf_counter()
       with binary.errors_of("checkpoint"):
-        small = policy.compressed(number, num_threads=_THREADS.value)
+        small = policy.compressed(shares_by_round(policy, number),
+                                  num_threads=_THREADS.value)
       size = size_of(small)
       gaps = [small.measures[n, n].exploitability for n in numbers]
       print(f"| {number:,} | {size / 1e3:,.0f} | "

@@ -324,9 +324,11 @@ def test_make_policies_and_head_to_head(tmp_path):
   path = tmp_path / "policy.npz"
   *_, last = helpers.run_example(
       "make_policies.py", f"--checkpoint={tmp_path / 'solver.npz'}",
-      "--shares=100,10000", f"--output={path}").stdout.splitlines()
+      "--shares=10,20", "--fine_dice=1", "--fine_shares=10000",
+      f"--output={path}").stdout.splitlines()
   assert last.startswith(str(path))
   policy = policies.load_policy(path)
+  assert policy.measures == solver.average_policy().compressed(10000).measures
   assert policy.exploitability(1) == policy.measures[1, 1].exploitability
   rows = [line.split(" | ") for line in helpers.run_example(
       "head_to_head.py", "--numdice=1", f"--policy={path}",
