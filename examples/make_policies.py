@@ -36,8 +36,8 @@ _SHARES = flags.DEFINE_list(
     "shares", [str(2**k) for k in range(12, 31, 2)], "Numbers of shares to "
     "try, ascending. The first that is too large ends it.")
 _MOST_SHARES = 2**40
-_FINE_DICE = flags.DEFINE_integer("fine_dice", 0, "Rounds of up to so many dice "
-                                  "each have at least --fine_shares.",
+_FINE_DICE = flags.DEFINE_integer("fine_dice", 0, "Rounds of up to so many "
+                                  "dice each have at least --fine_shares.",
                                   lower_bound=0)
 _FINE_SHARES = flags.DEFINE_integer("fine_shares", 10**6, "See --fine_dice.",
                                     lower_bound=1, upper_bound=_MOST_SHARES)
