@@ -119,9 +119,9 @@ def test_a_policy_with_perfect_recall(tmp_path):
   info = client.get("info")
   gap = policy.known_exploitability(game)
   assert info["exploitability"]["2"] == gap and 2 in info["trained_dice"]
-  assert info["remembers_all"] and "2v1" in info["rounds"]
+  assert "2v1" in info["rounds"]
   found = client.get("rounds")
-  assert found["recall_length"] is None
+  assert found["is_exact"] and found["remembers"] == "all claims"
   (start,) = (one for one in found["rounds"] if one["round"] == "2v2")
   assert start["exploitability"] == [gap, gap] and not start["is_measurable"]
   assert start["value"] == pytest.approx((1.0 + policy.values[2, 2]) / 2.0,
@@ -342,6 +342,21 @@ def test_values_of_all_rounds():
   assert {tuple(one["dice"]): one["value"] for one in found["rounds"]} == (
       pytest.approx({key: (1 + value) / 2 for key, value in
                      policy.values.items()}, abs=1e-6))
+
+
+@pytest.mark.parametrize("memory, text", [
+    ("claims2", "the last 2 claims"),
+    ("claims2_ranks1",
+     "the last 2 claims and the rank of the one before them")])
+def test_what_a_policy_remembers_in_its_own_words(memory, text, tmp_path):
+  solver = fsicfr.MatchSolver(
+      pyspiel.load_game("dudo(numdice=1,dice_sides=3)"), memory=memory,
+      num_threads=1)
+  solver.run(1)
+  solver.average_policy().save(tmp_path / "policy.npz")
+  found = _Client(library=page_library.Library(
+      [str(tmp_path / "policy.npz")])).get("rounds")
+  assert found["remembers"] == text and not found["is_exact"]
 
 
 def test_no_answer_depends_on_the_opponents_dice():

@@ -58,11 +58,6 @@ class MatchRules(NamedTuple):
   house: rules.HouseRules
   remembered: memories.Memory
 
-  @property
-  def recall_length(self):
-    """How many of the last claims players remember exactly."""
-    return self.remembered.num_exact
-
   def rolls(self, num_dice):
     """Returns the table of rolls of this many dice."""
     return rolls_lib.roll_table(num_dice, self.num_sides)

@@ -198,5 +198,4 @@ def rounds_view(library, measured):
         "exploitability": (measured.get(dice) if exact is None else
                            [exact, exact])})
   return {"name": library.match_name, "rounds": rounds,
-          "recall_length": (None if library.remembers_all else
-                            library.rules.recall_length)}
+          "is_exact": library.remembers_all, "remembers": library.remembers}

@@ -75,6 +75,11 @@ class Library:
     return isinstance(self.match, policies.RecallPolicy)
 
   @property
+  def remembers(self):
+    """What it remembers of a round, in words."""
+    return "all claims" if self.remembers_all else self.rules.remembered.text
+
+  @property
   def rounds(self):
     """The rounds (starter's dice, other's dice) that it knows, sorted."""
     if self.remembers_all:

@@ -26,10 +26,8 @@ export async function show(main, rest, query, info, isWanted) {
   main.replaceChildren(h("section", { class: "card" },
     h("h1", {}, "What rounds are worth"),
     h("p", {}, "How often the player who starts a round wins the match when " +
-      `both play ${found.name}. It remembers ` +
-      (found.recall_length === null ? "all" :
-        `the last ${found.recall_length}`) +
-      " claims of a round. A click opens the round."),
+      `both play ${found.name}. Of a round it remembers ` +
+      `${found.remembers}. A click opens the round.`),
     h("div", { class: "scroll" }, h("table", { class: "numbers grid wide",
       id: "rounds" },
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Starter"),
@@ -48,7 +46,7 @@ export async function show(main, rest, query, info, isWanted) {
     h("h2", {}, "How exploitable"),
     h("p", {}, isMeasured ? "Below each value stands what" : "What",
       " a perfect opponent who knows the policy gains ",
-      found.recall_length === null ?
+      found.is_exact ?
         "from that round on, later rounds included, in per cent of matches. " +
         "All of these numbers are exact." :
         "in that round, in per cent of matches. Later rounds are valued as " +
