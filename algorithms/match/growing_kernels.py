@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dudo_spiel.algorithms.match import growing_tree
 from dudo_spiel.algorithms.match import hand_kernels as lanes
 from dudo_spiel.algorithms.runtime import jit
 
@@ -120,6 +121,26 @@ class Cut(NamedTuple):
   other: np.ndarray
   value: np.ndarray
   live: np.ndarray
+
+
+def moved_tables(tables, tree, change, is_growing, iteration, each=map):
+  """Returns the `LearnTables` of a tree that has changed.
+
+  Args:
+    tables: the `LearnTables` before, which move in place and must not be used
+      any more.
+    tree: the `growing_tree.TreeArrays` before.
+    change: what `growing_tree.changed` has returned.
+    is_growing: see `growing_tree.move_rows`.
+    iteration: from which new nodes learn.
+    each: as Python's `map`, which may use threads.
+  """
+  new, node_source, row_source = change
+  seen = np.where(node_source < 0, iteration,
+                  tables.seen[np.maximum(node_source, 0)])
+  list(each(lambda table: growing_tree.move_table(
+      tree, new, row_source, is_growing, table), tables[:2]))
+  return tables._replace(seen=seen)
 
 
 def new_scratch(hands, dtype):

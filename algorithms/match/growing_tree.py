@@ -240,6 +240,21 @@ def move_rows(old, new, row_source, is_growing, table):
           table[target + k] = table[origin + k]
 
 
+def move_table(old, new, row_source, is_growing, table):
+  """Moves a table to a new tree, in place: it is resized; see `move_rows`.
+
+  Args:
+    old: see `move_rows`.
+    new: see `move_rows`.
+    row_source: see `move_rows`.
+    is_growing: see `move_rows`.
+    table: flat, which owns its memory.
+  """
+  table.resize(max(old.num_numbers, new.num_numbers), refcheck=False)
+  move_rows(old, new, row_source, is_growing, table)
+  table.resize(new.num_numbers, refcheck=False)
+
+
 @jit.kernel
 def _parse(counts, claims, has_child, num_claims, stack, out):
   """Writes a tree from what files have of it; see `tree_from_rows`.

@@ -3,8 +3,8 @@
 Vectors of hands, or classes of hands, stand in flat arrays, from an offset on.
 Arrays are given as pointers (see `jit.pointer`).
 
-Serves the kernels of growing trees, `recall_match`, `recall_search` and
-`recall_shares`.
+Serves the kernels of growing trees and all modules about policies with perfect
+recall.
 """
 
 import numpy as np
@@ -12,6 +12,25 @@ import numpy as np
 from dudo_spiel.algorithms.runtime import jit
 
 LEAST = 1e-30  # sums of weights below this are 0: 1 / sum could overflow
+
+
+def probabilities(tree, table, node):
+  """Returns [row, class] float64, what kernels find by `norms` and `strategy`.
+
+  Args:
+    tree: the `growing_tree.TreeArrays`.
+    table: [number] float or uint, to which the policy is proportional.
+    node: the node.
+  """
+  rows = int(tree.row_begin[node + 1] - tree.row_begin[node])
+  begin, end = tree.table_begin[node:node + 2]
+  weights = np.maximum(table[begin:end].reshape(rows, -1), 0).astype(np.float64)
+  total = weights.sum(axis=0)
+  is_known = total > LEAST
+  chances = weights / np.where(is_known, total, 1.0)
+  chances[:, ~is_known] = 0.0
+  chances[0, ~is_known] = 1.0
+  return chances
 
 
 @jit.sums

@@ -15,6 +15,7 @@ Serves `recall_solver`, `recall_match`, `recall_search`, `action_values`,
 import numpy as np
 
 from dudo_spiel.algorithms.match import growing_tree
+from dudo_spiel.algorithms.match import hand_kernels
 from dudo_spiel.algorithms.match import recall_code
 from dudo_spiel.algorithms.match import recall_rounds
 from dudo_spiel.algorithms.match import recall_shares
@@ -118,17 +119,8 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       return [hands.order.num_claims], np.ones(
           (1, hands.classes[role].shape[1]))
     rows = tree.claim[tree.row_begin[node]:tree.row_begin[node + 1]].tolist()
-    begin, end = tree.table_begin[node:node + 2]
-    last = claims[-1] if claims else -1
-    classes = hands.classes[role][hands.level[last + 1]]
-    weights = np.maximum(table[begin:end].reshape(len(rows), -1)[:, classes],
-                         0.0).astype(np.float64)
-    totals = weights.sum(axis=0)
-    default = np.zeros((len(rows), 1))
-    default[0] = 1.0
-    return rows, np.where(totals > 0.0,
-                          weights / np.where(totals > 0.0, totals, 1.0),
-                          default)
+    classes = hands.classes[role][hands.level[tree.last[node] + 1]]
+    return rows, hand_kernels.probabilities(tree, table, node)[:, classes]
 
   def after_claims(self, key, claims):
     """Returns the probabilities of all hands after some claims of a round.

@@ -43,25 +43,6 @@ _NEVER = -2.0  # is worse than all that can happen
 _CACHE_BYTES = 2**28
 
 
-def strategy(tree, table, node):
-  """Returns [row, class] float64, the probabilities of actions at a node.
-
-  Args:
-    tree: the `growing_tree.TreeArrays`.
-    table: [number], to which the policy is proportional.
-    node: the node.
-  """
-  rows = int(tree.row_begin[node + 1] - tree.row_begin[node])
-  begin, end = tree.table_begin[node:node + 2]
-  weights = np.maximum(table[begin:end].reshape(rows, -1), 0).astype(np.float64)
-  total = weights.sum(axis=0)
-  is_known = total > hand_kernels.LEAST
-  chances = weights / np.where(is_known, total, 1.0)
-  chances[:, ~is_known] = 0.0
-  chances[0, ~is_known] = 1.0
-  return chances
-
-
 class _Place:
   """Where a list of claims leads, as one player's search sees it.
 
@@ -97,7 +78,8 @@ class _Place:
     if row < 0:
       return None
     role = int(self.tree.role[self.node])
-    chances = strategy(self.tree, self.table, self.node)[row]
+    chances = hand_kernels.probabilities(self.tree, self.table,
+                                         self.node)[row]
     return chances if self.reaches[role] @ chances > 0.0 else None
 
   def _row(self, claim):
@@ -113,11 +95,8 @@ class _Place:
     row, chances = self._row(claim), self.chances(claim)
     if chances is not None:
       self.reaches[role] = self.reaches[role] * chances
-    levels = (self.hands.level[self.last + 1], self.hands.level[claim + 1])
-    for number, game in enumerate(self.hands.arrays(np.float64).hands):
-      reach = self.reaches[number]
-      self.reaches[number] = np.bincount(
-          game.merge[levels][:len(reach)], reach, game.width[levels[1]])
+    self.reaches = [self.hands.moved(number, reach, self.last, claim)
+                    for number, reach in enumerate(self.reaches)]
     self.node = (-1 if row < 0 else
                  int(self.tree.child[self.tree.row_begin[self.node] + row]))
     self.last = claim
@@ -203,7 +182,8 @@ class SearchPolicy(rounds_policy.RoundsPolicy):
     game = state.get_game()
     hand = game.rolls(key[role]).index(state.hand(state.current_player()))
     number = hands.classes[role][hands.level[claims[-1] + 1], hand]
-    found = strategy(place.tree, place.table, place.node)[:, number]
+    found = hand_kernels.probabilities(place.tree, place.table,
+                                       place.node)[:, number]
     begin = place.tree.row_begin[place.node]
     chances = dict.fromkeys(chances, 0.0)
     for row, chance in enumerate(found.tolist()):
@@ -274,7 +254,9 @@ class SearchPolicy(rounds_policy.RoundsPolicy):
     before = place.reaches[1 - role]
     chances = place.chances(claims[-1])
     reach = _normalized(before if chances is None else before * chances)
-    dealt = _dealt(place.hands, 1 - role, place.last)
+    dealt = place.hands.moved(
+        1 - role, place.hands.arrays(np.float64).hands[1 - role].chance, -1,
+        place.last)
     place.advance(claims[-1], 1 - role)
     return subgame_solver.Subgame(
         place.hands, claims, _normalized(place.reaches[role]),
@@ -299,14 +281,6 @@ class SearchPolicy(rounds_policy.RoundsPolicy):
         self._match, key[role], key[1 - role],
         {k: found.high for k, found in self.policy.measures.items()},
         {k: -found.low for k, found in self.policy.measures.items()})
-
-
-def _dealt(hands, role, last):
-  """Returns [class] float64, the chances of a role's hands after a claim."""
-  game = hands.arrays(np.float64).hands[role]
-  level = hands.level[last + 1]
-  return np.bincount(game.merge[0, level][:len(game.chance)], game.chance,
-                     game.width[level])
 
 
 class SearchBot(bots.PolicyBot):

@@ -241,5 +241,5 @@ def in_shares(hands, tree, table, num_shares, stop=None):
   is_kept = np.zeros(len(tree.claim), np.bool_)
   find_needed(tree, weights, is_kept, np.zeros(tree.num_nodes, np.bool_))
   small, _, row_source = growing_tree.changed(hands, tree, is_kept)
-  growing_tree.move_rows(tree, small, row_source, False, weights)
-  return small, weights[:small.num_numbers].copy()
+  growing_tree.move_table(tree, small, row_source, False, weights)
+  return small, weights

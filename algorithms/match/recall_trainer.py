@@ -343,10 +343,10 @@ class RecallTrainer:
 
   def _add(self, found, pool):
     if len(found):
-      self._change(*growing_tree.changed(
-          self.hands, self.tree, proposals=(found["node"].copy(),
-                                            found["row"].copy(),
-                                            found["claim"].copy())), True, pool)
+      self._change(growing_tree.changed(
+          self.hands, self.tree, proposals=tuple(
+              found[name].copy() for name in ("node", "row", "claim"))), True,
+                   pool)
 
   def drop(self, responses, pool=None):
     """Drops claims that neither player needs any more.
@@ -362,22 +362,15 @@ class RecallTrainer:
     growing_kernels.find_alive(self.tree, self.tables, least * weight,
                                np.zeros((self.tree.num_nodes, 2)), is_kept)
     if not is_kept.all() and not self._is_full:
-      self._change(*growing_tree.changed(self.hands, self.tree, is_kept), False,
+      self._change(growing_tree.changed(self.hands, self.tree, is_kept), False,
                    pool)
 
-  def _change(self, tree, node_source, row_source, is_growing, pool):
-    """Moves the tables to another tree."""
-    size = max(tree.num_numbers, self.tree.num_numbers)
-    seen = np.where(node_source < 0, self.iteration,
-                    self.tables.seen[np.maximum(node_source, 0)])
-
-    def move(table):
-      table.resize(size, refcheck=False)
-      growing_tree.move_rows(self.tree, tree, row_source, is_growing, table)
-      table.resize(tree.num_numbers, refcheck=False)
-
-    _map(pool, move, self.tables[:2])
-    self.take(tree, self.tables._replace(seen=seen), self.iteration)
+  def _change(self, change, is_growing, pool):
+    """Goes on with another tree; see `growing_tree.changed`."""
+    tables = growing_kernels.moved_tables(
+        self.tables, self.tree, change, is_growing, self.iteration,
+        functools.partial(_map, pool))
+    self.take(change[0], tables, self.iteration)
 
 
 def measuring_trainer(match, dice, tree, table):

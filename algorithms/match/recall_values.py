@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dudo_spiel.algorithms.match import growing_tree
+from dudo_spiel.algorithms.match import hand_kernels as lanes
 from dudo_spiel.algorithms.runtime import jit
 
 _NODE, _ROW = 0, 1  # columns of a path
@@ -39,8 +40,34 @@ class HandRound(NamedTuple):
   challenged: np.ndarray
 
 
+class _Scratch(NamedTuple):
+  """Memory that a walk overwrites.
+
+  Attributes:
+    reach: [depth, hand] float64, of the known hand and the opponent's hand.
+    norm: [depth, class] float64, see `hand_kernels.norms`.
+    sigma: [depth, class] float64, see `hand_kernels.strategy`.
+    path: [depth, 2] int64.
+  """
+  reach: np.ndarray
+  norm: np.ndarray
+  sigma: np.ndarray
+  path: np.ndarray
+
+
 @jit.background_kernel
-def _add(game, tree, table, node, reach, path, result):
+def _enter(tree, table, node, work, depth):
+  """Goes on at a node."""
+  work.path[depth, _NODE] = node
+  work.path[depth, _ROW] = tree.row_begin[node]
+  lanes.norms(jit.pointer(table), tree.table_begin[node],
+              tree.row_begin[node + 1] - tree.row_begin[node],
+              tree.value_begin[node + 1] - tree.value_begin[node],
+              jit.pointer(work.norm), depth * work.norm.shape[1])
+
+
+@jit.background_kernel
+def _add(game, tree, table, node, work, result):
   """Adds what a node is worth to the result; see `claim_values`.
 
   Args:
@@ -48,40 +75,30 @@ def _add(game, tree, table, node, reach, path, result):
     tree: the `growing_tree.TreeArrays`.
     table: [number], to which the policy is proportional.
     node: where to begin.
-    reach: [depth, hand] float64 scratch.
-    path: [depth, 2] int64 scratch.
+    work: the `_Scratch`.
     result: [hand] float64, modified in place.
   """
-  hands = reach.shape[1]
+  reach, path = work.reach, work.path
   reach[0] = 1.0
   depth = 0
-  path[0, _NODE] = node
-  path[0, _ROW] = tree.row_begin[node]
+  _enter(tree, table, node, work, 0)
   while depth >= 0:
     node, row = path[depth, _NODE], path[depth, _ROW]
     if row == tree.row_begin[node + 1]:
       depth -= 1
       continue
     path[depth, _ROW] = row + 1
-    begin, end = tree.row_begin[node], tree.row_begin[node + 1]
-    first = tree.table_begin[node]
+    number = row - tree.row_begin[node]
     width = tree.value_begin[node + 1] - tree.value_begin[node]
+    lanes.strategy(jit.pointer(table), tree.table_begin[node] + number * width,
+                   width, jit.pointer(work.norm), depth * work.norm.shape[1],
+                   1.0 if number == 0 else 0.0, jit.pointer(work.sigma))
     level = game.level[tree.last[node] + 1]
     is_own = tree.role[node] == game.role
     is_any = False
-    chance = 0.0
-    for h in range(hands):
-      if h == 0 or not is_own:
-        number = game.own[level] if is_own else game.other[level, h]
-        total = 0.0
-        for i in range(end - begin):
-          total += max(np.float64(table[first + i * width + number]), 0.0)
-        if total > 0.0:
-          chance = max(np.float64(
-              table[first + (row - begin) * width + number]), 0.0) / total
-        else:
-          chance = 1.0 if row == begin else 0.0
-      x = reach[depth, h] * chance
+    for h in range(len(result)):
+      x = reach[depth, h] * work.sigma[
+          depth, game.own[level] if is_own else game.other[level, h]]
       reach[depth + 1, h] = x
       is_any = is_any or x > 0.0
     if not is_any:
@@ -89,12 +106,11 @@ def _add(game, tree, table, node, reach, path, result):
     claim, child = tree.claim[row], tree.child[row]
     if child >= 0:
       depth += 1
-      path[depth, _NODE] = child
-      path[depth, _ROW] = tree.row_begin[child]
+      _enter(tree, table, child, work, depth)
       continue
     is_dudo = claim == game.num_claims
     target = tree.last[node] if is_dudo else claim
-    for h in range(hands):
+    for h in range(len(result)):
       result[h] += reach[depth + 1, h] * (
           game.challenges[target, h] if is_own == is_dudo else
           game.challenged[target, h])
@@ -118,9 +134,10 @@ def claim_values(tables, claims, hand, challenges, challenged):
   game = HandRound(num_claims, hands.level, role,
                    np.ascontiguousarray(hands.classes[role][:, hand]),
                    hands.classes[1 - role], challenges, challenged)
-  num_hands = challenges.shape[1]
-  reach = np.empty((num_claims + 3, num_hands))
-  path = np.empty((num_claims + 3, 2), np.int64)
+  depths, most = num_claims + 3, int(hands.width.max())
+  work = _Scratch(np.empty((depths, challenges.shape[1])),
+                  np.empty((depths, most)), np.empty((depths, most)),
+                  np.empty((depths, 2), np.int64))
   node = growing_tree.find(tree, claims)
   children = {}
   if node >= 0:
@@ -132,5 +149,5 @@ def claim_values(tables, claims, hand, challenges, challenged):
     child = children.get(claim, -1)
     if child >= 0:
       values[claim - first] = 0.0
-      _add(game, tree, table, child, reach, path, values[claim - first])
+      _add(game, tree, table, child, work, values[claim - first])
   return values

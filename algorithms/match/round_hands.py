@@ -125,6 +125,20 @@ class RoundHands:
     self.classes = tuple(of_hand for _, of_hand in both)
     self.width = np.stack([hands.width for hands, _ in both])
 
+  def moved(self, role, reach, last, claim):
+    """Returns [class] float64, a reach by the classes after another claim.
+
+    Args:
+      role: whose reach it is.
+      reach: [class] float64, by the classes after the last claim.
+      last: that claim, -1 for none.
+      claim: the other claim, not weaker.
+    """
+    hands = self.arrays(np.float64).hands[role]
+    before, after = self.level[last + 1], self.level[claim + 1]
+    return np.bincount(hands.merge[before, after, :len(reach)], reach,
+                       hands.width[after])
+
   def arrays(self, dtype):
     """Returns the `ClassArrays` in a type of numbers."""
     dtype = np.dtype(dtype)

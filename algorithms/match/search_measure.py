@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dudo_spiel.algorithms.match import growing_tree
+from dudo_spiel.algorithms.match import hand_kernels
 from dudo_spiel.algorithms.match import recall_search
 from dudo_spiel.algorithms.match import recall_trainer
 from dudo_spiel.algorithms.match import response as match_response
@@ -74,13 +75,6 @@ class _Searched:
         np.array(self._claims, np.int16), np.array(self._has_child, np.bool_))
     return tree, np.concatenate(self._numbers)
 
-  def _moved(self, reach, before, claim):
-    """Returns the searcher's reach by the classes after a claim."""
-    game = self.hands.arrays(np.float64).hands[self._role]
-    levels = self.hands.level[before + 1], self.hands.level[claim + 1]
-    return np.bincount(game.merge[levels][:len(reach)], reach,
-                       game.width[levels[1]])
-
   def _found(self, claims):
     """Returns what a search finds after claims, None if only Dudo."""
     found = self._search.solution(self._key, claims)
@@ -117,8 +111,9 @@ class _Searched:
     numbers = self._table[slice(*tree.table_begin[node:node + 2])].reshape(
         len(stored), -1)
     if tree.role[node] == self._role:
-      chances = recall_search.strategy(tree, self._table, node)
-      reaches = {claim: self._moved(reach * chance, last, claim)
+      chances = hand_kernels.probabilities(tree, self._table, node)
+      reaches = {claim: self.hands.moved(self._role, reach * chance, last,
+                                         claim)
                  for claim, chance in zip(stored, chances)
                  if claim < num_claims}
       after = {claim: self._answers((*claims, claim))
@@ -149,7 +144,7 @@ class _Searched:
         self._write(found[claim])
       elif children.get(claim, -1) >= 0:
         self._visit(children[claim], (*claims, claim),
-                    self._moved(reach, last, claim))
+                    self.hands.moved(self._role, reach, last, claim))
 
   def _answers(self, claims, children=None):
     """Returns {claim: solution} for the other player's claims after claims.

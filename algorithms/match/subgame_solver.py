@@ -65,10 +65,14 @@ class Subgame(NamedTuple):
     return len(self.claims) % 2
 
   @property
+  def before(self):
+    """The claim before the last one, -1 for none."""
+    return self.claims[-2] if len(self.claims) > 1 else -1
+
+  @property
   def levels(self):
     """(level of hands before the last claim, level after it)."""
-    before = self.claims[-2] if len(self.claims) > 1 else -1
-    return (self.hands.level[before + 1],
+    return (self.hands.level[self.before + 1],
             self.hands.level[self.claims[-1] + 1])
 
 
@@ -185,7 +189,6 @@ class SubgameSolver:
     # [class before the last claim] int64, the class after it.
     self._merge = hands.arrays(np.float64).hands[1 - role].merge[
         before, after, :count]
-    self._num_after = int(hands.width[1 - role, after])
     mine = match_response.Leaves(-subgame.leaves.challenged,
                                  -subgame.leaves.challenges)
     self._leaves = (mine, subgame.leaves) if role == 0 else (subgame.leaves,
@@ -216,7 +219,9 @@ class SubgameSolver:
 
   def _merged(self, reach):
     """Returns the opponent's reach by the classes after its last claim."""
-    return np.bincount(self._merge, reach, self._num_after)
+    subgame = self._subgame
+    return subgame.hands.moved(1 - subgame.role, reach, subgame.before,
+                               subgame.claims[-1])
 
   def run(self, iterations):
     """Runs iterations; the tree grows at fixed ones."""
@@ -264,7 +269,7 @@ class SubgameSolver:
 
   # Measuring and growing.
 
-  def range(self):
+  def average_reach(self):
     """Returns [class] float64, how often the opponent comes, on average."""
     t = np.arange(1, self.iteration + 1, dtype=np.float64)
     return self._entered / np.sum(t**growing_kernels.GAMMA)
@@ -289,7 +294,7 @@ class SubgameSolver:
 
   def _measured(self, choices):
     """Returns (the opponent's best values [class], NashConv)."""
-    subgame, average = self._subgame, self.range()
+    subgame, average = self._subgame, self.average_reach()
     best = self._respond(1 - subgame.role, average, choices)[self._merge]
     searchers = self._respond(subgame.role, average, choices)
     gap = subgame.reach @ searchers[:len(subgame.reach)]
@@ -308,7 +313,7 @@ class SubgameSolver:
     subgame, choices = self._subgame, growing_response.new_choices(self.tree)
     best, gap = self._measured(choices)
     threshold = self._growth_share * 0.5 * max(gap, 0.0)
-    average = self.range()
+    average = self.average_reach()
     # An opponent who would come after all counts in full.
     wanted = np.where(best > subgame.leave, subgame.prior, average)
     parts = []
@@ -329,19 +334,12 @@ class SubgameSolver:
     """Stores claims; new rows are 0."""
     if not len(found):
       return
-    old = self.tree
-    self.tree, node_source, row_source = growing_tree.changed(
-        self._subgame.hands, old, proposals=tuple(
+    change = growing_tree.changed(
+        self._subgame.hands, self.tree, proposals=tuple(
             found[name].copy() for name in ("node", "row", "claim")))
-    tables = []
-    for table in self.tables[:2]:
-      new = np.zeros(self.tree.num_numbers, self._dtype)
-      new[:len(table)] = table
-      growing_tree.move_rows(old, self.tree, row_source, True, new)
-      tables.append(new)
-    seen = np.where(node_source < 0, self.iteration,
-                    self.tables.seen[np.maximum(node_source, 0)])
-    self.tables = growing_kernels.LearnTables(*tables, seen)
+    self.tables = growing_kernels.moved_tables(
+        self.tables, self.tree, change, True, self.iteration)
+    self.tree = change[0]
 
   # The result.
 
