@@ -111,7 +111,9 @@ class _Oracle:
     ("dudo(numdice=2,dice_sides=2)", (2, 2), "player_ranks", np.float32),
     ("dudo(numdice=2,dice_sides=2)", (2, 2), 2, np.uint8),
     ("dudo(numdice=2,dice_sides=2,wild_ones=False,exact_reward=False)", (2, 2),
-     9, np.float64)])
+     9, np.float32),
+    pytest.param("dudo(numdice=2,dice_sides=2)", (2, 1), 3, np.float64,
+                 marks=pytest.mark.slow)])
 def test_equal_brute_force(name, dice, memory, dtype, continuation):
   policy = _random_policy(name, memory, dtype=dtype)
   oracle = _Oracle(policy, dice, continuation == "best")

@@ -58,8 +58,9 @@ def write_values(space, side, player, c):
 _LONG = [0] * 21 + [1, 2, 1, 3, 3, 0, 2] + [1] * 16 + [2]
 
 
-@pytest.mark.parametrize("dtype, tolerance", [(np.float64, 1e-12),
-                                              (np.float32, 1e-4)])
+@pytest.mark.parametrize("dtype, tolerance", [
+    (np.float64, 1e-12),
+    pytest.param(np.float32, 1e-4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("hands, cuts, kinds", [
     ((6, 6), 1, _LONG), ((2, 3), 1, [0]), ((8, 8), 1, [0, 1, 2]),
     ((13, 9), 1, _LONG), ((21, 10), 2, _LONG), ((3, 40), 3, _LONG),

@@ -127,15 +127,21 @@ def test_who_remembers_more_is_less_exploitable(one_die):
   assert measured[2] < measured[1]
 
 
-@pytest.mark.parametrize("parameters", [
+_MEMORIES = 1, 3, "claims1_ranks2", "claims2_ranks1", "player_ranks"
+_RULES = (
     {"start_dice": "2v1", "dice_sides": 2},
     {"start_dice": "1v2", "dice_sides": 2, "die_loss": "one",
      "starting_player": 1},
     {"numdice": 1, "dice_sides": 3, "wild_ones": False},
-    {"start_dice": "2v1", "dice_sides": 2, "exact_reward": False},
-])
-@pytest.mark.parametrize("memory", [1, 3, "claims1_ranks2", "claims2_ranks1",
-                                    "player_ranks"])
+    {"start_dice": "2v1", "dice_sides": 2, "exact_reward": False})
+
+
+# The usual tests have every memory and every rule, but not all pairs.
+@pytest.mark.parametrize("memory, parameters", [
+    pytest.param(memory, parameters, marks=[pytest.mark.slow] * (
+        (i + j) % len(_RULES) != 0 and parameters is not _RULES[2]))
+    for i, memory in enumerate(_MEMORIES)
+    for j, parameters in enumerate(_RULES)])
 def test_values_are_those_of_the_real_game(parameters, memory):
   game = load(**parameters)
   solver = solver_of(game, memory=memory, dtype="float64")

@@ -17,6 +17,7 @@ from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import perfect_recall
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms import policy_bots
 from dudo_spiel.algorithms.match import growing_kernels
 from dudo_spiel.algorithms.match import growing_proposals
 from dudo_spiel.algorithms.match import growing_response
@@ -221,10 +222,11 @@ def _solver(name, iterations):
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("name", [
-    _SMALL, "dudo(start_dice=2v1,dice_sides=2,starting_player=1)",
-    "dudo(start_dice=1v2,dice_sides=2,wild_ones=False,die_loss=one)",
-    "dudo(start_dice=2v1,dice_sides=2,exact_reward=False)",
-    "dudo(numdice=1,dice_sides=3)"])
+    _SMALL, "dudo(numdice=1,dice_sides=3)",
+    "dudo(start_dice=2v1,dice_sides=2,starting_player=1,exact_reward=False)",
+    pytest.param(
+        "dudo(start_dice=1v2,dice_sides=2,wild_ones=False,die_loss=one)",
+        marks=pytest.mark.slow)])
 def test_measures_the_real_game(name):
   solver = _solver(name, 60)
   policy = solver.average_policy()
@@ -346,14 +348,14 @@ def test_threads_change_nothing(monkeypatch):
 
 def test_memory_is_bounded(tmp_path):
   _solver(_SMALL, 7).interval(2, 1)  # compiles
-  most, game = 4 * 10**6, pyspiel.load_game("dudo(numdice=2)")
+  most, game = 3 * 10**6, pyspiel.load_game("dudo(numdice=2)")
   most_of_all = most + 2 * 10**5  # Python's own objects
   tracemalloc.start()
   try:
     solver = perfect_recall.PerfectRecallSolver(
         game, num_threads=2, max_bytes=most, dtype="float64")
-    for _ in range(6):
-      solver.run(50)
+    for _ in range(3):
+      solver.run(40)
       assert solver.memory_bytes <= most
       solver.interval(2, 2)
     solver.save(tmp_path / "solver.npz")
@@ -372,9 +374,19 @@ def test_memory_is_bounded(tmp_path):
     tracemalloc.stop()
   free = perfect_recall.PerfectRecallSolver(game, num_threads=1,
                                             dtype="float64")
-  free.run(300)
+  free.run(20)
   assert free.memory_bytes > most
   assert solver.exploitability() < 1.0
+
+
+@pytest.mark.slow
+def test_the_policy_that_ships_is_as_good_as_it_says():
+  policy = policy_bots.trained_policy(pyspiel.load_game("dudo(numdice=3)"))
+  stated = dict(policy.measures)
+  found = policy.measure(2)
+  assert (3, 3) in stated and found.keys() == stated.keys()
+  for key, measures in stated.items():
+    assert tuple(found[key]) == pytest.approx(tuple(measures), abs=1e-9)
 
 
 @pytest.mark.slow
@@ -430,6 +442,21 @@ def test_policies_in_files(tmp_path):
   np.savez(tmp_path / "policy.npz", **arrays)
   with pytest.raises(ValueError, match="^path=.*2v1_claims"):
     policies.load_policy(tmp_path / "policy.npz")
+
+
+def test_policies_are_played_as_they_are_measured_where_sums_vanish():
+  game = pyspiel.load_game("dudo(numdice=1,dice_sides=3)")
+  hands, tree, table = _solver(str(game), 60).average_policy().round_tables(
+      (1, 1))
+  tiny, nothing = (perfect_recall.RecallPolicy(
+      game, {(1, 1): (hands, tree, factor * table)}) for factor in (1e-40, 0.0))
+  assert tiny.exploitability(1) == pytest.approx(
+      exploitability.exploitability(game, tiny), abs=1e-9)
+  nothing.measure(1)
+  for claims in ([], [1]):
+    ours, theirs = (exploitability.action_values(policy, (1, 1), claims, [2])
+                    for policy in (tiny, nothing))
+    np.testing.assert_array_equal(ours.values, theirs.values)
 
 
 def _break(arrays, name, change):
@@ -636,7 +663,7 @@ def test_files_go_on_with_more_memory(tmp_path):
   small, large = (perfect_recall.PerfectRecallSolver(
       game, num_threads=1, max_bytes=most, dtype="float64")
                   for most in (2 * 10**6, 10**8))
-  large.run(200)
+  large.run(40)
   large.save(tmp_path / "large.npz")
   with pytest.raises(ValueError, match=r"^max_bytes=2000000: must be at least "
                      r"\d+ to load"):

@@ -116,7 +116,8 @@ def test_an_interrupt_ends_the_solution_of_a_small_game(monkeypatch):
   assert policy_bots.exploitability("trained", game) <= 1e-6
 
 
-@pytest.mark.parametrize("start", ["1v1", "2v3", "3v3"])
+@pytest.mark.parametrize("start", [
+    "1v1", "2v3", pytest.param("3v3", marks=pytest.mark.slow)])
 def test_the_trained_bot_beats_the_others(start):
   game = pyspiel.load_game("dudo", {"start_dice": start})
   rng = np.random.RandomState(1)

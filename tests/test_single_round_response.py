@@ -15,7 +15,8 @@ _GAMES = ["dudo_single_round(players=2,numdice=1,dice_sides=3)",
 
 
 def train(game, abstraction, iterations=100):
-  solver = pfsi.FSISolver(game, abstraction=abstraction, num_threads=1)
+  # Kernels for two threads are those that other tests compile, too.
+  solver = pfsi.FSISolver(game, abstraction=abstraction, num_threads=2)
   solver.run(iterations)
   return solver.average_policy()
 
@@ -50,7 +51,7 @@ def test_decisions_are_worth_what_is_said_and_less_than_exact(name,
 
 def test_nash_conv_is_the_sum_of_what_seats_gain():
   game = pyspiel.load_game(_GAMES[1])
-  solver = pfsi.FSISolver(game, abstraction="type_recall", num_threads=1)
+  solver = pfsi.FSISolver(game, abstraction="type_recall", num_threads=2)
   solver.run(100)
   policy = solver.average_policy()
   rates = [response.best_response_rate(policy, seat).rate for seat in range(3)]

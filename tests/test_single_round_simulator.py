@@ -22,7 +22,7 @@ def _game():
 
 @pytest.fixture(scope="module", name="trained")
 def _trained(game):
-  solver = pfsi.FSISolver(game, num_threads=1)
+  solver = pfsi.FSISolver(game, num_threads=2)
   solver.run(300)
   return solver.average_policy()
 
@@ -30,7 +30,7 @@ def _trained(game):
 @pytest.fixture(scope="module", name="other")
 def _other(game):
   solver = pass_through.PrunedPassThroughSolver(
-      game, abstraction="no_recall", num_threads=1)
+      game, abstraction="no_recall", num_threads=2)
   solver.run(300)
   return solver.average_policy()
 

@@ -59,9 +59,9 @@ def test_another_process_goes_on_exactly(names, tmp_path):
 def test_an_interrupt_leaves_a_usable_solver(name, tmp_path):
   solver, plain = solver_table.make(name), solver_table.make(name)
   solver.run(1)  # compiles
-  timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-  timer.start()
+  timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
   with pytest.raises(KeyboardInterrupt):
+    timer.start()
     solver.run(10**9)
   timer.join()
   plain.run(solver.iteration)
