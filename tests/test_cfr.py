@@ -173,10 +173,10 @@ def _oracle(name, game, alternating, epsilon=0.0):
 def _solvers_on(games):
   """Returns (game, name) for all solvers.
 
-  Two of them have kernels of their own, which take long to compile: the usual
-  tests run these on games in deal form only.
+  Two of them have kernels of their own for each form, which take long to
+  compile: the usual tests run these in deal form only.
   """
-  others = "kuhn_poker(players=3)", "liar_die"
+  others = "kuhn_poker(players=3)", "liar_die", "dudo_ir"
   return [pytest.param(game, name, marks=[pytest.mark.slow] * (
       name in ("apcfr+", "vad-cfr") and game.startswith(others)))
           for game in games for name in cfr.SOLVERS]
@@ -287,12 +287,15 @@ def test_quadratic_average_of_cfr_plus():
   _assert_equal(ours.average_policy(), slow.average())
 
 
-@pytest.mark.parametrize("name", cfr.SOLVERS)
-@pytest.mark.parametrize("game, value, target", [
-    ("kuhn_poker", -1 / 18, 1e-4), ("leduc_poker", -0.0856064, 1e-3),
-    ("neumann_poker(num_ranks=10)", -18 / 475, 1e-3),
-    ("liar_die(sides=4)", None, 1e-3)])
-def test_all_reach_the_known_values(name, game, value, target):
+_KNOWN = {  # value, target
+    "kuhn_poker": (-1 / 18, 1e-4), "leduc_poker": (-0.0856064, 1e-3),
+    "neumann_poker(num_ranks=10)": (-18 / 475, 1e-3),
+    "liar_die(sides=4)": (None, 1e-3)}
+
+
+@pytest.mark.parametrize("game, name", _solvers_on(_KNOWN))
+def test_all_reach_the_known_values(game, name):
+  value, target = _KNOWN[game]
   solver = cfr.SOLVERS[name](_load(game))
   result = solver.solve(target_exploitability=target, max_iterations=100_000)
   assert result.reason == "target"
