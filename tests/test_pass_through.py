@@ -48,7 +48,7 @@ def test_pruned_is_the_oracles(abstraction, threshold, learning):
   solver = pass_through.PrunedPassThroughSolver(
       game, threshold, seed=3, dtype="float64", num_threads=1, **learning)
   oracle = graph_helpers.SingleRoundOracle(game, **learning)
-  for iteration in range(1, 21):
+  for iteration in range(1, 13):
     solver.run(1)
     oracle.pass_through(graph_helpers.dealt_chooser(solver, iteration),
                         player_of(solver.graph, 3, iteration), threshold)

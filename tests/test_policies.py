@@ -58,7 +58,9 @@ def test_conversions_keep_all_probabilities(game):
       assert dict(cpp.action_probabilities(state)) == pytest.approx(ours)
 
 
-@pytest.mark.parametrize("game", _GAMES)
+@pytest.mark.parametrize("game", [
+    pytest.param(game, marks=[pytest.mark.slow] * ("poker" in game))
+    for game in _GAMES])
 def test_a_saved_policy_loads_in_another_process(game, tmp_path):
   policy = _average(game)
   path = tmp_path / "policy.npz"

@@ -8,7 +8,7 @@ _SMALL = "--game=dudo_single_round(players=3,numdice=1,dice_sides=2)"
 
 def test_benchmark():
   output = helpers.run_example("benchmark_pfsi.py", _SMALL, "--warm_up=0",
-                               "--seconds=0", "--threads=1").stdout
+                               "--seconds=0", "--threads=2").stdout
   lines = output.splitlines()
   assert [line.split()[0] for line in lines[2:]] == [
       "FSI", "PFSI-4", "PFSI-1", "PPT", "MCPT", "simulator:"]
