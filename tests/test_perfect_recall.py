@@ -699,7 +699,8 @@ def test_tables_of_a_solver_are_copies():
 
 def test_proposals_that_do_not_fit_are_those_that_gain_least():
   match = match_rounds.match_rules(pyspiel.load_game("dudo(numdice=2)"), 1)
-  trainer = recall_trainer.RecallTrainer(match, (2, 1), dtype=np.float64)
+  trainer = recall_trainer.RecallTrainer(match, (2, 1), dtype=np.float64,
+                                         growth_slope=1e-4)
   trainer.set_values({(1, 1): -0.027})
   for _ in range(8):
     trainer.iterate()
