@@ -1,12 +1,13 @@
 """Writes a page that shows people how Dudo is played well.
 
-It describes a policy with perfect recall, whose quality is known exactly: what
+It describes a policy with perfect recall, and says exactly how good it is: what
 each round and each die is worth, what to open with, when to bluff and when to
 say Dudo, and what rules of thumb cost against it. Its pictures are written next
 to it.
 """
 
 import binary
+import interrupts
 
 import functools
 import os
@@ -227,6 +228,15 @@ def forgetting_lines(policy, forgetful, dice):
       for other in forgetful}, dice, 2)
 
 
+def command():
+  """Returns the command that writes the page, as far as it decides on it."""
+  given = (flags.FLAGS[flag.name] for flag in (_POLICY, _DICE, _ROLLS,
+                                               _FORGETFUL))
+  return " ".join(["examples/describe_dudo.py",
+                   *(flag.serialize() for flag in given
+                     if not flag.using_default_value)])
+
+
 def page(policy, forgetful, rounds, names):
   """Yields the lines of the page."""
   this_round = rounds[-1]
@@ -235,11 +245,13 @@ def page(policy, forgetful, rounds, names):
   yield f"# How to play Dudo with {dice} dice each"
   yield ""
   yield (f"**How good is the player that this page describes?** Its "
-         f"exploitability is {first.exploitability:.2g}, exactly: somebody who "
-         "knows all that it does, and answers it perfectly, wins "
-         f"{win_rate(first.exploitability):.2f}% of all games. It remembers "
-         f"all claims of a round. {_TRAINING.value}".strip())
-  yield "`examples/describe_dudo.py` wrote this page from it."
+         f"exploitability is {first.exploitability:.2g}: somebody who knows "
+         "all that it does, and answers it perfectly, wins "
+         f"{win_rate(first.exploitability):.2f}% of all games. This was "
+         "measured by exact best responses. It remembers all claims of a "
+         f"round. {_TRAINING.value}".strip())
+  yield ""
+  yield f"`{command()}` wrote this page."
   yield ""
   yield "## What each round is worth"
   yield ""
@@ -326,14 +338,16 @@ def main(_):
   game = None if _DICE.value is None else new_game(_DICE.value)
   with binary.errors_of("policy"):
     policy = policy_bots.load_policy(_POLICY.value, game)
-    if not isinstance(policy, policies.RecallPolicy) or not policy.measures:
-      raise ValueError(f"{_POLICY.value}: must be a policy with perfect recall "
-                       "that knows how good it is, such as make_policies.py "
-                       "writes")
+    if not isinstance(policy, policies.RecallPolicy):
+      raise ValueError(f"{_POLICY.value}: must be a policy with perfect "
+                       "recall, such as make_policies.py writes")
     dice = _DICE.value or min(policy.game.start_dice)
     policy.check_game(new_game(dice))
   with binary.errors_of("forgetful"):
     forgetful = [forgetful_policy(name, dice) for name in _FORGETFUL.value]
+  if _POLICY.value != policy_bots.TRAINED:
+    with interrupts.raised():
+      policy.measure()
   rounds = [Round(policy, n) for n in range(1, dice + 1)]
   openings, doubts = rounds[-1].openings_by_strength(), rounds[-1].doubts()
   draw(paths[0], openings, ("dice claimed", "own dice for the best rank"),

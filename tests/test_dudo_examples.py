@@ -149,6 +149,8 @@ def test_describe_dudo(policy_file, tmp_path):
   assert result.stderr == ""
   text = page.read_text(encoding="utf-8")
   assert "2 dice each" in text and "It was a test." in text
+  assert (f"`examples/describe_dudo.py --numdice=2 --rolls=3 "
+          f"--forgetful={policy_file}` wrote this page.") in text
   policy = policy_bots.load_policy("trained",
                                    pyspiel.load_game("dudo(numdice=2)"))
   known = policy.measures[2, 1]
