@@ -346,7 +346,8 @@ def test_threads_change_nothing(monkeypatch):
   np.testing.assert_allclose(responses, expected, atol=1e-3)
 
 
-def test_memory_is_bounded(tmp_path):
+def test_memory_is_bounded(monkeypatch, tmp_path):
+  monkeypatch.setattr(recall_trainer, "ROOM_PARTS", 1)  # takes all of it soon
   _solver(_SMALL, 7).interval(2, 1)  # compiles
   most, game = 3 * 10**6, pyspiel.load_game("dudo(numdice=2)")
   most_of_all = most + 2 * 10**5  # Python's own objects
@@ -695,6 +696,20 @@ def test_tables_of_a_solver_are_copies():
   solver.run(60)  # whose tables move in memory as they grow
   for ours, theirs in zip(tables, before):
     np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_growth_leaves_room_for_claims_that_gain_more_later():
+  match = match_rounds.match_rules(pyspiel.load_game("dudo(numdice=2)"), 1)
+  trainer = recall_trainer.RecallTrainer(match, (2, 1), dtype=np.float64)
+  trainer.set_values({(1, 1): -0.027})
+  trainer.iterate()
+  trainer.grow(trainer.memory_bytes)
+  assert trainer.tree.num_nodes == 1
+  room = 3 * recall_trainer.ROOM_PARTS * trainer.memory.proposal()
+  before = len(trainer.tree.claim)
+  trainer.grow(trainer.memory_bytes + room)
+  # A claim may come with a Dudo.
+  assert 3 <= len(trainer.tree.claim) - before <= 6
 
 
 def test_proposals_that_do_not_fit_are_those_that_gain_least():

@@ -118,9 +118,10 @@ class PerfectRecallSolver(solver.Solver):
     max_bytes: how much memory the solver may take at any time: all trees and
       tables, and what training, measuring, growing and saving take besides.
       Policies are copies of their own, half as large. None for three quarters
-      of what is free now. Trees that have no more room learn on, but do not
-      grow. So results depend on it where it is too little; if it is given, also
-      because a tree grows by fewer claims at a time if it is below 2 GB.
+      of what is free now. The less room is left, the fewer claims are stored
+      at a time, those that gain most. So results depend on it where it is
+      little; if it is given, also because a tree grows by fewer claims at a
+      time if it is below 2 GB.
     dtype: "float32", or "float64" for twice the memory.
 
   Attributes:
@@ -284,7 +285,7 @@ class PerfectRecallSolver(solver.Solver):
     now.responses = trainer.grow(
         trainer.memory_bytes + int(left / (1.0 + _SLACK_SHARE)), pool)
     now.outcomes = trainer.played
-    if t >= now.next_drop or trainer.num_refused:
+    if t >= now.next_drop:
       trainer.drop(now.responses, pool)
       now.next_drop = 2 * t
       now.version += 1

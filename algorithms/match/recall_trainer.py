@@ -34,6 +34,9 @@ _MAX_DISCOUNTED = 2**20  # iterations; later discounts differ from 1 by 1e-9
 _LEAST_DISCOUNTED = 2**10  # how many are computed at least
 MAX_PROPOSALS = 2**16  # of a walk
 MIN_CUT_NUMBERS = 2**16  # smaller trees are for one thread
+# A growth takes at most this part of the room that is left, so that there is
+# always some for the claims that gain most.
+ROOM_PARTS = 40
 _CUT_PARTS = 64  # a subtree with less than this part of all numbers is not cut
 
 
@@ -79,7 +82,6 @@ class RecallTrainer:
     tables: the `growing_kernels.LearnTables`.
     iteration: how many iterations were run.
     touched: how many numbers the last iteration read or wrote.
-    num_refused: how many claims found no room when the tree last grew.
     leaves: for each role its `response.Leaves`, by which it learns.
     played: what `outcomes` returned when the tree last grew, or None.
     flag: [1] bool, which stops measurements (see `interrupts`): they raise
@@ -93,7 +95,6 @@ class RecallTrainer:
     self.hands = round_hands.RoundHands(match, dice, merges=not is_full)
     self.iteration = 0
     self.touched = 0
-    self.num_refused = 0
     self.leaves = None
     self.played = None
     self.flag = interrupts.new_flag()
@@ -291,9 +292,9 @@ class RecallTrainer:
     """Measures the average policy, and stores claims that it lacks.
 
     Args:
-      max_bytes: how much memory the round may take afterwards, see
-        `memory_bytes`. If that is too little, the claims that gain most are
-        stored.
+      max_bytes: how much memory the round may take at most, see
+        `memory_bytes`. One growth takes only a part of what is left. If that is
+        too little, the claims that gain most are stored.
       pool: see `iterate`.
 
     Returns:
@@ -301,9 +302,7 @@ class RecallTrainer:
       worth what training takes them for.
     """
     responses, found = self._find(pool)
-    count = min(self._num_affordable(max_bytes), len(found))
-    self.num_refused = len(found) - count
-    self._add(found[:count], pool)
+    self._add(found[:self._num_affordable(max_bytes)], pool)
     return responses
 
   def _find(self, pool):
@@ -337,9 +336,9 @@ class RecallTrainer:
     return found[:count]
 
   def _num_affordable(self, max_bytes):
-    """Returns how many proposals surely fit into memory."""
-    return max(int((max_bytes - self.memory_bytes) // self.memory.proposal()),
-               0)
+    """Returns how many proposals may be stored; they surely fit into memory."""
+    count = int((max_bytes - self.memory_bytes) // self.memory.proposal())
+    return -(-max(count, 0) // ROOM_PARTS)
 
   def _add(self, found, pool):
     if len(found):
