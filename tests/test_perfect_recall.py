@@ -23,6 +23,7 @@ from dudo_spiel.algorithms.match import growing_proposals
 from dudo_spiel.algorithms.match import growing_response
 from dudo_spiel.algorithms.match import growing_tree
 from dudo_spiel.algorithms.match import policy as match_policy
+from dudo_spiel.algorithms.match import recall_solver
 from dudo_spiel.algorithms.match import recall_trainer
 from dudo_spiel.algorithms.match import response as match_response
 from dudo_spiel.algorithms.match import rounds as match_rounds
@@ -347,7 +348,7 @@ def test_threads_change_nothing(monkeypatch):
 
 
 def test_memory_is_bounded(monkeypatch, tmp_path):
-  monkeypatch.setattr(recall_trainer, "ROOM_PARTS", 1)  # takes all of it soon
+  monkeypatch.setattr(recall_solver, "ROOM_PARTS", 1)  # takes all of it soon
   _solver(_SMALL, 7).interval(2, 1)  # compiles
   most, game = 3 * 10**6, pyspiel.load_game("dudo(numdice=2)")
   most_of_all = most + 2 * 10**5  # Python's own objects
@@ -382,12 +383,13 @@ def test_memory_is_bounded(monkeypatch, tmp_path):
 
 @pytest.mark.slow
 def test_the_policy_that_ships_is_as_good_as_it_says():
-  policy = policy_bots.trained_policy(pyspiel.load_game("dudo(numdice=3)"))
-  stated = dict(policy.measures)
-  found = policy.measure(2)
-  assert (3, 3) in stated and found.keys() == stated.keys()
-  for key, measures in stated.items():
-    assert tuple(found[key]) == pytest.approx(tuple(measures), abs=1e-9)
+  game = pyspiel.load_game("dudo(numdice=3)")
+  policy = policy_bots.trained_policy(game)
+  found = perfect_recall.merged(game, [policy]).measure(2)
+  assert (3, 3) in found
+  for key, measures in found.items():
+    assert tuple(policy.measures[key]) == pytest.approx(tuple(measures),
+                                                        abs=1e-9)
 
 
 @pytest.mark.slow
@@ -698,18 +700,16 @@ def test_tables_of_a_solver_are_copies():
     np.testing.assert_array_equal(ours, theirs)
 
 
-def test_a_growth_leaves_room_for_claims_that_gain_more_later():
-  match = match_rounds.match_rules(pyspiel.load_game("dudo(numdice=2)"), 1)
-  trainer = recall_trainer.RecallTrainer(match, (2, 1), dtype=np.float64)
-  trainer.set_values({(1, 1): -0.027})
-  trainer.iterate()
-  trainer.grow(trainer.memory_bytes)
-  assert trainer.tree.num_nodes == 1
-  room = 3 * recall_trainer.ROOM_PARTS * trainer.memory.proposal()
-  before = len(trainer.tree.claim)
-  trainer.grow(trainer.memory_bytes + room)
-  # A claim may come with a Dudo.
-  assert 3 <= len(trainer.tree.claim) - before <= 6
+def test_trees_leave_room_for_claims_that_gain_more_later(monkeypatch):
+  def memory_taken(parts):
+    monkeypatch.setattr(recall_solver, "ROOM_PARTS", parts)
+    solver = perfect_recall.PerfectRecallSolver(
+        pyspiel.load_game("dudo(numdice=2)"), num_threads=1,
+        max_bytes=3 * 10**6, dtype="float64")
+    solver.run(60)
+    return solver.memory_bytes / (3 * 10**6)
+
+  assert 0.5 < memory_taken(40) < 0.9 < memory_taken(1)
 
 
 def test_proposals_that_do_not_fit_are_those_that_gain_least():

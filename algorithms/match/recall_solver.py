@@ -38,6 +38,9 @@ _DISCOUNT_BYTES = 32  # of an iteration's discounts, which all rounds share
 _SLACK_SHARE, _MAX_SLACK = 0.25, 2**24
 _EPOCH, _EPOCH_SHARE = 10, 20  # iterations; later a twentieth of those so far
 _FIRST_DROP = 100  # iterations; then twice as many each time
+# When more than a share of the memory is taken, a growth takes only a part of
+# what is left, so that there is always some for the claims that gain most.
+FREE_SHARE, ROOM_PARTS = 0.5, 40
 _ITERATION_WORK = 2000  # of an iteration, in numbers of a table
 
 
@@ -118,10 +121,10 @@ class PerfectRecallSolver(solver.Solver):
     max_bytes: how much memory the solver may take at any time: all trees and
       tables, and what training, measuring, growing and saving take besides.
       Policies are copies of their own, half as large. None for three quarters
-      of what is free now. The less room is left, the fewer claims are stored
-      at a time, those that gain most. So results depend on it where it is
-      little; if it is given, also because a tree grows by fewer claims at a
-      time if it is below 2 GB.
+      of what is free now. When half of it is taken, the fewer claims are
+      stored at a time the less is left, those that gain most. So results
+      depend on it then; if it is given, also because a tree grows by fewer
+      claims at a time if it is below 2 GB.
     dtype: "float32", or "float64" for twice the memory.
 
   Attributes:
@@ -280,8 +283,9 @@ class PerfectRecallSolver(solver.Solver):
     t = trainer.iteration
     if t < now.next_growth:
       return
-    left = self._room - self._memory(
-        [growing_memory.size_of(r.trainer.tree) for r in self._rounds])
+    taken = self.memory_bytes
+    left = max(FREE_SHARE * self._room - taken,
+               (self._room - taken) / ROOM_PARTS)
     now.responses = trainer.grow(
         trainer.memory_bytes + int(left / (1.0 + _SLACK_SHARE)), pool)
     now.outcomes = trainer.played

@@ -34,9 +34,6 @@ _MAX_DISCOUNTED = 2**20  # iterations; later discounts differ from 1 by 1e-9
 _LEAST_DISCOUNTED = 2**10  # how many are computed at least
 MAX_PROPOSALS = 2**16  # of a walk
 MIN_CUT_NUMBERS = 2**16  # smaller trees are for one thread
-# A growth takes at most this part of the room that is left, so that there is
-# always some for the claims that gain most.
-ROOM_PARTS = 40
 _CUT_PARTS = 64  # a subtree with less than this part of all numbers is not cut
 
 
@@ -292,9 +289,9 @@ class RecallTrainer:
     """Measures the average policy, and stores claims that it lacks.
 
     Args:
-      max_bytes: how much memory the round may take at most, see
-        `memory_bytes`. One growth takes only a part of what is left. If that is
-        too little, the claims that gain most are stored.
+      max_bytes: how much memory the round may take afterwards, see
+        `memory_bytes`. If that is too little, the claims that gain most are
+        stored.
       pool: see `iterate`.
 
     Returns:
@@ -336,9 +333,9 @@ class RecallTrainer:
     return found[:count]
 
   def _num_affordable(self, max_bytes):
-    """Returns how many proposals may be stored; they surely fit into memory."""
-    count = int((max_bytes - self.memory_bytes) // self.memory.proposal())
-    return -(-max(count, 0) // ROOM_PARTS)
+    """Returns how many proposals surely fit into memory."""
+    return max(int((max_bytes - self.memory_bytes) // self.memory.proposal()),
+               0)
 
   def _add(self, found, pool):
     if len(found):
