@@ -4,10 +4,10 @@ First a curve: the exact exploitability of the whole match by seconds of
 training, and that of its first round alone, if both play the policy after it.
 Processor seconds count all threads of this process; on an idle machine they are
 what training and measuring take, and on a busy one they are the fairer measure.
-Then how much memory the process has taken at most, beside
-what the solver says, and, if asked for, how far the policy compresses. Last,
-the largest round alone on one and on two threads: an iteration, beside a copy
-of as many bytes as it reads and writes, a growth, and a certified interval.
+Then how much memory the process has taken at most, beside what the solver says,
+and, if asked for, how far the policy compresses. Last, the largest round alone
+on one and on two threads: an iteration, beside a copy of as many bytes as it
+reads and writes, a growth, and a certified interval.
 """
 
 import binary

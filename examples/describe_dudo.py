@@ -7,10 +7,10 @@ to it.
 """
 
 import binary
-import interrupts
 
 import functools
 import os
+import shlex
 
 from absl import flags
 import figures
@@ -233,7 +233,7 @@ def command():
   given = (flags.FLAGS[flag.name] for flag in (_POLICY, _DICE, _ROLLS,
                                                _FORGETFUL))
   return " ".join(["examples/describe_dudo.py",
-                   *(flag.serialize() for flag in given
+                   *(shlex.quote(flag.serialize()) for flag in given
                      if not flag.using_default_value)])
 
 
@@ -346,8 +346,7 @@ def main(_):
   with binary.errors_of("forgetful"):
     forgetful = [forgetful_policy(name, dice) for name in _FORGETFUL.value]
   if _POLICY.value != policy_bots.TRAINED:
-    with interrupts.raised():
-      policy.measure()
+    policy.measure()
   rounds = [Round(policy, n) for n in range(1, dice + 1)]
   openings, doubts = rounds[-1].openings_by_strength(), rounds[-1].doubts()
   draw(paths[0], openings, ("dice claimed", "own dice for the best rank"),

@@ -122,6 +122,9 @@ def test_a_policy_with_perfect_recall(tmp_path):
   assert "2v1" in info["rounds"]
   found = client.get("rounds")
   assert found["is_exact"] and found["remembers"] == "all claims"
+  # What a file says of itself may be wrong.
+  assert not info["is_certain"] and not found["is_certain"]
+  assert _Client().get("info")["is_certain"]
   (start,) = (one for one in found["rounds"] if one["round"] == "2v2")
   assert start["exploitability"] == [gap, gap] and not start["is_measurable"]
   assert start["value"] == pytest.approx((1.0 + policy.values[2, 2]) / 2.0,

@@ -150,11 +150,13 @@ def test_sizes_that_make_no_sense_take_no_memory(coded_file):
     tracemalloc.stop()
 
 
-@pytest.mark.parametrize("free", [0, 3000])  # not even the tree, or the tree
-def test_files_that_do_not_fit_into_memory_are_refused(free, coded_file,
+@pytest.mark.parametrize("fits", [0, 1])  # not even the tree, or the tree
+def test_files_that_do_not_fit_into_memory_are_refused(fits, coded_file,
                                                        monkeypatch):
   policy = policies.load_policy(coded_file)
-  monkeypatch.setattr(ram, "available_bytes", lambda: free)
+  answers = [2**40] * fits
+  monkeypatch.setattr(ram, "available_bytes",
+                      lambda: answers.pop() if answers else 0)
   with pytest.raises(ValueError, match="^path=.*policy.npz.* its round 2v1 "
                      "needs .* memory"):
     policy.round_tables((2, 1))
@@ -188,7 +190,7 @@ def _deaf(begun, released):
     (growing_response, "respond", lambda policy: policy.measure(1)),
     (growing_response, "respond", lambda policy: policy.exploitability(2)),
     (recall_shares, "divide", lambda policy: policy.compressed(9)),
-    (growing_response, "respond", lambda policy: perfect_recall.measure_search(
+    (growing_response, "play", lambda policy: perfect_recall.measure_search(
         perfect_recall.SearchPolicy(policy, iterations=1))),
     (recall_rounds.RoundTables, "__getitem__",
      lambda policy: simulation.exact_match(
@@ -196,12 +198,12 @@ def _deaf(begun, released):
 ], ids=["measure", "exploitability", "compressed", "search", "exact match"])
 def test_ctrl_c_does_not_wait_for_kernels(module, name, work, monkeypatch):
   policy = _solver().average_policy()
+  policy.measure(1)  # or a search would begin with that
   work(policy)  # compiles what it needs
-  policy.measures.clear()
   begun, released = threading.Event(), threading.Event()
 
   def interrupt():
-    begun.wait()
+    assert begun.wait(60.0)
     os.kill(os.getpid(), signal.SIGINT)
 
   thread = threading.Thread(target=interrupt)
@@ -265,15 +267,24 @@ def test_merged_policies():
     perfect_recall.merged(large.game, [small])
 
 
+def test_rounds_are_read_only_when_they_are_needed(monkeypatch):
+  policy = _solver().average_policy()
+  monkeypatch.setattr(recall_rounds.RoundTables, "__getitem__", None)
+  merged = perfect_recall.merged(policy.game, [policy])
+  assert (2, 1) in merged.rounds
+
+
 def test_wrong_measures_and_policies_are_named():
   policy = _solver().average_policy()
   game, rounds = policy.game, dict(zip(policy.rounds, map(
       policy.round_tables, policy.rounds)))
   right = policy.measure(1)
   assert policies.RecallPolicy(game, rounds, right).measures == right
-  for measures in ("x", [1], {(9, 9): right[2, 1]}, {(2, 1): (0.0, 0.0, 0.0)},
-                   {(2, 1): recall_rounds.Measures(0.0, float("nan"), 0.0)},
-                   {(2, 1): recall_rounds.Measures(0.5, 0.6, 0.1)}):
+  nan = float("nan")
+  for measures in ("x", [1], {**right, (9, 9): right[2, 1]},
+                   {(2, 1): right[2, 1]}, {**right, (2, 1): (0.0, 0.0, 0.0)},
+                   {**right, (2, 1): recall_rounds.Measures(0.0, nan, 0.0)},
+                   {**right, (2, 1): recall_rounds.Measures(0.5, 0.6, 0.1)}):
     with pytest.raises(ValueError, match="^measures"):
       policies.RecallPolicy(game, rounds, measures)
   for wrong in (None, policy, [None], [policy, _random_tables(game, 1)]):
@@ -290,6 +301,9 @@ def test_posterior_with_wrong_dice(dice):
   for opponent in (policy, _random_tables(policy.game, 1)):
     with pytest.raises(ValueError, match="^dice="):
       exploitability.posterior(opponent, dice, [])
+  exploitability.posterior(policy, (1, 2), [0])
+  with pytest.raises(ValueError, match=r"^dice=\(1, 2\): after 0 claims must"):
+    exploitability.posterior(policy, (1, 2), [])
 
 
 @pytest.mark.oracle

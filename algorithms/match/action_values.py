@@ -105,10 +105,12 @@ def _check_position(policy, dice, claims):
   key = tuple(dice) if isinstance(dice, (tuple, list, bytes)) else None
   is_dice = rounds_policy.is_dice(key)
   if isinstance(policy, recall_policy.RecallPolicy):
-    if not is_dice or not {key, key[::-1]} & set(policy.rounds):
+    count = len(claims) if isinstance(claims, (tuple, list)) else 0
+    if not is_dice or (key[::-1] if count % 2 else key) not in policy.rounds:
       known = ", ".join(f"{a}v{b}" for a, b in sorted(policy.rounds))
-      raise ValueError(f"dice={arguments.shown(dice)}: must be (own, "
-                       f"opponent's) dice of a round: {known}")
+      raise ValueError(f"dice={arguments.shown(dice)}: after {count} claims "
+                       "must be (own, opponent's) dice of a round (the "
+                       f"starter's first there): {known}")
     policy.check_claims(key, claims)
     return key, list(claims)
   if not is_dice or not {key, key[::-1]} <= policy.tables.keys():

@@ -139,7 +139,8 @@ def moved_tables(tables, tree, change, is_growing, iteration, each=map):
   seen = np.where(node_source < 0, iteration,
                   tables.seen[np.maximum(node_source, 0)])
   list(each(lambda table: growing_tree.move_table(
-      tree, new, row_source, is_growing, table), tables[:2]))
+      tree, new, row_source, is_growing, table),
+            (tables.regret, tables.cumulative)))
   return tables._replace(seen=seen)
 
 

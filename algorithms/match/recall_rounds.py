@@ -64,11 +64,14 @@ def checked_measures(measures, rounds):
   if not isinstance(measures, dict):
     raise ValueError(f"measures={arguments.shown(measures)}: must be a dict by "
                      "rounds, or None")
+  if measures and measures.keys() != rounds.keys():
+    raise ValueError(f"measures={arguments.shown(measures)}: must be of all "
+                     "rounds of the policy, as RecallPolicy.measure returns "
+                     "them")
   for key, found in measures.items():
-    if key not in rounds or not isinstance(found, Measures):
+    if not isinstance(found, Measures):
       raise ValueError(f"measures={arguments.shown(measures)}: must have "
-                       "Measures of rounds of the policy, as "
-                       "RecallPolicy.measure returns them")
+                       "Measures, as RecallPolicy.measure returns them")
     measures_of("measures", key, found)
   return dict(measures)
 
@@ -145,6 +148,10 @@ class RoundTables(collections.abc.Mapping):
     """Returns (hands, tree, table) of a round."""
     found = self.raw[key]
     return found.tables() if isinstance(found, LazyRound) else found
+
+  def __contains__(self, key):
+    """Returns whether there is a round, without reading it."""
+    return key in self.raw
 
   def __iter__(self):
     """Returns an iterator over the rounds."""

@@ -141,6 +141,7 @@ class _Page:
         "policy": library.match_name, "max_dice": library_lib.MAX_DICE,
         "trained_dice": [n for n in numbers if library.knows((n, n))],
         "exploitability": {n: library.exploitability((n, n)) for n in numbers},
+        "is_certain": library.is_certain,
         "rounds": [f"{a}v{b}" for a, b in library.rounds],
         "sides": library.rules.num_sides,
         "wild_ones": library.rules.house.wild_ones,

@@ -198,4 +198,5 @@ def rounds_view(library, measured):
         "exploitability": (measured.get(dice) if exact is None else
                            [exact, exact])})
   return {"name": library.match_name, "rounds": rounds,
-          "is_exact": library.remembers_all, "remembers": library.remembers}
+          "is_exact": library.remembers_all, "remembers": library.remembers,
+          "is_certain": library.is_certain}

@@ -31,6 +31,8 @@ class Library:
     match: the `policies.RecallPolicy` or `policies.MatchPolicy` for two-player
       Dudo.
     match_name: what to call it.
+    is_certain: whether how exploitable it is was measured here, or when the
+      package was made; else only its file says so.
     single_round: the `policies.SingleRoundPolicy`, or None.
     small: {short name: policy} of `neumann_poker` and `liar_die`.
   """
@@ -38,6 +40,7 @@ class Library:
   def __init__(self, paths=()):
     self.match = policy_bots.load_policy()
     self.match_name = "the policy that comes with the package"
+    self.is_certain = True
     self.single_round = None
     self.small = {}
     for path in paths:
@@ -51,6 +54,7 @@ class Library:
     game = getattr(policy, "game", None)
     if isinstance(policy, (policies.MatchPolicy, policies.RecallPolicy)):
       self.match, self.match_name = policy, "the policy from the file"
+      self.is_certain = not (self.remembers_all and policy.measures)
       if self.remembers_all and not policy.measures:
         policy.measure()
     elif isinstance(policy, policies.SingleRoundPolicy):

@@ -155,7 +155,9 @@ function policyText(info, dice) {
   }
   return `With ${plural(dice, "die")} each nobody wins more than ` +
     `${(50 + 50 * gap).toFixed(2)}% of matches against the trained policy, ` +
-    "if both start equally often. That is exact. It remembers all claims.";
+    "if both start equally often. " +
+    (info.is_certain ? "That is exact." : "So says its file.") +
+    " It remembers all claims.";
 }
 
 function matchRules(info) {

@@ -48,7 +48,8 @@ export async function show(main, rest, query, info, isWanted) {
       " a perfect opponent who knows the policy gains ",
       found.is_exact ?
         "from that round on, later rounds included, in per cent of matches. " +
-        "All of these numbers are exact." :
+        (found.is_certain ? "All of these numbers are exact." :
+          "All of these numbers are what its file says.") :
         "in that round, in per cent of matches. Later rounds are valued as " +
         "if both played the policy. Where the gain is not exact, it lies " +
         "between two bounds."),
