@@ -714,8 +714,7 @@ def test_trees_leave_room_for_claims_that_gain_more_later(monkeypatch):
 
 def test_proposals_that_do_not_fit_are_those_that_gain_least():
   match = match_rounds.match_rules(pyspiel.load_game("dudo(numdice=2)"), 1)
-  trainer = recall_trainer.RecallTrainer(match, (2, 1), dtype=np.float64,
-                                         growth_slope=1e-4)
+  trainer = recall_trainer.RecallTrainer(match, (2, 1), dtype=np.float64)
   trainer.set_values({(1, 1): -0.027})
   for _ in range(8):
     trainer.iterate()

@@ -28,7 +28,9 @@ from dudo_spiel.algorithms.match import round_hands
 from dudo_spiel.algorithms.runtime import interrupts
 
 GROWTH_SHARE = 1e-6
-GROWTH_SLOPE = 2e-5
+# The most, and times the square of how many dice are in play: the more dice,
+# the more claims share what is to be gained.
+GROWTH_SLOPE, GROWTH_SLOPE_DICE = 1e-4, 1.6e-3
 DROP_SHARE = 1e-8
 _MAX_DISCOUNTED = 2**20  # iterations; later discounts differ from 1 by 1e-9
 _LEAST_DISCOUNTED = 2**10  # how many are computed at least
@@ -68,7 +70,8 @@ class RecallTrainer:
       positive regrets is uniform: this is plain discounted CFR.
     growth_share: which share of the exploitability a claim must gain to be
       stored, ...
-    growth_slope: ... and which share of its square.
+    growth_slope: ... and which share of its square; None for one that fits the
+      number of dice.
     drop_share: which share of the exploitability bounds how often a claim that
       is dropped was played.
     max_proposals: how many claims each walk proposes at most.
@@ -87,7 +90,7 @@ class RecallTrainer:
 
   def __init__(self, match, dice, *, dtype=np.float32, num_threads=1,
                is_full=False, growth_share=GROWTH_SHARE,
-               growth_slope=GROWTH_SLOPE, drop_share=DROP_SHARE,
+               growth_slope=None, drop_share=DROP_SHARE,
                max_proposals=MAX_PROPOSALS):
     self.hands = round_hands.RoundHands(match, dice, merges=not is_full)
     self.iteration = 0
@@ -100,7 +103,8 @@ class RecallTrainer:
     self._num_threads = num_threads
     self._is_full = is_full
     self._growth_share = growth_share
-    self._growth_slope = growth_slope
+    self._growth_slope = (min(GROWTH_SLOPE, GROWTH_SLOPE_DICE / sum(dice)**2)
+                          if growth_slope is None else growth_slope)
     self._drop_share = drop_share
     self._max_proposals = max_proposals
     self._works = []  # a `LearnScratch` for each thread
