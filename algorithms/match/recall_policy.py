@@ -44,8 +44,8 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       are proportional to the positive numbers. In the average policy of a
       solver, numbers are sums over the iterations of how often the player's own
       moves lead to the action.
-    measures: {round: `recall_rounds.Measures`} of rounds that it knows; None
-      if nothing was measured.
+    measures: {round: `recall_rounds.Measures`} of all its rounds; None if
+      nothing was measured.
 
   Attributes:
     match: the `rounds.MatchRules`.
