@@ -235,12 +235,71 @@ class GrowingOracle:
 
   # Growth.
 
-  def grow(self, share):
-    """Stores the claims that gain more than a share of the exploitability."""
+  def _choice(self, history, role, hand, reach):
+    """Returns the stored action of a best response, None if it has another."""
+    best, chosen = -float("inf"), None
+    for action in self.actions(history):
+      value = self._best_after(history, action, role, hand, reach, None)[0]
+      if value > best:
+        best, chosen = value, action
+    new = self._best_new(history, self.actions(history), role, hand, reach,
+                         None)
+    return None if new and new[0] > best + TIE else chosen
+
+  def answers(self, role, threshold):
+    """Returns the (history, claim) that answer the other's best response.
+
+    The other comes to a claim after which nothing is stored by a best response
+    to the average policy, and the role by its average policy. A claim gains
+    what it gives, challenged at once, beyond Dudo.
+
+    Args:
+      role: who answers.
+      threshold: what a claim must gain.
+    """
+    gains = collections.defaultdict(float)
+    self._answer((), role, self.chances[role], self.chances[1 - role], gains)
+    return {key for key, gain in gains.items() if gain > threshold}
+
+  def _answer(self, history, role, own, reach, gains):
+    """Adds to the gains below a node; see `answers`."""
+    if history not in self.nodes:
+      for hand, chance in enumerate(own):
+        new = self._best_new(history, [], role, hand, reach, None)
+        if new and chance > 0.0:
+          gain = new[0] - self._leaf(role, role, history[-1], hand, reach)
+          if gain > TIE:
+            gains[history, new[1]] += chance * gain
+      return
+    is_own = len(history) % 2 == role
+    if is_own:
+      averages = [self.average(history, hand) for hand in range(len(own))]
+    else:
+      choices = [self._choice(history, 1 - role, hand, own)
+                 for hand in range(len(reach))]
+    for claim in self.nodes[history]:
+      after = (*history, claim)
+      if is_own and after in self.nodes:
+        self._answer(after, role, [x * average[claim] for x, average
+                                   in zip(own, averages)], reach, gains)
+      if not is_own and claim in choices:
+        self._answer(after, role, own, [x * (choice == claim) for x, choice
+                                        in zip(reach, choices)], gains)
+
+  def grow(self, share, answer_share):
+    """Stores the claims that gain more than a share of the exploitability.
+
+    Args:
+      share: which share.
+      answer_share: which share of that an answer must gain.
+    """
     threshold = share * 0.5 * sum(self.respond(role) for role in range(2))
+    found = set()
     for role in range(2):
-      for history, claim in self.proposals(role, threshold):
-        self.nodes.setdefault(history, []).append(claim)
+      found |= self.proposals(role, threshold)
+      found |= self.answers(role, answer_share * threshold)
+    for history, claim in found:
+      self.nodes.setdefault(history, []).append(claim)
     for claims in self.nodes.values():
       claims.sort()
 

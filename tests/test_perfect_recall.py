@@ -97,14 +97,16 @@ def _assert_equal(trainer, oracle):
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("name, dice, share", [
-    ("dudo(numdice=1,dice_sides=3)", (1, 1), 1e-6),
-    ("dudo(numdice=1,dice_sides=3,wild_ones=False)", (1, 1), 1e-2),
-    (_SMALL, (1, 2), 1e-3), (_SMALL, (2, 1), 1e-6),
-    ("dudo(numdice=2,dice_sides=3)", (1, 2), 1e-2)])
-def test_equals_the_oracle_step_by_step(name, dice, share):
-  trainer, oracle = _trainer_and_oracle(name, dice, growth_share=share,
-                                        drop_share=0.02)
+@pytest.mark.parametrize("name, dice, share, answer_share", [
+    ("dudo(numdice=1,dice_sides=3)", (1, 1), 1e-6, 1.0),
+    ("dudo(numdice=1,dice_sides=3,wild_ones=False)", (1, 1), 1e-2, 0.1),
+    (_SMALL, (1, 2), 1e-3, 0.1), (_SMALL, (2, 1), 1e-6, 1e9),
+    (_SMALL, (2, 1), 0.1, 0.01),
+    ("dudo(numdice=2,dice_sides=3)", (1, 2), 1e-2, 0.3)])
+def test_equals_the_oracle_step_by_step(name, dice, share, answer_share):
+  trainer, oracle = _trainer_and_oracle(
+      name, dice, growth_share=share, answer_share=answer_share,
+      drop_share=0.02)
   sizes = set()
   for iteration in range(1, 17):
     trainer.iterate()
@@ -120,7 +122,7 @@ def test_equals_the_oracle_step_by_step(name, dice, share):
           outcomes[role] * trainer.leaves[role].challenges)
                   for role in range(2))
       assert value == pytest.approx(oracle.value(), abs=1e-9)
-      oracle.grow(share)
+      oracle.grow(share, answer_share)
       _assert_equal(trainer, oracle)
       sizes.add(len(oracle.nodes))
     if iteration in (8, 16):
@@ -138,7 +140,7 @@ def test_what_was_dropped_may_come_back():
     trainer.iterate()
     oracle.iterate()
     responses = trainer.grow(10**9)
-    oracle.grow(1e-6)
+    oracle.grow(1e-6, recall_trainer.ANSWER_SHARE)
   before = set(oracle.nodes)
   trainer.drop(responses)
   oracle.drop(5.0 * responses.sum())
@@ -149,7 +151,7 @@ def test_what_was_dropped_may_come_back():
     trainer.iterate()
     oracle.iterate()
     trainer.grow(10**9)
-    oracle.grow(1e-6)
+    oracle.grow(1e-6, recall_trainer.ANSWER_SHARE)
     _assert_equal(trainer, oracle)
   assert dropped & set(oracle.nodes)
 

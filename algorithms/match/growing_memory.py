@@ -16,7 +16,7 @@ from dudo_spiel.algorithms.match import growing_response
 NODE_BYTES = 39  # of the tree, when a node was last seen, and for files
 ROW_BYTES = 7
 VALUE_BYTES = 6  # of `growing_response.Choices`
-PROPOSAL_BYTES = 600  # with copies, while proposals are sorted
+PROPOSAL_BYTES = 900  # with copies, while proposals are sorted
 _CHANGE_NODE_BYTES = 80  # while one tree becomes another
 _CHANGE_ROW_BYTES = 46
 _CUT_NODE_BYTES = 13

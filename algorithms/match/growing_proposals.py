@@ -8,6 +8,13 @@ response, or by the responder's own average policy. The first finds what is
 needed for the exploitability to fall. The second finds many more claims at a
 time, since a best response tries only one line of play with each hand.
 
+There is a third kind, answers. Most of what a best response gains it gains by
+claims that are challenged at once, as nothing is stored after them, and it
+makes these with hands for which they are true. Against the other's average
+policy there is little to be gained there, since it still makes such claims
+rarely. So the answers are sought to the other's best response: it comes there
+by its choices, and the responder by its own average policy.
+
 Serves `recall_trainer` and `subgame_solver`.
 """
 
@@ -17,6 +24,9 @@ from dudo_spiel.algorithms.match import growing_claims as claims
 from dudo_spiel.algorithms.match import growing_response as response
 from dudo_spiel.algorithms.match import hand_kernels as lanes
 from dudo_spiel.algorithms.runtime import jit
+
+# (follows, answers) of a `growing_response.Responder`; what takes longest first.
+KINDS = (True, False), (True, True), (False, False)
 
 # A claim to store at a node or, if the row is not -1, after a row of the node
 # that has no child.
@@ -107,6 +117,26 @@ def _list_gains(work, last, num_claims, threshold, place, found, size):
 
 
 @jit.sums
+def _chosen_reach(choices, first, row, reach, width, product):
+  """Writes the reach of those who choose a row; returns its sum.
+
+  Args:
+    choices: the `growing_response.Choices`.
+    first: where the classes of the node begin there.
+    row: the row, from 0.
+    reach: [class] float64, before it.
+    width: how many classes there are.
+    product: [class] float64, modified in place.
+  """
+  total = 0.0
+  for h in range(width):
+    x = reach[h] if choices.action[first + h] == row else 0.0
+    product[h] = x
+    total += x
+  return total
+
+
+@jit.sums
 def propose(game, tree, table, responder, work, choices, threshold, found):
   """Lists the claims by which a best response gains, and that are not stored.
 
@@ -144,7 +174,7 @@ def propose(game, tree, table, responder, work, choices, threshold, found):
     is_own = tree.role[node] == responder.role
     row = path[depth, response.ROW]
     if row < 0:
-      if is_own:
+      if is_own and not responder.answers:
         for h in range(own_width):
           action = choices.action[first + h]
           if action < 0:
@@ -171,11 +201,8 @@ def propose(game, tree, table, responder, work, choices, threshold, found):
             total = response.row_reach(tree, table, node, row, work.own, work,
                                        depth)
           else:
-            for h in range(own_width):
-              x = (work.own[depth, h] if choices.action[first + h] == row
-                   else 0.0)
-              work.product[h] = x
-              total += x
+            total = _chosen_reach(choices, first, row, work.own[depth],
+                                  own_width, work.product)
           if total > 0.0:
             lanes.descend(jit.pointer(work.product), 0,
                           jit.pointer(mine.merge), own_move,
@@ -185,8 +212,13 @@ def propose(game, tree, table, responder, work, choices, threshold, found):
                           jit.pointer(work.other), (depth + 1) * most)
             is_pushed = True
       else:
-        mass = response.row_reach(tree, table, node, row, work.other, work,
-                                  depth)
+        mass = 0.0
+        if responder.answers:
+          mass = _chosen_reach(choices, first, row, work.other[depth],
+                               theirs.width[level], work.product)
+        else:
+          mass = response.row_reach(tree, table, node, row, work.other, work,
+                                    depth)
         own_mass = 0.0
         for h in range(own_width):
           own_mass += work.own[depth, h]

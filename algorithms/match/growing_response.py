@@ -35,11 +35,14 @@ class Responder(NamedTuple):
     challenged: [claim, count] float64, what it gets when it is challenged.
     follows: whether `propose` looks where the responder's own average policy
       leads, and not where a best response does.
+    answers: whether `propose` looks for answers to the other's best response,
+      and not to its average policy.
   """
   role: int
   challenges: np.ndarray
   challenged: np.ndarray
   follows: bool = False
+  answers: bool = False
 
 
 class Choices(NamedTuple):

@@ -4,7 +4,8 @@ Each iteration is discounted CFR (Brown & Sandholm 2019, DCFR(1.5, 0, 2)) with
 alternating updates, on what is stored. Now and then the average policy is
 measured by two exact best responses over the whole round. Claims that are not
 stored, and by which a best response gains more than a small share of the
-exploitability, are stored from then on. Claims that are hardly made any more
+exploitability, are stored from then on. So are claims that are good answers to
+a best response where nothing is stored after it. Claims that are hardly made any more
 and not regretted, and to which the other player's own moves do not lead either,
 are dropped with all that follows them. They come back if a best response asks
 for them.
@@ -27,10 +28,7 @@ from dudo_spiel.algorithms.match import response as match_response
 from dudo_spiel.algorithms.match import round_hands
 from dudo_spiel.algorithms.runtime import interrupts
 
-GROWTH_SHARE = 1e-6
-# The most, and times the square of how many dice are in play: the more dice,
-# the more claims share what is to be gained.
-GROWTH_SLOPE, GROWTH_SLOPE_DICE = 1e-4, 1.6e-3
+GROWTH_SHARE, GROWTH_SLOPE, ANSWER_SHARE = 1e-6, 3e-4, 0.1
 DROP_SHARE = 1e-8
 _MAX_DISCOUNTED = 2**20  # iterations; later discounts differ from 1 by 1e-9
 _LEAST_DISCOUNTED = 2**10  # how many are computed at least
@@ -70,8 +68,9 @@ class RecallTrainer:
       positive regrets is uniform: this is plain discounted CFR.
     growth_share: which share of the exploitability a claim must gain to be
       stored, ...
-    growth_slope: ... and which share of its square; None for one that fits the
-      number of dice.
+    growth_slope: ... and which share of its square.
+    answer_share: which share of that an answer to the other's best response
+      must gain.
     drop_share: which share of the exploitability bounds how often a claim that
       is dropped was played.
     max_proposals: how many claims each walk proposes at most.
@@ -90,8 +89,8 @@ class RecallTrainer:
 
   def __init__(self, match, dice, *, dtype=np.float32, num_threads=1,
                is_full=False, growth_share=GROWTH_SHARE,
-               growth_slope=None, drop_share=DROP_SHARE,
-               max_proposals=MAX_PROPOSALS):
+               growth_slope=GROWTH_SLOPE, answer_share=ANSWER_SHARE,
+               drop_share=DROP_SHARE, max_proposals=MAX_PROPOSALS):
     self.hands = round_hands.RoundHands(match, dice, merges=not is_full)
     self.iteration = 0
     self.touched = 0
@@ -103,8 +102,8 @@ class RecallTrainer:
     self._num_threads = num_threads
     self._is_full = is_full
     self._growth_share = growth_share
-    self._growth_slope = (min(GROWTH_SLOPE, GROWTH_SLOPE_DICE / sum(dice)**2)
-                          if growth_slope is None else growth_slope)
+    self._growth_slope = growth_slope
+    self._answer_share = answer_share
     self._drop_share = drop_share
     self._max_proposals = max_proposals
     self._works = []  # a `LearnScratch` for each thread
@@ -316,23 +315,25 @@ class RecallTrainer:
     threshold = exploitability * max(self._growth_share,
                                      self._growth_slope * exploitability)
 
-    def propose(role, follows):
-      return self._propose(role, follows, choices, threshold)
+    def propose(role, follows, answers):
+      return lambda: self._propose(
+          role, (follows, answers), choices,
+          threshold * (self._answer_share if answers else 1.0))
 
     # Those that take longest first, for the balance between threads.
-    first, second, self.played, *others = _map(pool, lambda task: task(), (
-        lambda: propose(0, True), lambda: propose(1, True), self.outcomes,
-        lambda: propose(0, False), lambda: propose(1, False)))
+    *found, self.played = _map(pool, lambda task: task(), [
+        *(propose(role, *kind) for kind in growing_proposals.KINDS
+          for role in range(2)), self.outcomes])
     return responses, growing_proposals.best_first(
-        np.concatenate([first, second, *others]), self.tree.num_nodes,
+        np.concatenate(found), self.tree.num_nodes,
         self.hands.order.num_claims)
 
-  def _propose(self, role, follows, choices, threshold):
+  def _propose(self, role, kind, choices, threshold):
     """Returns [proposal] `growing_proposals.PROPOSAL`."""
     found = np.zeros(self._max_proposals, growing_proposals.PROPOSAL)
     count = self._walk(
         growing_proposals.propose,
-        growing_response.Responder(role, *self.leaves[role], follows), None,
+        growing_response.Responder(role, *self.leaves[role], *kind), None,
         choices, threshold, found)
     return found[:count]
 
