@@ -222,10 +222,19 @@ def rule_lines(policy, dice):
 
 
 def forgetting_lines(policy, forgetful, dice):
-  """Returns lines: what policies lose who remember fewer claims."""
+  """Returns lines: what policies lose who remember fewer claims.
+
+  They may be for fewer dice than the page.
+
+  Args:
+    policy: the `policies.RecallPolicy`.
+    forgetful: list of `policies.MatchPolicy`.
+    dice: the most dice each that the page describes.
+  """
+  known = min(min(other.game.start_dice) for other in forgetful)
   return loss_lines(policy, "remembered", {
       other.match.remembered.text: lambda _, other=other: other
-      for other in forgetful}, dice, 2)
+      for other in forgetful}, min(known, dice), 2)
 
 
 def command():
@@ -319,13 +328,13 @@ def page(policy, forgetful, rounds, names):
     yield from forgetting_lines(policy, forgetful, dice)
 
 
-def forgetful_policy(path, dice):
+def forgetful_policy(path):
   """Returns the `policies.MatchPolicy` in a file."""
   policy = policies.load_policy(path)
   if not isinstance(policy, policies.MatchPolicy):
     raise ValueError(f"{path}: must be a policy that remembers some claims, "
                      "such as train_dudo.py writes")
-  policy.check_game(new_game(dice))
+  policy.check_game(new_game(min(policy.game.start_dice)))
   return policy
 
 
@@ -344,7 +353,7 @@ def main(_):
     dice = _DICE.value or min(policy.game.start_dice)
     policy.check_game(new_game(dice))
   with binary.errors_of("forgetful"):
-    forgetful = [forgetful_policy(name, dice) for name in _FORGETFUL.value]
+    forgetful = [forgetful_policy(name) for name in _FORGETFUL.value]
   if _POLICY.value != policy_bots.TRAINED:
     policy.measure()
   rounds = [Round(policy, n) for n in range(1, dice + 1)]

@@ -763,3 +763,19 @@ def test_the_square_of_the_exploitability_bounds_growth():
       trainer.grow(10**9)
     sizes.append(trainer.tree.num_nodes)
   assert sizes[0] > sizes[1] > 10
+
+
+def test_answers_to_best_responses_are_stored():
+  match = match_rounds.match_rules(pyspiel.load_game("dudo(numdice=2)"), 1)
+  gaps, sizes = [], []
+  for share in (np.inf, 0.1):
+    trainer = recall_trainer.RecallTrainer(
+        match, (2, 1), dtype=np.float64, growth_slope=1e-2, answer_share=share)
+    trainer.set_values({(1, 1): -0.027})
+    for _ in range(60):
+      trainer.iterate()
+      responses = trainer.grow(10**9)
+    gaps.append(0.5 * responses.sum())
+    sizes.append(trainer.tree.num_nodes)
+  assert sizes[1] > sizes[0] > 10
+  assert gaps[1] < 0.9 * gaps[0]
