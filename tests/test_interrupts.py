@@ -18,6 +18,7 @@ from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import simulation
 from dudo_spiel.algorithms.compiled import game_tree
+from dudo_spiel.algorithms.runtime import interrupts
 
 _LATE = 20.0  # seconds; on an idle machine it is less than one
 
@@ -63,6 +64,37 @@ def test_an_interrupt_stops_long_work(work):
     work()
   timer.join()
   assert time.perf_counter() - begin < _LATE
+
+
+def test_an_interrupt_at_any_moment_leaves_no_lock_taken():
+  rng = random.Random(0)
+  before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+  for _ in range(1000):
+    flag = interrupts.new_flag()
+
+    def until_stopped(_, flag=flag):
+      while not flag[0]:
+        time.sleep(1e-4)
+
+    with pytest.raises(KeyboardInterrupt):
+      signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 1e-3))
+      interrupts.run_in_threads(until_stopped, range(4), 2, flag)
+    assert interrupts.run_in_threads(abs, [-1, 2], 2, flag) == [1, 2]
+  signal.signal(signal.SIGALRM, before)
+
+
+def test_an_error_in_a_thread_stops_the_others():
+  flag = interrupts.new_flag()
+
+  def fail_or_wait(task):
+    if task == 0:
+      raise ValueError("task 0")
+    while not flag[0]:
+      time.sleep(1e-4)
+
+  with pytest.raises(ValueError, match="task 0"):
+    interrupts.run_in_threads(fail_or_wait, range(4), 2, flag)
+  assert flag[0]
 
 
 @pytest.mark.slow

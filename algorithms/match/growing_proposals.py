@@ -25,7 +25,8 @@ from dudo_spiel.algorithms.match import growing_response as response
 from dudo_spiel.algorithms.match import hand_kernels as lanes
 from dudo_spiel.algorithms.runtime import jit
 
-# (follows, answers) of a `growing_response.Responder`; what takes longest first.
+# (follows, answers) of a `growing_response.Responder`; what takes longest is
+# first.
 KINDS = (True, False), (True, True), (False, False)
 
 # A claim to store at a node or, if the row is not -1, after a row of the node

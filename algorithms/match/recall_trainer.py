@@ -4,11 +4,12 @@ Each iteration is discounted CFR (Brown & Sandholm 2019, DCFR(1.5, 0, 2)) with
 alternating updates, on what is stored. Now and then the average policy is
 measured by two exact best responses over the whole round. Claims that are not
 stored, and by which a best response gains more than a small share of the
-exploitability, are stored from then on. So are claims that are good answers to
-a best response where nothing is stored after it. Claims that are hardly made any more
-and not regretted, and to which the other player's own moves do not lead either,
-are dropped with all that follows them. They come back if a best response asks
-for them.
+exploitability, are stored from then on. So are claims that answer a best
+response well where nothing is stored after its claim.
+
+Claims that are hardly made any more and not regretted, and to which the other
+player's own moves do not lead either, are dropped with all that follows them.
+They come back if a best response asks for them.
 
 Serves `recall_solver`, `recall_policy` and `search_measure`.
 """

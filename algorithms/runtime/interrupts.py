@@ -6,13 +6,18 @@ while the main thread waits. After Ctrl-C the kernel either stops, as it looks
 at a flag now and then, or is finished in the background.
 
 The main thread waits in steps of a fraction of a second. A signal that comes
-just before it goes to sleep would not wake it up.
+just before it goes to sleep would not wake it up. It waits for a bare lock, and
+starts bare threads: Ctrl-C in the midst of an `Event`, of `Thread.start` or of
+an executor may leave their inner lock taken, and then whoever needs it next
+waits for ever.
 
 Serves `match.responder_round`, `match.response`, `match.trainer` and the
 modules of `match` about perfect recall.
 """
 
+import _thread
 import concurrent.futures
+import contextlib
 import threading
 
 import numpy as np
@@ -37,22 +42,33 @@ def run_in_threads(function, tasks, num_threads, flag):
     num_threads: how many threads to use.
     flag: from `new_flag`.
   """
-  with concurrent.futures.ThreadPoolExecutor(num_threads) as pool:
-    futures = []
+  results = []
+
+  def compute():
+    with concurrent.futures.ThreadPoolExecutor(num_threads) as pool:
+      results.extend(pool.map(_stopping(function, flag), tasks))
+
+  background = Background()
+  try:
+    background.run(compute)
+  except BaseException:
+    flag[0] = True
+    with contextlib.suppress(Exception):  # one exception is enough
+      background.settle()
+    raise
+  return results
+
+
+def _stopping(function, flag):
+  """Returns the function, which sets the flag if it raises an exception."""
+  def call_once(task):
     try:
-      futures += [pool.submit(function, task) for task in tasks]
-      pending = futures
-      while pending:
-        done, pending = concurrent.futures.wait(
-            pending, _STEP, concurrent.futures.FIRST_EXCEPTION)
-        for future in done:
-          future.result()  # raises what the function has raised
-      return [future.result() for future in futures]
+      return function(task)
     except BaseException:
       flag[0] = True
-      for future in futures:
-        future.cancel()
       raise
+
+  return call_once
 
 
 def call(function, flag):
@@ -76,29 +92,34 @@ def call(function, flag):
 
 
 class _Task:
-  """A call that is made once, whoever tries first."""
+  """A call that is made once, by whichever thread tries first."""
 
   def __init__(self, function, args):
     self._function = function
     self._args = args
     self._claim = threading.Lock()
-    self._done = threading.Event()
+    self._is_done = False
+    self._end = threading.Lock()  # taken until the end of the call
+    self._end.acquire()
     self._error = None
 
-  def try_to_run(self):
-    """Makes the call, unless it was begun before."""
+  def start(self):
+    """Makes the call in a thread, unless it was begun before."""
+    _thread.start_new_thread(self._run, ())
+
+  def _run(self):
     if self._claim.acquire(blocking=False):
       try:
         self._function(*self._args)
       except BaseException as error:
         self._error = error
-      finally:
-        self._done.set()
+      self._is_done = True
+      self._end.release()
 
   def wait(self):
     """Waits for the end of the call; returns what it has raised, or None."""
-    while not self._done.wait(_STEP):
-      pass
+    while not self._is_done:
+      self._end.acquire(timeout=_STEP)
     return self._error
 
 
@@ -116,13 +137,13 @@ class Background:
     """Calls the function in a thread and waits for it."""
     self.settle()
     self._task = _Task(function, args)
-    threading.Thread(target=self._task.try_to_run).start()
+    self._task.start()
     self._finish()
 
   def settle(self):
     """Waits until nothing is under way."""
     if self._task is not None:
-      self._task.try_to_run()  # The interrupt may have come before the thread.
+      self._task.start()  # The interrupt may have come before the thread.
       self._finish()
 
   def _finish(self):
