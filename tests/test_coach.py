@@ -68,7 +68,9 @@ def test_worst_of_one_round():
   with pytest.raises(ValueError, match="^policy=None"):
     review.Review(None)
   with pytest.raises(ValueError, match="^game="):
-    notes.note(pyspiel.load_game("dudo").new_initial_state(), 0)
+    notes.note(pyspiel.load_game("dudo(numdice=6)").new_initial_state(), 0)
+  with pytest.raises(ValueError, match="^state=.*a player decides"):
+    notes.note(pyspiel.load_game(_GAME).new_initial_state(), 0)
 
 
 def test_hints_of_the_terminal_game():

@@ -424,7 +424,7 @@ def test_wrong_addresses_are_named(path, part):
 
 @pytest.mark.parametrize("path, body, part", [
     ("match", {"dice": 9}, "dice=9"), ("match", {"dice": "3"}, "dice"),
-    ("match", {"dice": True}, "dice"), ("match", {"dice": 4}, "dice=4"),
+    ("match", {"dice": True}, "dice"), ("match", {"dice": 6}, "dice=6"),
     ("match", {"game": "chess"}, "game="), ("match", {"x": 1}, "'x'"),
     ("match", {"opponent": "/etc/passwd"}, "opponent="),
     ("match", {"game": "single_round", "opponent": "trained"}, "opponent="),

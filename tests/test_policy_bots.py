@@ -1,4 +1,5 @@
 import dataclasses
+import pathlib
 
 import numpy as np
 from open_spiel.python.algorithms import evaluate_bots
@@ -34,6 +35,24 @@ def test_the_trained_bot_has_perfect_recall_and_knows_how_good_it_is():
       "recall3: remembers the last 3 claims; how exploitable it is was not "
       "measured.")
   assert policy_bots.describe("heuristic", game) is None
+
+
+def test_every_match_up_to_five_dice_has_a_trained_policy():
+  gaps = []
+  for dice in range(1, 6):
+    game = pyspiel.load_game("dudo", {"numdice": dice})
+    assert isinstance(policy_bots.load_policy("trained", game),
+                      policies.RecallPolicy)
+    gaps.append(policy_bots.exploitability("trained", game))
+  assert gaps == sorted(gaps) and gaps[-1] < 0.2
+  for start in ("5v1", "1v4", "5v4"):
+    game = pyspiel.load_game("dudo", {"start_dice": start})
+    assert policy_bots.exploitability("trained", game) < 0.2
+
+
+def test_the_policies_of_the_package_are_small():
+  folder = pathlib.Path(bots.__file__).parent / "data"
+  assert 0 < sum(path.stat().st_size for path in folder.iterdir()) < 20e6
 
 
 def test_files_of_others_are_not_taken_for_the_truth(tmp_path):

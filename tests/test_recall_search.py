@@ -124,7 +124,7 @@ def _policy(name, iterations):
 
 @functools.cache
 def _coarse():
-  return _policy(_SMALL, 40).compressed(8)
+  return _policy(_SMALL, 20).compressed(8)
 
 
 @functools.cache

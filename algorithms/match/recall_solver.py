@@ -36,7 +36,7 @@ _DISCOUNT_BYTES = 32  # of an iteration's discounts, which all rounds share
 # What the system's allocator wastes: a share, at most so much for each round
 # (tables of more than 32 MB have pages of their own).
 _SLACK_SHARE, _MAX_SLACK = 0.25, 2**24
-_EPOCH, _EPOCH_SHARE = 10, 20  # iterations; later a twentieth of those so far
+_EPOCH, _EPOCH_SHARE = 10, 100  # iterations; later a hundredth of those so far
 _FIRST_DROP = 100  # iterations; then twice as many each time
 # When more than a share of the memory is taken, a growth takes only a part of
 # what is left, so that there is always some for the claims that gain most.

@@ -86,6 +86,8 @@ class Review:
     """
     arguments.state("state", state)
     self._policy.check_game(state.get_game())
+    if state.current_player() < 0:
+      raise ValueError(f"state={state}: must be one in which a player decides")
     self.moves.append(ReviewedMove(self._look, state, action, match))
 
   def worst(self, match=None, round_number=None):
