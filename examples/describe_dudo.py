@@ -222,7 +222,7 @@ def rule_lines(policy, dice):
 
 
 def forgetting_lines(policy, forgetful, dice):
-  """Returns lines: what policies lose who remember fewer claims.
+  """Returns lines: what policies lose that remember fewer claims.
 
   They may be for fewer dice than the page.
 

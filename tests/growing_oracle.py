@@ -292,16 +292,20 @@ class GrowingOracle:
     Args:
       share: which share.
       answer_share: which share of that an answer must gain.
+
+    Returns:
+      How many claims are stored only because they are answers.
     """
     threshold = share * 0.5 * sum(self.respond(role) for role in range(2))
-    found = set()
+    found, answers = set(), set()
     for role in range(2):
       found |= self.proposals(role, threshold)
-      found |= self.answers(role, answer_share * threshold)
-    for history, claim in found:
+      answers |= self.answers(role, answer_share * threshold)
+    for history, claim in found | answers:
       self.nodes.setdefault(history, []).append(claim)
     for claims in self.nodes.values():
       claims.sort()
+    return len(answers - found)
 
   def drop(self, share):
     """Forgets claims that neither player needs, and all that follows them.

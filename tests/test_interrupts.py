@@ -1,5 +1,6 @@
 """Ctrl-C is noticed in the middle of all that takes long."""
 
+import faulthandler
 import functools
 import os
 import pathlib
@@ -66,9 +67,18 @@ def test_an_interrupt_stops_long_work(work):
   assert time.perf_counter() - begin < _LATE
 
 
-def test_an_interrupt_at_any_moment_leaves_no_lock_taken():
-  rng = random.Random(0)
+@pytest.fixture
+def _alarms():
+  """Alarms interrupt a test; one that hangs ends the process."""
   before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+  faulthandler.dump_traceback_later(300, exit=True)
+  yield
+  faulthandler.cancel_dump_traceback_later()
+  signal.signal(signal.SIGALRM, before)
+
+
+def test_an_interrupt_at_any_moment_leaves_no_lock_taken(_alarms):
+  rng = random.Random(0)
   for _ in range(1000):
     flag = interrupts.new_flag()
 
@@ -79,22 +89,24 @@ def test_an_interrupt_at_any_moment_leaves_no_lock_taken():
     with pytest.raises(KeyboardInterrupt):
       signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 1e-3))
       interrupts.run_in_threads(until_stopped, range(4), 2, flag)
-    assert interrupts.run_in_threads(abs, [-1, 2], 2, flag) == [1, 2]
-  signal.signal(signal.SIGALRM, before)
+    assert interrupts.run_in_threads(
+        abs, [-1, 2], 2, interrupts.new_flag()) == [1, 2]
 
 
 def test_an_error_in_a_thread_stops_the_others():
-  flag = interrupts.new_flag()
+  flag, begun = interrupts.new_flag(), []
 
   def fail_or_wait(task):
-    if task == 0:
-      raise ValueError("task 0")
+    begun.append(task)
+    if task == 1:
+      raise ValueError("task 1")
     while not flag[0]:
       time.sleep(1e-4)
 
-  with pytest.raises(ValueError, match="task 0"):
-    interrupts.run_in_threads(fail_or_wait, range(4), 2, flag)
+  with pytest.raises(ValueError, match="task 1"):
+    interrupts.run_in_threads(fail_or_wait, range(9), 2, flag)
   assert flag[0]
+  assert sorted(begun) == [0, 1]  # those in the queue are left out
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ _CUT_NODE_BYTES = 13
 _PART_INDEX_BYTES = 48
 _MAX_PARTS = 4096
 _PART_SHARE = 12  # a part has at least so many rows, on average
-_SHARED_SCRATCH = 4  # best responses and proposals at the same time
+_SHARED_SCRATCH = 7  # proposals and the value, at the same time
 _BLOCK_BYTES = 2**24  # that NumPy writes to a file at a time
 
 

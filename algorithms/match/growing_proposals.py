@@ -139,7 +139,7 @@ def _chosen_reach(choices, first, row, reach, width, product):
 
 @jit.sums
 def propose(game, tree, table, responder, work, choices, threshold, found):
-  """Lists the claims by which a best response gains, and that are not stored.
+  """Lists the claims that are not stored and gain enough; see above.
 
   Args:
     game: see `respond`.
@@ -147,7 +147,8 @@ def propose(game, tree, table, responder, work, choices, threshold, found):
     table: see `respond`.
     responder: see `respond`.
     work: the `growing_response.GrowthScratch`.
-    choices: the `growing_response.Choices` by `respond`.
+    choices: the `growing_response.Choices` by `respond`, of the responder or,
+      for answers, of the other.
     threshold: what a claim must gain.
     found: [proposal] `PROPOSAL`, modified in place.
 
@@ -183,7 +184,7 @@ def propose(game, tree, table, responder, work, choices, threshold, found):
                                         choices.gain[first + h])
         size = _list_gains(work, last, game.num_claims, threshold, (node, -1),
                            found, size)
-      if not is_own or responder.follows:
+      if responder.follows if is_own else not responder.answers:
         response.enter(tree, table, node, work, depth)
     row += 1
     is_pushed = False
@@ -197,7 +198,6 @@ def propose(game, tree, table, responder, work, choices, threshold, found):
       move = lanes.move_between(theirs, level, new_level)
       if is_own:
         if child >= 0:
-          total = 0.0
           if responder.follows:
             total = response.row_reach(tree, table, node, row, work.own, work,
                                        depth)
@@ -213,7 +213,6 @@ def propose(game, tree, table, responder, work, choices, threshold, found):
                           jit.pointer(work.other), (depth + 1) * most)
             is_pushed = True
       else:
-        mass = 0.0
         if responder.answers:
           mass = _chosen_reach(choices, first, row, work.other[depth],
                                theirs.width[level], work.product)

@@ -36,7 +36,7 @@ class Responder(NamedTuple):
     follows: whether `propose` looks where the responder's own average policy
       leads, and not where a best response does.
     answers: whether `propose` looks for answers to the other's best response,
-      and not to its average policy.
+      and not to its average policy; then `follows` must be True.
   """
   role: int
   challenges: np.ndarray

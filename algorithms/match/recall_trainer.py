@@ -316,26 +316,29 @@ class RecallTrainer:
     threshold = exploitability * max(self._growth_share,
                                      self._growth_slope * exploitability)
 
-    def propose(role, follows, answers):
-      return lambda: self._propose(
-          role, (follows, answers), choices,
-          threshold * (self._answer_share if answers else 1.0))
-
     # Those that take longest first, for the balance between threads.
     *found, self.played = _map(pool, lambda task: task(), [
-        *(propose(role, *kind) for kind in growing_proposals.KINDS
-          for role in range(2)), self.outcomes])
+        *(functools.partial(self._propose, role, kind, choices, threshold)
+          for kind in growing_proposals.KINDS for role in range(2)),
+        self.outcomes])
     return responses, growing_proposals.best_first(
         np.concatenate(found), self.tree.num_nodes,
         self.hands.order.num_claims)
 
   def _propose(self, role, kind, choices, threshold):
-    """Returns [proposal] `growing_proposals.PROPOSAL`."""
+    """Returns [proposal] `growing_proposals.PROPOSAL`.
+
+    Args:
+      role: the responder's.
+      kind: one of `growing_proposals.KINDS`.
+      choices: the `growing_response.Choices` of best responses.
+      threshold: what a claim must gain that is no answer.
+    """
+    responder = growing_response.Responder(role, *self.leaves[role], *kind)
     found = np.zeros(self._max_proposals, growing_proposals.PROPOSAL)
     count = self._walk(
-        growing_proposals.propose,
-        growing_response.Responder(role, *self.leaves[role], *kind), None,
-        choices, threshold, found)
+        growing_proposals.propose, responder, None, choices,
+        threshold * (self._answer_share if responder.answers else 1.0), found)
     return found[:count]
 
   def _num_affordable(self, max_bytes):

@@ -34,7 +34,8 @@ def run_in_threads(function, tasks, num_threads, flag):
   """Returns [function(task) for task in tasks], computed in threads.
 
   After a KeyboardInterrupt, or any other exception, it sets the flag, waits for
-  the threads, and raises the exception again.
+  the threads, and raises the exception again. Tasks that have not begun by then
+  are left out.
 
   Args:
     function: called with each task; it ends soon after the flag is set.
@@ -60,15 +61,24 @@ def run_in_threads(function, tasks, num_threads, flag):
 
 
 def _stopping(function, flag):
-  """Returns the function, which sets the flag if it raises an exception."""
-  def call_once(task):
+  """Returns the function, but which sets the flag if it raises an exception.
+
+  It does nothing if the flag is set.
+
+  Args:
+    function: of a task.
+    flag: see `run_in_threads`.
+  """
+  def call_function(task):
+    if flag[0]:
+      return None
     try:
       return function(task)
     except BaseException:
       flag[0] = True
       raise
 
-  return call_once
+  return call_function
 
 
 def call(function, flag):
@@ -125,6 +135,8 @@ class _Task:
 
 class Background:
   """Runs functions that must be finished once they have begun.
+
+  Only the end of the process ends them before.
 
   An exception such as KeyboardInterrupt ends the wait for the function, not
   the function. Whoever uses what it changes calls `settle` first.
