@@ -321,8 +321,9 @@ def page(policy, forgetful, rounds, names):
            "few claims of a round, and let them play against an optimal one "
            "(their figure 5). These are players trained in the same way. The "
            "table says how much less than half of the games they win against "
-           "the policy of this page, exactly, if seats are traded. Somebody "
-           "who knows such a player wins much more "
+           "the policy of this page, exactly, if seats are traded. A player "
+           "who remembers more must also learn more: trained for as long, it "
+           "may lose more. Somebody who knows such a player wins much more "
            "([fsicfr.md](fsicfr.md)).")
     yield ""
     yield from forgetting_lines(policy, forgetful, dice)
