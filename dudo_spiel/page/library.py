@@ -16,6 +16,7 @@ from dudo_spiel.games import liar_die
 from dudo_spiel.games import neumann_poker
 
 MAX_DICE = 5  # of a player in a match on the page
+_MOST_PREPARED = 3  # dice each, with perfect recall
 _MAX_CACHED = 8192  # about 5 kB each
 _MAX_AT_ONCE = 2  # computations of values, which take memory
 
@@ -135,9 +136,11 @@ class Library:
     """Computes what each hand is worth at the start of a match.
 
     Who begins at the same time asks for these at the same time. With five dice
-    each they take half a minute.
+    each they take half a minute. With perfect recall they would take two, and
+    keep others waiting; so there they are for up to three dice.
     """
-    for number in range(1, MAX_DICE + 1):
+    most = _MOST_PREPARED if self.remembers_all else MAX_DICE
+    for number in range(1, most + 1):
       if self.knows((number, number)):
         for hand in self.rules.rolls(number).hands:
           self.values((number, number), (), bytes(hand))
