@@ -1,9 +1,12 @@
 """Jobs: every result comes once, whatever happens to processes."""
 
+import multiprocessing.util
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -82,6 +85,13 @@ def _is_running(process):
   return True
 
 
+def _assert_ends(process):
+  end = time.monotonic() + 30
+  while _is_running(process) and time.monotonic() < end:
+    time.sleep(0.05)
+  assert not _is_running(process)
+
+
 def test_who_leaves_early_leaves_no_process(tmp_path):
   work = _jobs("waits", "a", "b", folder=tmp_path)
   place = tmp_path / "waits"
@@ -100,6 +110,31 @@ def test_who_leaves_at_once_does_not_wait_for_large_arguments(tmp_path):
   for outcome in jobs.run(_work, work, num_workers=2):
     assert outcome.job.name == "cannot be sent"
     break  # the other one's process has just been started
+
+
+def test_ctrl_c_waits_until_a_process_has_started(monkeypatch, capfd,
+                                                  tmp_path):
+  spawn, started = multiprocessing.util.spawnv_passfds, []
+
+  def spawn_and_interrupt(path, args, fds):
+    process = spawn(path, args, fds)
+    if "--multiprocessing-fork" in args:
+      started.append(process)
+      os.kill(os.getpid(), signal.SIGINT)
+      time.sleep(0.1)
+    return process
+
+  monkeypatch.setattr(multiprocessing.util, "spawnv_passfds",
+                      spawn_and_interrupt)
+  # Signals may come to any thread, and are handled in the main one.
+  end = threading.Event()
+  threading.Thread(target=end.wait).start()
+  with pytest.raises(KeyboardInterrupt):
+    list(jobs.run(_work, _jobs("waits", folder=tmp_path)))
+  end.set()
+  assert len(started) == 1
+  _assert_ends(started[0])
+  assert capfd.readouterr().err == ""
 
 
 @pytest.mark.slow
@@ -126,10 +161,7 @@ def test_processes_end_with_a_caller_who_is_killed(tmp_path):
     time.sleep(0.05)
   caller.kill()
   caller.wait()
-  process, end = int(place.read_text("utf-8")), time.monotonic() + 30
-  while _is_running(process) and time.monotonic() < end:
-    time.sleep(0.05)
-  assert not _is_running(process)
+  _assert_ends(int(place.read_text("utf-8")))
   assert not list(folder.glob("dudo_spiel*"))
 
 

@@ -206,16 +206,28 @@ class _Spawn(multiprocessing.context.SpawnContext):
 
 
 @contextlib.contextmanager
-def _blocked_interrupts():
-  """Keeps Ctrl-C away from this thread and from processes that it starts."""
-  if not hasattr(signal, "pthread_sigmask"):  # on Windows
+def _deferred_interrupts():
+  """Lets Ctrl-C wait, and keeps it away from processes that are started here.
+
+  A process that has just been started reads what it shall do from a pipe. If
+  Ctrl-C came between the two, it would complain about an empty pipe.
+  """
+  before = None  # also for a handler that is not Python's
+  came = []
+  if threading.current_thread() is threading.main_thread():
+    before = signal.getsignal(signal.SIGINT)
+  with contextlib.ExitStack() as stack:
+    if callable(before):
+      stack.callback(lambda: came and before(*came[0]))
+      stack.callback(signal.signal, signal.SIGINT, before)
+      signal.signal(signal.SIGINT, lambda *event: came.append(event))
+    if hasattr(signal, "pthread_sigmask"):  # not on Windows
+      # New processes inherit the mask. But for this one it is not enough:
+      # another thread may take the signal, and Python handles it in this one.
+      stack.callback(
+          signal.pthread_sigmask, signal.SIG_SETMASK,
+          signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]))
     yield
-    return
-  before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-  try:
-    yield
-  finally:
-    signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class _LocalJob:
@@ -233,7 +245,7 @@ class _LocalJob:
     self.tries += 1
     try:
       self._call.write_bytes(pickle.dumps((self._function, self.job.arguments)))
-      with _blocked_interrupts():
+      with _deferred_interrupts():
         return executor.submit(_answer_file, self._call, self._answer)
     except Exception as error:  # noqa: BLE001, such as what cannot be pickled
       failed = concurrent.futures.Future()
