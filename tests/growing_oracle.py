@@ -15,6 +15,7 @@ from dudo_spiel import rolls as rolls_lib
 
 DUDO = "Dudo"
 TIE = 1e-9  # a new claim must be better by more than this
+FORGETTING = 0.7  # the power of the growth by which regrets become smaller
 
 
 class GrowingOracle:
@@ -235,6 +236,15 @@ class GrowingOracle:
 
   # Growth.
 
+  def size(self):
+    """Returns how many numbers a table has, in vectors of eight."""
+    total = 0
+    for history in self.nodes:
+      hands = range(len(self.chances[len(history) % 2]))
+      classes = len({self.counts(history, hand) for hand in hands})
+      total += len(self.actions(history)) * (classes + -classes % 8)
+    return total
+
   def _choice(self, history, role, hand, reach):
     """Returns the stored action of a best response, None if it has another."""
     best, chosen = -float("inf"), None
@@ -289,6 +299,8 @@ class GrowingOracle:
   def grow(self, share, answer_share):
     """Stores the claims that gain more than a share of the exploitability.
 
+    Regrets forget by as much as the tree grows.
+
     Args:
       share: which share.
       answer_share: which share of that an answer must gain.
@@ -301,10 +313,15 @@ class GrowingOracle:
     for role in range(2):
       found |= self.proposals(role, threshold)
       answers |= self.answers(role, answer_share * threshold)
+    before = self.size()
     for history, claim in found | answers:
       self.nodes.setdefault(history, []).append(claim)
     for claims in self.nodes.values():
       claims.sort()
+    kept = (before / self.size())**FORGETTING
+    for regrets in self.regret.values():
+      for action in regrets:
+        regrets[action] *= kept
     return len(answers - found)
 
   def drop(self, share):

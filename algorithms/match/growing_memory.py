@@ -6,6 +6,9 @@ vectors of hands for each thread), and measuring, after which the tree may
 change (choices of a best response, proposals, a second tree). A file is written
 in blocks. Numbers here are sums over the arrays that live at the same time.
 
+How much memory is left decides how trees grow. So it must not depend on the
+number of threads: vectors are counted for as many threads as there may be.
+
 Serves `recall_trainer` and `recall_solver`.
 """
 
@@ -23,6 +26,7 @@ _CUT_NODE_BYTES = 13
 _PART_INDEX_BYTES = 48
 _MAX_PARTS = 4096
 _PART_SHARE = 12  # a part has at least so many rows, on average
+MAX_THREADS = 16  # of a round; more would hardly help, as memory is the limit
 _SHARED_SCRATCH = 7  # proposals and the value, at the same time
 _BLOCK_BYTES = 2**24  # that NumPy writes to a file at a time
 
@@ -54,20 +58,19 @@ class RoundMemory:
   Args:
     hands: the `round_hands.RoundHands`.
     dtype: the type of the tables.
-    num_threads: how many threads there are.
     max_proposals: how many proposals each walk lists.
   """
 
-  def __init__(self, hands, dtype, num_threads, max_proposals):
+  def __init__(self, hands, dtype, max_proposals):
     self._most = int(hands.width.max())
     self._itemsize = dtype.itemsize
     self._hands = sum(array.nbytes for kind in {dtype.name, "float64"}
                       for role in hands.arrays(kind).hands for array in role)
     depths = hands.order.num_claims + 2
     line = self._most * self._itemsize
-    self._learning = num_threads * (5 * depths + 2) * line
+    self._learning = MAX_THREADS * (5 * depths + 2) * line
     scratch = sum(array.nbytes for array in growing_response.new_scratch(hands))
-    self._measuring = (min(num_threads, _SHARED_SCRATCH) * scratch +
+    self._measuring = (_SHARED_SCRATCH * scratch +
                        PROPOSAL_BYTES * max_proposals)
 
   def max_parts(self, numbers):

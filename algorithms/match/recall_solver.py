@@ -276,23 +276,24 @@ class PerfectRecallSolver(solver.Solver):
   def _end_epoch(self, pool):
     """Measures the present round if it is time to, and chooses the next one.
 
-    Its tree grows. If the flag stops it, nothing has changed.
+    Its tree grows. If the flag stops it, the tree has not grown, and the next
+    call goes on there.
     """
     now = self._rounds[self._present]
     trainer = now.trainer
     t = trainer.iteration
     if t < now.next_growth:
       return
+    if t >= now.next_drop:  # before it grows: new claims are played by nobody
+      trainer.drop(now.responses, pool)
+      now.next_drop = 2 * t
+      now.version += 1
     taken = self.memory_bytes
     left = max(FREE_SHARE * self._room - taken,
                (self._room - taken) / ROOM_PARTS)
     now.responses = trainer.grow(
         trainer.memory_bytes + int(left / (1.0 + _SLACK_SHARE)), pool)
     now.outcomes = trainer.played
-    if t >= now.next_drop:
-      trainer.drop(now.responses, pool)
-      now.next_drop = 2 * t
-      now.version += 1
     now.next_growth = t + max(min(1 + t // 4, _EPOCH), t // _EPOCH_SHARE)
     trainer.rest()
     self._present = self._choose()

@@ -7,6 +7,11 @@ stored, and by which a best response gains more than a small share of the
 exploitability, are stored from then on. So are claims that answer a best
 response well where nothing is stored after its claim.
 
+What was learned on a smaller tree is partly out of date. So regrets forget when
+the tree grows: they are multiplied by a power of how large it was compared with
+what it is now. A tree that hardly grows any more forgets hardly anything, and
+converges as discounted CFR does.
+
 Claims that are hardly made any more and not regretted, and to which the other
 player's own moves do not lead either, are dropped with all that follows them.
 They come back if a best response asks for them.
@@ -31,6 +36,7 @@ from dudo_spiel.algorithms.runtime import interrupts
 
 GROWTH_SHARE, GROWTH_SLOPE, ANSWER_SHARE = 1e-6, 3e-4, 0.1
 DROP_SHARE = 1e-8
+FORGETTING = 0.7
 _MAX_DISCOUNTED = 2**20  # iterations; later discounts differ from 1 by 1e-9
 _LEAST_DISCOUNTED = 2**10  # how many are computed at least
 MAX_PROPOSALS = 2**16  # of a walk
@@ -100,7 +106,7 @@ class RecallTrainer:
     self.flag = interrupts.new_flag()
     self._match = match
     self._dtype = np.dtype(dtype)
-    self._num_threads = num_threads
+    self._num_threads = min(num_threads, growing_memory.MAX_THREADS)
     self._is_full = is_full
     self._growth_share = growth_share
     self._growth_slope = growth_slope
@@ -125,7 +131,7 @@ class RecallTrainer:
   def memory(self):
     """The `growing_memory.RoundMemory`."""
     return growing_memory.RoundMemory(self.hands, self._dtype,
-                                      self._num_threads, self._max_proposals)
+                                      self._max_proposals)
 
   @property
   def memory_bytes(self):
@@ -347,11 +353,17 @@ class RecallTrainer:
                0)
 
   def _add(self, found, pool):
-    if len(found):
-      self._change(growing_tree.changed(
-          self.hands, self.tree, proposals=tuple(
-              found[name].copy() for name in ("node", "row", "claim"))), True,
-                   pool)
+    """Stores claims, and lets regrets forget as much as the tree grows."""
+    if not len(found):
+      return
+    before = self.tree.num_numbers
+    self._change(growing_tree.changed(
+        self.hands, self.tree, proposals=tuple(
+            found[name].copy() for name in ("node", "row", "claim"))), True,
+                 pool)
+    kept = self._dtype.type((before / self.tree.num_numbers)**FORGETTING)
+    _map(pool, lambda part: np.multiply(part, kept, out=part),
+         np.array_split(self.tables.regret, self._num_threads))
 
   def drop(self, responses, pool=None):
     """Drops claims that neither player needs any more.
