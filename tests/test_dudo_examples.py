@@ -192,9 +192,9 @@ def test_describe_dudo_with_a_policy_of_other_rules(tmp_path):
 
 
 @pytest.mark.parametrize("name, flags, message", [
-    ("make_policies.py", ["--shares=x"], "--shares=x: must be whole numbers"),
-    ("make_policies.py", ["--shares=9,3"], "--shares=9,3: must be whole"),
-    ("make_policies.py", ["--shares=0,9"], "--shares=0,9: must be whole"),
+    ("make_policies.py", ["--kilobytes=x"], "--kilobytes=x: must be whole"),
+    ("make_policies.py", ["--kilobytes=9,3"], "--kilobytes=9,3: must be whole"),
+    ("make_policies.py", ["--kilobytes=0,9"], "--kilobytes=0,9: must be whole"),
     ("head_to_head.py", ["--numdice=x"], "--numdice=x: must be whole numbers"),
     ("head_to_head.py", ["--numdice=0"], "--numdice: numdice=0: must be"),
     ("head_to_head.py", ["--games=1"], "--games=1: must be 0, or at least 2")])
@@ -324,13 +324,16 @@ def test_make_policies_and_head_to_head(tmp_path):
   solver.run(200)
   solver.save(tmp_path / "solver.npz")
   path = tmp_path / "policy.npz"
-  *_, last = helpers.run_example(
+  *lines, shares, last = helpers.run_example(
       "make_policies.py", f"--checkpoint={tmp_path / 'solver.npz'}",
-      "--shares=10,20", "--fine_dice=1", "--fine_shares=10000",
-      f"--output={path}").stdout.splitlines()
-  assert last.startswith(str(path))
+      "--kilobytes=5,6", f"--output={path}").stdout.splitlines()
+  assert last == f"wrote {path}"
+  sizes, gaps = zip(*(map(float, line.split(" | ")[:2])
+                      for line in (line.strip("| ") for line in lines[4:6])))
+  assert sizes[0] < sizes[1] <= 6.0 and gaps[0] > gaps[1]
   policy = policies.load_policy(path)
-  assert policy.measures == solver.average_policy().compressed(10000).measures
+  number = int(shares.removeprefix("shares: 1v1 ").replace(",", ""))
+  assert policy.measures == solver.average_policy().compressed(number).measures
   assert policy.exploitability(1) == policy.measures[1, 1].exploitability
   rows = [line.split(" | ") for line in helpers.run_example(
       "head_to_head.py", "--numdice=1", f"--policy={path}",

@@ -16,9 +16,7 @@ import numpy as np
 
 from dudo_spiel.algorithms.match import growing_tree
 from dudo_spiel.algorithms.match import hand_kernels
-from dudo_spiel.algorithms.match import recall_code
 from dudo_spiel.algorithms.match import recall_rounds
-from dudo_spiel.algorithms.match import recall_shares
 from dudo_spiel.algorithms.match import recall_trainer
 from dudo_spiel.algorithms.match import round_hands
 from dudo_spiel.algorithms.match import rounds as match_rounds
@@ -272,15 +270,21 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
 
   # Compression.
 
+  @property
+  def is_in_shares(self):
+    """Whether it, or a round of it, has been compressed."""
+    return any(map(_is_in_shares, self._rounds.raw.values()))
+
   def compressed(self, num_shares, *, num_threads=None):
     """Returns the policy in shares: small, coded and measured.
 
     Args:
       num_shares: how many shares all hands of a player have together, about; a
-        number, or {round: number}.
+        number, or {round: number}, such as `recall_budget.ShareTrials.within`
+        returns.
       num_threads: how many threads to use to measure, None for all.
     """
-    if any(map(_is_in_shares, self._rounds.raw.values())):
+    if self.is_in_shares:
       raise ValueError(f"num_shares={arguments.shown(num_shares)}: this policy "
                        "is in shares already; must be for the policy that it "
                        "was made from")
@@ -298,30 +302,12 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       rounds, known = {}, {}
       with recall_trainer.thread_pool(num_threads) as pool:
         for key in sorted(self._rounds, key=sum):  # smaller rounds come first
-          rounds[key], small, weights = self._coded(key, num_shares[key], flag)
+          rounds[key], small, weights = recall_rounds.coded(
+              self.match, key, self._rounds[key], num_shares[key], flag)
           known[key] = self._measured(key, small, weights, known, pool, flag)
       return rounds, known
 
     return RecallPolicy(self.game, *interrupts.call(compress, flag))
-
-  def _coded(self, key, num_shares, flag):
-    """Returns a round in shares: its `CodedRound`, its tree and its weights.
-
-    Args:
-      key: (starter's dice, other's dice).
-      num_shares: how many shares.
-      flag: see `_measured`.
-    """
-    hands, tree, table = self._rounds[key]
-    small, weights = recall_shares.in_shares(hands, tree, table, num_shares,
-                                             flag)
-    del tree, table
-    if flag[0]:
-      raise recall_trainer.StoppedError
-    coded = recall_rounds.CodedRound(
-        self.match, key, small.num_nodes, len(small.claim), num_shares,
-        recall_code.encode(hands, small, weights, num_shares, flag))
-    return coded, small, weights
 
   @property
   def memory_bytes(self):

@@ -3,7 +3,7 @@
 Rounds may be read when somebody asks for them: a `CodedRound` from its streams,
 which is kept then, and others from a file (see `recall_file`).
 
-Serves `recall_policy` and `recall_file`.
+Serves `recall_policy`, `recall_budget` and `recall_file`.
 """
 
 import collections
@@ -11,6 +11,8 @@ import threading
 from typing import NamedTuple
 
 from dudo_spiel.algorithms.match import recall_code
+from dudo_spiel.algorithms.match import recall_shares
+from dudo_spiel.algorithms.match import recall_trainer
 from dudo_spiel.algorithms.match import round_hands
 from dudo_spiel.algorithms.runtime import arguments
 
@@ -129,6 +131,25 @@ class CodedRound(LazyRound):
         self._tables = hands, *recall_code.decode(hands, *self.size,
                                                   self.streams, self._path)
       return self._tables
+
+
+def coded(match, dice, tables, num_shares, flag):
+  """Returns a round in shares: its `CodedRound`, its tree and its weights.
+
+  Args:
+    match: the `rounds.MatchRules`.
+    dice: (starter's dice, other's dice).
+    tables: (hands, `growing_tree.TreeArrays`, [number] float).
+    num_shares: how many shares.
+    flag: [1] bool, stops it: it raises `recall_trainer.StoppedError`.
+  """
+  hands, tree, table = tables
+  small, weights = recall_shares.in_shares(hands, tree, table, num_shares, flag)
+  if flag[0]:
+    raise recall_trainer.StoppedError
+  streams = recall_code.encode(hands, small, weights, num_shares, flag)
+  return CodedRound(match, dice, small.num_nodes, len(small.claim), num_shares,
+                    streams), small, weights
 
 
 class RoundTables(collections.abc.Mapping):

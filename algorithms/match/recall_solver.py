@@ -16,11 +16,11 @@ import os
 
 import numpy as np
 
-from dudo_spiel import rules
 from dudo_spiel.algorithms.match import growing_memory
 from dudo_spiel.algorithms.match import recall_file
 from dudo_spiel.algorithms.match import recall_policy
 from dudo_spiel.algorithms.match import recall_trainer
+from dudo_spiel.algorithms.match import round_ends
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import interrupts
@@ -55,6 +55,7 @@ class _Round:
 
   Attributes:
     trainer: the `recall_trainer.RecallTrainer`.
+    ends: the `round_ends.RoundEnds`.
     responses: [role] float64, what best responses got at the last growth.
     outcomes: [role, claim, count] float64, see `RecallTrainer.outcomes`, then.
     work: how much work was done, in numbers of a table.
@@ -65,42 +66,13 @@ class _Round:
 
   def __init__(self, match, dice, number, **kwargs):
     self.trainer = recall_trainer.RecallTrainer(match, dice, **kwargs)
-    order = self.trainer.hands.order
-    shape = 2, order.num_claims, order.num_dice + 1
+    self.ends = round_ends.RoundEnds(match, dice, number)
     self.responses = np.ones(2)
-    self.outcomes = np.zeros(shape)
+    self.outcomes = np.zeros(self.ends.shape)
     self.work = 0
     self.next_growth = 1
     self.next_drop = _FIRST_DROP
     self.version = 0
-    # What a challenge leads to: the next round or -1; the payoff to the
-    # starter of this round, or the sign of the next round's value to it.
-    self._next = np.full(shape, -1, np.int64)
-    self._sign = np.zeros(shape)
-    for role, claim, count in np.ndindex(*shape):
-      after, winner = rules.resolve_challenge(
-          dice, 1 - role, role, order.claims[claim][0], count, match.house)
-      self._sign[role, claim, count] = 1.0 if winner == 0 else -1.0
-      if all(after):
-        self._next[role, claim, count] = number[after[winner],
-                                                after[1 - winner]]
-      else:
-        self._sign[role, claim, count] = 1.0 if after[0] else -1.0
-
-  def value(self, outcomes, values):
-    """Returns the starter's value.
-
-    Args:
-      outcomes: [role, claim, count] float64, see `RecallTrainer.outcomes`.
-      values: [round] float64, of smaller rounds.
-    """
-    worth = np.append(values, 1.0)[self._next]  # -1 is the last one
-    return float((outcomes * self._sign * worth).sum())
-
-  def visits(self, count):
-    """Returns [round] float64, how likely each round comes next."""
-    inner = self._next >= 0
-    return np.bincount(self._next[inner], self.outcomes[inner], count)
 
 
 class PerfectRecallSolver(solver.Solver):
@@ -301,10 +273,9 @@ class PerfectRecallSolver(solver.Solver):
 
   def _choose(self):
     """Returns the round that adds most for the work done on it."""
-    visits = np.zeros(len(self._rounds))
-    visits[-1] = 1.0
-    for number in range(len(self._rounds) - 1, -1, -1):
-      visits += visits[number] * self._rounds[number].visits(len(visits))
+    count = len(self._rounds)
+    visits = round_ends.visits([now.ends.next_rounds(now.outcomes, count)
+                                for now in self._rounds], count - 1)
     best, most = 0, -1.0
     for number, now in enumerate(self._rounds):
       if not now.work:
@@ -322,7 +293,7 @@ class PerfectRecallSolver(solver.Solver):
     """
     values = np.zeros(len(self._rounds))
     for number, now in enumerate(self._rounds):
-      values[number] = now.value(outcomes[number], values)
+      values[number] = now.ends.value(outcomes[number], values)
     return values
 
   def _values_by_round(self):
