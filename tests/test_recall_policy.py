@@ -190,12 +190,15 @@ def _deaf(begun, released):
     (growing_response, "respond", lambda policy: policy.measure(1)),
     (growing_response, "respond", lambda policy: policy.exploitability(2)),
     (recall_shares, "divide", lambda policy: policy.compressed(9)),
+    (recall_shares, "divide", lambda policy: perfect_recall.ShareTrials(
+        policy, 9, num_threads=1)),
     (growing_response, "play", lambda policy: perfect_recall.measure_search(
         perfect_recall.SearchPolicy(policy, iterations=1))),
     (recall_rounds.RoundTables, "__getitem__",
      lambda policy: simulation.exact_match(
          policy, simulation.bot_policy("uniform", policy.game), policy.game)),
-], ids=["measure", "exploitability", "compressed", "search", "exact match"])
+], ids=["measure", "exploitability", "compressed", "trials", "search",
+        "exact match"])
 def test_ctrl_c_does_not_wait_for_kernels(module, name, work, monkeypatch):
   policy = _solver().average_policy()
   policy.measure(1)  # or a search would begin with that
