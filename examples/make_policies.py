@@ -7,7 +7,7 @@ the match with the fewest dice first, if its rounds were trained best. The
 policy of the largest match knows all smaller ones.
 
 For each size it prints how large the file is, and how exploitable the policy is
-with each number of dice. The last one is written. Each round gets as many
+with each number of dice. It writes the largest one. Each round gets as many
 shares as pay most for their bytes (see `perfect_recall.ShareTrials`).
 """
 
@@ -29,8 +29,10 @@ _CHECKPOINTS = flags.DEFINE_multi_string(
 _OUTPUT = flags.DEFINE_string(
     "output", None, "Where to write the policy; without it only the table is "
     "printed.")
-_SIZES = flags.DEFINE_list("kilobytes", ["20000"], "How large the file may be; "
-                           "several sizes, ascending, for a table.")
+_SIZES = flags.DEFINE_list(
+    "kilobytes", ["19300"], "How large the file may be; several sizes, "
+    "ascending, for a table. (All policies of the package together have at "
+    "most 20,000.)")
 _THREADS = flags.DEFINE_integer("num_threads", None, "How many threads; None "
                                 "for all.", lower_bound=1)
 
@@ -82,11 +84,12 @@ def main(_):
       print(f"| {size_of(small) / 1e3:,.0f} | "
             + " | ".join(f"{gap:.2e}" for gap in gaps)
             + f" | {time.perf_counter() - begin:.0f} |", flush=True)
+      if _OUTPUT.value:
+        with interrupts.ignored():
+          small.save(_OUTPUT.value)
     print("\nshares: " + ", ".join(f"{a}v{b} {number:,}"
                                    for (a, b), number in shares.items()))
     if _OUTPUT.value:
-      with interrupts.ignored():
-        small.save(_OUTPUT.value)
       print(f"wrote {_OUTPUT.value}")
 
 

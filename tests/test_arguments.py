@@ -112,6 +112,9 @@ def _constructors():
   yield perfect_recall.PerfectRecallSolver, {
       "game": one, "seed": 0, "num_threads": 1, "max_bytes": None,
       "dtype": "float32"}, ()
+  yield perfect_recall.ShareTrials, {
+      "policy": _policy("recall"), "max_bytes": 10**5, "num_threads": 1}, (
+          "max_bytes",)
   graph = {"game": single, "abstraction": "no_recall", "recall_length": 1,
            "tremble": 0.0, "gamma": 1.0, "seed": 0, "num_threads": 1,
            "dtype": None}

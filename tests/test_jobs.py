@@ -128,7 +128,7 @@ def test_ctrl_c_waits_until_a_process_has_started(monkeypatch, capfd,
                       spawn_and_interrupt)
   # Signals may come to any thread, and are handled in the main one.
   end = threading.Event()
-  threading.Thread(target=end.wait).start()
+  threading.Thread(target=end.wait, daemon=True).start()
   with pytest.raises(KeyboardInterrupt):
     list(jobs.run(_work, _jobs("waits", folder=tmp_path)))
   end.set()

@@ -289,8 +289,11 @@ def _as_match_policy(solver):
 
 
 @pytest.mark.oracle
-def test_responses_equal_those_of_match_policies():
-  solver = _solver(_SMALL, 60)
+@pytest.mark.parametrize("name", [
+    _SMALL, "dudo(start_dice=2v1,dice_sides=3)",
+    "dudo(start_dice=1v2,dice_sides=3)"])
+def test_responses_equal_those_of_match_policies(name):
+  solver = _solver(name, 60)
   response = match_response.match_best_response(_as_match_policy(solver),
                                                 num_threads=1)
   assert solver.exploitability() == pytest.approx(response.exploitability,
@@ -617,22 +620,32 @@ def test_a_second_interrupt_leaves_a_whole_solver(monkeypatch, tmp_path):
       np.testing.assert_array_equal(theirs, expected)
 
 
-def test_a_growth_that_was_interrupted_is_made_up(monkeypatch, tmp_path):
+@pytest.mark.parametrize("first, last", [(20, 60), (120, 300)])
+def test_a_growth_that_was_interrupted_is_made_up(first, last, monkeypatch,
+                                                  tmp_path):
   solver, plain = (perfect_recall.PerfectRecallSolver(
-      pyspiel.load_game(_SMALL), num_threads=1, dtype="float64")
-                   for _ in range(2))
-  solver.run(20)
+      pyspiel.load_game("dudo(start_dice=2v1,dice_sides=4)"), num_threads=1,
+      dtype="float64") for _ in range(2))
+  solver.run(first)
   propose, begun = growing_proposals.propose, threading.Event()
+  drop, dropped = recall_trainer.RecallTrainer.drop, []
+
+  def noted_drop(trainer, *args):
+    before = trainer.tree.num_nodes
+    drop(trainer, *args)
+    dropped.append(before - trainer.tree.num_nodes)
 
   def slow(game, tree, table, responder, work, *args):
-    begun.set()
-    end = time.monotonic() + 60.0
-    while not work.stop[0] and time.monotonic() < end:
-      time.sleep(0.01)
+    if first < 100 or any(dropped):
+      begun.set()
+      end = time.monotonic() + 60.0
+      while not work.stop[0] and time.monotonic() < end:
+        time.sleep(0.01)
     return propose(game, tree, table, responder, work, *args)
 
   with monkeypatch.context() as patch:
     patch.setattr(growing_proposals, "propose", slow)
+    patch.setattr(recall_trainer.RecallTrainer, "drop", noted_drop)
     thread = _interrupt(begun.wait)
     with pytest.raises(KeyboardInterrupt):
       solver.run(1000)
@@ -640,9 +653,9 @@ def test_a_growth_that_was_interrupted_is_made_up(monkeypatch, tmp_path):
   done = solver.iteration
   solver.save(tmp_path / "solver.npz")
   solver.load(tmp_path / "solver.npz")
-  solver.run(60 - done)
-  plain.run(60)
-  assert 20 < done < 60
+  solver.run(last - done)
+  plain.run(last)
+  assert first < done < last
   for key in plain.rounds:
     for ours, theirs in zip(solver.tables(*key), plain.tables(*key)):
       np.testing.assert_array_equal(ours, theirs)
@@ -690,6 +703,43 @@ def test_more_memory_than_there_is_is_refused():
                      r"\d{8}, what dudo"):
     perfect_recall.PerfectRecallSolver(pyspiel.load_game("dudo"),
                                        max_bytes=10**6)
+  with pytest.raises(ValueError, match=r"^game=dudo.* needs 64\.4 GB of "
+                     "memory, but .* choose fewer dice"):
+    perfect_recall.PerfectRecallSolver(pyspiel.load_game("dudo(numdice=20)"))
+
+
+def test_files_that_do_not_fit_are_refused(monkeypatch, tmp_path):
+  """Also if neither solver was told how much it may take."""
+  game = pyspiel.load_game("dudo(numdice=2)")
+  solver = perfect_recall.PerfectRecallSolver(game, num_threads=1)
+  least = solver.memory_bytes
+  solver.run(40)
+  solver.save(tmp_path / "solver.npz")
+  most = [int(1.01 * least / 0.75), int(1.01 * solver.memory_bytes / 0.75)]
+  for free in most:
+    with monkeypatch.context() as patch:
+      patch.setattr(ram, "available_bytes", lambda free=free: free)
+      other = perfect_recall.PerfectRecallSolver(game, num_threads=1)
+    if free == most[0]:
+      with pytest.raises(ValueError, match=r"^max_bytes=None: must be at least "
+                         rf"{solver.memory_bytes} to load"):
+        other.load(tmp_path / "solver.npz")
+    else:
+      other.load(tmp_path / "solver.npz")
+  assert other.iteration == 40
+
+
+def test_growth_in_little_memory_depends_on_no_threads():
+  found = []
+  for threads in (1, 3):
+    solver = perfect_recall.PerfectRecallSolver(
+        pyspiel.load_game("dudo(numdice=2)"), num_threads=threads,
+        max_bytes=3 * 10**6, dtype="float64")
+    solver.run(40)
+    found.append((solver.memory_bytes, solver.tables(2, 2)))
+  assert found[0][0] == found[1][0] > 0.75 * 3 * 10**6  # it is the limit
+  for one, three in zip(found[0][1], found[1][1]):
+    np.testing.assert_array_equal(one, three)
 
 
 def test_tables_of_a_solver_are_copies():

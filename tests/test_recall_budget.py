@@ -66,7 +66,6 @@ def test_visits_equal_those_in_plain_python():
 
 def test_trials_are_rounds_of_compressed_policies(tmp_path):
   policy, trials = _policy(), _trials().trials
-  assert trials == _trials(2).trials
   for i in (0, 3):
     small = policy.compressed(trials[1, 1][i].num_shares, num_threads=1)
     assert trials[1, 1][i].exploitability == pytest.approx(
@@ -78,6 +77,17 @@ def test_trials_are_rounds_of_compressed_policies(tmp_path):
     size = os.path.getsize(tmp_path / "policy.npz")
     bound = sum(found[i].num_bytes for found in trials.values())
     assert 0.5 * bound < size < bound + 4096
+
+
+def test_trials_depend_on_no_threads():
+  assert _trials(2).trials == _trials(3).trials == _trials().trials
+  for limit in (1, 900, 1_000, 2_000):
+    found, more = (perfect_recall.ShareTrials(
+        _policy(), limit, num_threads=number).trials for number in (1, 3))
+    assert found == more
+    for key, trials in found.items():
+      assert trials == [trial for i, trial in enumerate(_trials().trials[key])
+                        if not i or trial.num_bytes <= limit]
 
 
 @pytest.mark.parametrize("max_bytes", [8_000, 10_000, _MAX_BYTES])

@@ -6,16 +6,17 @@ coded with many numbers of shares, and measured alone: the rounds that follow
 are worth what they are worth if both play the policy. A match is as exploitable
 as its rounds, times how often it comes there, about.
 
-From the fewest shares on, `ShareTrials.within` goes on to more of them in one
-round at a time, whichever gains most for each byte, until nothing fits any
-more. A gain is one of the sum of the logarithms of exploitabilities, over the
-matches with one die each, two, and so on: none of them is sacrificed for
-another one.
+`ShareTrials.within` begins with the fewest shares. Step by step it gives one
+round more of them, the one where each byte gains most, until nothing that fits
+gains anything. What counts is the sum of the logarithms of exploitabilities,
+over the matches with one die each, two, and so on: it takes as much to make
+each of them better by one percent.
 
 Serves `perfect_recall`.
 """
 
 import functools
+import itertools
 import math
 from typing import NamedTuple
 
@@ -29,10 +30,13 @@ from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import ram
 
-_NUMBERS = tuple(2**k for k in range(6, 25))  # of shares
+_SHARE_NUMBERS = tuple(2**k for k in range(6, 25))
 _FILE_BYTES = 4096  # of a file besides its rounds, ...
-_ROUND_BYTES = 512  # ... and of a round besides its streams
+_ROUND_BYTES = 512  # ... and of a round besides its streams, ...
+_STREAM_SHARE = 1.001  # ... which get a little longer in the file
+_TRIAL_BYTES = 8  # of memory for a number of the table, while a round is coded
 _LEAST = 1e-9  # an exploitability below this is as good as none
 
 
@@ -41,7 +45,7 @@ class Trial(NamedTuple):
 
   Attributes:
     num_shares: how many.
-    num_bytes: of a file.
+    num_bytes: how much longer a file gets by it, at most.
     exploitability: of the round alone.
   """
   num_shares: int
@@ -54,8 +58,8 @@ class ShareTrials:
 
   Args:
     policy: the `recall_policy.RecallPolicy`, not in shares yet.
-    max_bytes: how large files may be at most. Numbers of shares with which a
-      round alone would be larger are not tried.
+    max_bytes: how large files may be at most. More shares than fit into that
+      are not tried.
     num_threads: how many threads to use, None for all.
 
   Attributes:
@@ -99,13 +103,17 @@ class ShareTrials:
         ends = round_ends.RoundEnds(policy.match, key, number)
         attempt = functools.partial(_try, policy.match, key, tables,
                                     dict(zip(keys, values.tolist())), flag)
-        trials[key] = []
-        # As many at a time as there are threads, the fewest shares first.
-        for first in range(0, len(_NUMBERS), num_threads):
-          trials[key] += (map if pool is None else pool.map)(
-              attempt, _NUMBERS[first:first + num_threads])
-          if trials[key][-1].num_bytes > self._max_bytes:
+        # The fewest shares first, and as many at a time as fit into memory.
+        step = min(num_threads, max(1, ram.available_bytes() // (
+            _TRIAL_BYTES * tables[1].num_numbers)))
+        found = []
+        for first in range(0, len(_SHARE_NUMBERS), step):
+          found += (map if pool is None else pool.map)(
+              attempt, _SHARE_NUMBERS[first:first + step])
+          if found[-1].num_bytes > self._max_bytes:
             break
+        trials[key] = found[:1] + list(itertools.takewhile(
+            lambda trial: trial.num_bytes <= self._max_bytes, found[1:]))
         del tables, attempt
         values[i] = ends.value(outcomes, values)
         next_rounds[i] = ends.next_rounds(outcomes, len(keys))
@@ -133,7 +141,8 @@ class ShareTrials:
     left = max_bytes - _FILE_BYTES - sum(trial.num_bytes for trial in chosen)
     if left < 0:
       raise ValueError(f"max_bytes={max_bytes}: must be at least "
-                       f"{max_bytes - left}")
+                       f"{max_bytes - left}, what the rounds of "
+                       f"{self._policy.game} take with the fewest shares")
     while True:
       loss = self._loss(chosen)
       best, most = None, 0.0
@@ -172,4 +181,5 @@ def _try(match, dice, tables, values, flag, num_shares):
   """
   coded, *small = recall_rounds.coded(match, dice, tables, num_shares, flag)
   low, high = _measurer(match, dice, small, flag).certify(values, values)
-  return Trial(num_shares, coded.num_coded + _ROUND_BYTES, 0.5 * (high - low))
+  return Trial(num_shares, int(_STREAM_SHARE * coded.num_coded) + _ROUND_BYTES,
+               0.5 * (high - low))

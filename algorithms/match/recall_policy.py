@@ -280,8 +280,8 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
 
     Args:
       num_shares: how many shares all hands of a player have together, about; a
-        number, or {round: number}, such as `recall_budget.ShareTrials.within`
-        returns.
+        number, or {round: number}, such as
+        `perfect_recall.ShareTrials.within` returns.
       num_threads: how many threads to use to measure, None for all.
     """
     if self.is_in_shares:

@@ -21,6 +21,7 @@ from dudo_spiel.algorithms.match import recall_file
 from dudo_spiel.algorithms.match import recall_policy
 from dudo_spiel.algorithms.match import recall_trainer
 from dudo_spiel.algorithms.match import round_ends
+from dudo_spiel.algorithms.match import round_hands
 from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import interrupts
@@ -119,6 +120,10 @@ class PerfectRecallSolver(solver.Solver):
     self._max_bytes = max_bytes
     self._room = (max_bytes if max_bytes is not None else
                   _MEMORY_SHARE * ram.available_bytes())
+    ram.check("game", game, sum(
+        round_hands.num_bytes(self._match, key, self._dtype)
+        for key in self.rounds), "a solver with its hands",
+              "fewer dice")
     number = {key: i for i, key in enumerate(self.rounds)}
     # What is free now must not decide how trees grow.
     proposals = (recall_trainer.MAX_PROPOSALS if max_bytes is None else
@@ -137,7 +142,8 @@ class PerfectRecallSolver(solver.Solver):
     self._is_compiled = False
     if self.memory_bytes > self._room:
       raise ValueError(f"max_bytes={max_bytes}: must be at least "
-                       f"{self.memory_bytes}, what {game} needs at first")
+                       f"{self.memory_bytes}, what {game} needs at first; "
+                       f"{ram.available_bytes()} bytes are available")
 
   # Work in the background, so that Ctrl-C need not wait for it.
 
@@ -438,7 +444,9 @@ class PerfectRecallSolver(solver.Solver):
         path, self._identity(), self.rounds, self._rounds)
     needed = self._memory([growing_memory.size_of(state.tree)
                            for state in found])
-    if needed > self._room and max_bytes != self._max_bytes:
+    # Whoever loads it with the same limit goes on as if nothing had happened.
+    is_same = self._max_bytes is not None and max_bytes == self._max_bytes
+    if needed > self._room and not is_same:
       raise ValueError(f"max_bytes={self._max_bytes}: must be at least "
                        f"{needed} to load {os.fsdecode(path)!r}")
     try:

@@ -13,6 +13,7 @@ square.
 Serves all modules about perfect recall.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -68,7 +69,7 @@ def _levels(order, merges):
   return sets, np.array(level, np.int64)
 
 
-def _role_hands(rolls, wild_ones, sets, dtype):
+def _role_hands(rolls, wild_ones, sets):
   """Returns (`RoleHands`, [level, hand] int64, the class of each hand)."""
   matches = rolls.matches(wild_ones)
   classes, firsts = [], []
@@ -77,24 +78,39 @@ def _role_hands(rolls, wild_ones, sets, dtype):
     if not number:  # without merging, equal rows still are two hands
       keys = list(range(len(keys)))
     names = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+    hand_of = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1)))
     classes.append([names[key] for key in keys])
-    firsts.append([keys.index(key) for key in names])
+    firsts.append([hand_of[key] for key in names])  # the first one
   of_hand = np.array(classes, np.int64)
   most = _padded(rolls.num_rolls)
-  onehot = np.zeros((len(sets), matches.shape[1], rolls.num_dice + 1, most),
-                    dtype)
+  onehot = np.zeros((len(sets), matches.shape[1], rolls.num_dice + 1, most))
   merge = np.zeros((len(sets), len(sets), most), np.int64)
   for level, first in enumerate(firsts):
-    for number, hand in enumerate(first):
-      for rank in range(matches.shape[1]):
-        onehot[level, rank, matches[hand, rank], number] = 1.0
-      merge[level, :, number] = of_hand[:, hand]
-  chance = np.zeros(most, dtype)
+    for rank in range(matches.shape[1]):
+      onehot[level, rank, matches[first, rank], np.arange(len(first))] = 1.0
+    merge[level, :, :len(first)] = of_hand[:, first]
+  chance = np.zeros(most)
   chance[:rolls.num_rolls] = rolls.probabilities
   width = np.array([_padded(len(first)) for first in firsts], np.int64)
   # Padding of a level has no dice and no reach; it merges into padding or into
   # class 0, to which it adds nothing.
   return RoleHands(chance, width, onehot, merge), of_hand
+
+
+def num_bytes(match, dice, dtype):
+  """Returns how much memory the arrays of `RoundHands` take, about.
+
+  Args:
+    match: the `rounds.MatchRules`.
+    dice: (starter's dice, other's dice).
+    dtype: the type of the tables; there are arrays of float64, too.
+  """
+  order = match.claim_order(sum(dice))
+  levels, sides = len(_levels(order, True)[0]), order.num_sides
+  sizes = sum({8, np.dtype(dtype).itemsize})
+  return sum(_padded(math.comb(n + sides - 1, sides - 1)) *
+             (levels * sides * (n + 1) * sizes + levels * (levels + 1) * 8)
+             for n in dice)
 
 
 class RoundHands:
@@ -116,14 +132,14 @@ class RoundHands:
   def __init__(self, match, dice, merges=True):
     self.dice = tuple(dice)
     self.order = match.claim_order(sum(dice))
-    self._sets, self.level = _levels(self.order, merges)
-    self._rolls = [match.rolls(n) for n in dice]
-    self._wild_ones = match.house.wild_ones
-    self._arrays = {}
-    both = [_role_hands(rolls, self._wild_ones, self._sets, np.float64)
-            for rolls in self._rolls]
+    sets, self.level = _levels(self.order, merges)
+    both = [_role_hands(match.rolls(n), match.house.wild_ones, sets)
+            for n in dice]
     self.classes = tuple(of_hand for _, of_hand in both)
     self.width = np.stack([hands.width for hands, _ in both])
+    self._arrays = {np.dtype(np.float64): ClassArrays(
+        self.order.num_claims, self.order.ranks.astype(np.int64) - 1,
+        self.level, tuple(hands for hands, _ in both))}
 
   def moved(self, role, reach, last, claim):
     """Returns [class] float64, a reach by the classes after another claim.
@@ -143,9 +159,9 @@ class RoundHands:
     """Returns the `ClassArrays` in a type of numbers."""
     dtype = np.dtype(dtype)
     if dtype not in self._arrays:
-      self._arrays[dtype] = ClassArrays(
-          self.order.num_claims, self.order.ranks.astype(np.int64) - 1,
-          self.level, tuple(
-              _role_hands(rolls, self._wild_ones, self._sets, dtype)[0]
-              for rolls in self._rolls))
+      exact = self._arrays[np.dtype(np.float64)]
+      self._arrays[dtype] = exact._replace(hands=tuple(
+          hands._replace(chance=hands.chance.astype(dtype),
+                         onehot=hands.onehot.astype(dtype))
+          for hands in exact.hands))
     return self._arrays[dtype]
