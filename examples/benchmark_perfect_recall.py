@@ -39,7 +39,8 @@ _TARGET = flags.DEFINE_float("target", 0.0, "Stop at this exploitability.",
                              lower_bound=0.0)
 _THREADS = flags.DEFINE_integer("num_threads", None, "How many threads; None "
                                 "for all.", lower_bound=1)
-_MAX_BYTES = flags.DEFINE_integer("max_bytes", None, "Memory of all trees.")
+_MAX_BYTES = flags.DEFINE_integer("max_bytes", None, "How much memory the "
+                                  "solver may take.")
 _SHARES = flags.DEFINE_multi_integer(
     "shares", [], "Also write the policy in so many shares, and measure it.",
     lower_bound=1)

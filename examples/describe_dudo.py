@@ -11,6 +11,7 @@ import binary
 import functools
 import os
 import shlex
+from typing import NamedTuple
 
 from absl import flags
 import figures
@@ -38,14 +39,32 @@ _TRAINING = flags.DEFINE_string("training", "", "A sentence for the page that "
 _FORGETFUL = flags.DEFINE_list(
     "forgetful", [], "Files of policies that remember fewer claims, as "
     "train_dudo.py writes them: the page says what forgetting costs.")
-_RARE = 2e-4  # openings less likely than this are not shown
+_RARE = 1e-6  # claims less likely than this in a round are left out
+_OFTEN = 0.005  # so many claims of a round must be of as many dice
 _SHARE = 0.08  # claims of a roll less likely than this are not listed
+
+
+class Claims(NamedTuple):
+  """All claims of a round if both play the policy, but those of ones.
+
+  Attributes:
+    held: [quantity, dice], the expected number of claims by how many dice they
+      claim, and how many such dice the claimant has.
+    is_true: [quantity], of these, how many are true.
+    met: [quantity, dice], the same number by the dice of the one who answers.
+    doubted: [quantity, dice], how many of these are answered with Dudo.
+  """
+  held: np.ndarray
+  is_true: np.ndarray
+  met: np.ndarray
+  doubted: np.ndarray
 
 
 class Round:
   """What the policy does in a round with equally many dice, as arrays.
 
   Attributes:
+    policy: the `policies.RecallPolicy`.
     dice: how many dice each player has.
     order: the `claims.ClaimOrder`.
     table: the `rolls.RollTable` of a player's dice.
@@ -56,6 +75,7 @@ class Round:
   """
 
   def __init__(self, policy, dice):
+    self.policy = policy
     self.dice = dice
     key = (dice, dice)
     self.order = policy.match.claim_order(2 * dice)
@@ -77,18 +97,43 @@ class Round:
     return np.divide(result, totals, out=np.full_like(result, np.nan),
                      where=totals > 0)
 
-  def doubts(self):
-    """Returns [quantity, own dice for the rank], P(Dudo after first claim)."""
-    says = np.zeros((2 * self.dice + 1, self.dice + 1))
-    meets = np.zeros_like(says)
-    for claim, (quantity, rank) in enumerate(self.order.claims):
-      if rank != 1 and self.often[claim] >= _RARE:
-        chances = self.often[claim] * self.table.probabilities
-        np.add.at(meets[quantity], self.matches[:, rank - 1], chances)
-        np.add.at(says[quantity], self.matches[:, rank - 1],
-                  chances * self.doubt[claim])
-    return np.divide(says, meets, out=np.full_like(says, np.nan),
-                     where=meets > 0)
+  def histories(self):
+    """Yields where the policy gets to if both play it.
+
+    Yields:
+      (claims so far; [hand], the reach of who acts, and of the other one, each
+      with the chance of the hand; [action, hand], what the policy does).
+    """
+    chances = self.table.probabilities
+    stack = [([], chances, chances)]
+    while stack:
+      claims, own, other = stack.pop()
+      table = self.policy.after_claims((self.dice, self.dice), claims)
+      yield claims, own, other, table
+      first, count = (claims[-1] + 1, len(table) - 1) if claims else (
+          0, len(table))
+      often = other.sum() * (table[:count] @ own)
+      stack.extend(([*claims, first + i], other, table[i] * own)
+                   for i in np.flatnonzero(often > _RARE).tolist())
+
+  def claims(self):
+    """Returns the `Claims` of the round."""
+    shape = 2 * self.dice + 1, self.dice + 1
+    found = Claims(np.zeros(shape), np.zeros(shape[0]), np.zeros(shape),
+                   np.zeros(shape))
+    for claims, own, other, table in self.histories():
+      if not claims or self.order.ranks[claims[-1]] == 1:
+        continue
+      quantity, rank = self.order.claims[claims[-1]]
+      dice = self.matches[:, rank - 1]
+      mine, theirs, doubts = (
+          np.bincount(dice, reach, shape[1])
+          for reach in (own, other, table[-1] * own))
+      found.held[quantity] += own.sum() * theirs
+      found.is_true[quantity] += np.convolve(mine, theirs)[quantity:].sum()
+      found.met[quantity] += other.sum() * mine
+      found.doubted[quantity] += other.sum() * doubts
+    return found
 
   def summary(self):
     """Returns what openings are like on average, a list of numbers.
@@ -173,6 +218,25 @@ def opening_lines(rounds):
         f"{100 * share:.0f}%" for share in shares) + " |"
 
 
+def claim_lines(claims):
+  """Yields what claims are like, by how many dice they claim."""
+  total = claims.met.sum()
+  dice = claims.held.shape[1] - 1
+  names = ["none", "one", "two", "three"][:dice + 1]
+  yield ("| dice claimed | of all claims | "
+         + " | ".join(f"{name} held" for name in names)
+         + " | the claim is true | answered with Dudo |")
+  yield "|---" * (len(names) + 4) + "|"
+  for quantity, held in enumerate(claims.held):
+    often = held.sum()
+    if often >= _OFTEN * total:
+      shares = [often / total, *(held[:len(names)] / often),
+                claims.is_true[quantity] / often,
+                claims.doubted[quantity].sum() / often]
+      yield f"| {quantity} | " + " | ".join(
+          f"{100 * share:.0f}%" for share in shares) + " |"
+
+
 def roll_lines(this_round, count):
   """Yields a table of rolls, each of another kind, and their first claims."""
   kinds = {}
@@ -246,8 +310,16 @@ def command():
                      if not flag.using_default_value)])
 
 
-def page(policy, forgetful, rounds, names):
-  """Yields the lines of the page."""
+def page(policy, forgetful, rounds, claims, names):
+  """Yields the lines of the page.
+
+  Args:
+    policy: the `policies.RecallPolicy`.
+    forgetful: list of `policies.MatchPolicy`.
+    rounds: list of `Round`, the one with the most dice last.
+    claims: the `Claims` of that one.
+    names: of the pictures.
+  """
   this_round = rounds[-1]
   dice = this_round.dice
   first = policy.measures[dice, dice]
@@ -297,11 +369,20 @@ def page(policy, forgetful, rounds, names):
   yield ""
   yield from roll_lines(this_round, _ROLLS.value)
   yield ""
+  yield "## Bluffs"
+  yield ""
+  yield (f"All claims of a round with {dice} dice each when both play the "
+         "policy, but claims of ones. The columns say how many of the claimed "
+         "dice the player has.")
+  yield ""
+  yield from claim_lines(claims)
+  yield ""
   yield "## When to say Dudo"
   yield ""
-  yield (f"How often the policy answers a first claim with Dudo, with {dice} "
-         "dice each. A column is how many of its own dice count for the "
-         "claimed rank. Claims of ones are left out.")
+  yield (f"How often the policy answers a claim with Dudo, with {dice} dice "
+         "each, over all claims of a round when both play it. A column is how "
+         "many dice the one who answers has for the claimed rank. Claims of "
+         "ones are left out.")
   yield ""
   yield f"![Dudo]({names[1]})"
   yield ""
@@ -358,13 +439,16 @@ def main(_):
   if _POLICY.value != policy_bots.TRAINED:
     policy.measure()
   rounds = [Round(policy, n) for n in range(1, dice + 1)]
-  openings, doubts = rounds[-1].openings_by_strength(), rounds[-1].doubts()
+  openings, claims = rounds[-1].openings_by_strength(), rounds[-1].claims()
+  is_shown = claims.met > _OFTEN * claims.met.sum() / claims.met.shape[1]
+  doubts = np.divide(claims.doubted, claims.met, where=is_shown,
+                     out=np.full_like(claims.met, np.nan))
   draw(paths[0], openings, ("dice claimed", "own dice for the best rank"),
        "How many dice are claimed first", openings > 0.005)
   draw(paths[1], doubts, ("dice claimed", "own dice for the claimed rank"),
-       "How often a first claim is answered with Dudo", ~np.isnan(doubts))
-  text = "\n".join(page(policy, forgetful, rounds, [os.path.basename(path)
-                                         for path in paths])) + "\n"
+       "How often a claim is answered with Dudo", is_shown)
+  text = "\n".join(page(policy, forgetful, rounds, claims, [
+      os.path.basename(path) for path in paths])) + "\n"
   with files.replacing(os.path.abspath(_OUTPUT.value)) as file:
     file.write(text.encode())
   print(f"wrote {_OUTPUT.value}")

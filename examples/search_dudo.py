@@ -26,8 +26,8 @@ _GAME = flags.DEFINE_string("game", "dudo(numdice=2)", "The game to train, "
                             "with its parameters.")
 _TRAIN = flags.DEFINE_integer("train_iterations", 300, "How long to train.",
                               lower_bound=1)
-_MAX_BYTES = flags.DEFINE_integer("max_bytes", None, "Memory of all trees, in "
-                                  "training.")
+_MAX_BYTES = flags.DEFINE_integer("max_bytes", None, "How much memory "
+                                  "training may take.")
 _SHARES = flags.DEFINE_integer("num_shares", None, "Make the policy coarse: in "
                                "so many whole shares.", lower_bound=1)
 _ITERATIONS = flags.DEFINE_integer("iterations", None, "Iterations of a "

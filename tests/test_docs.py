@@ -63,6 +63,21 @@ def test_python_runs_as_printed(page, block, tmp_path):
                  check=True, capture_output=True)
 
 
+_COMMAND = re.compile(r"(?:examples/)?(\w+)\.py((?: +-{1,2}[^\s`]+)+)")
+_DEFINED = re.compile(r"flags\.DEFINE_\w+\(\s*\"(\w+)\"")
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=lambda page: page.name)
+def test_flags_of_commands_exist(page):
+  """Also of commands that nobody can run here, as they take hours."""
+  for name, given in _COMMAND.findall(page.read_text("utf-8")):
+    path = helpers.EXAMPLES / f"{name}.py"
+    if path.exists():
+      known = set(_DEFINED.findall(path.read_text("utf-8")))
+      for flag in re.findall(r"-{1,2}(\w+)", re.sub(r"=\S*", "", given)):
+        assert flag in known or flag.removeprefix("no") in known, (name, flag)
+
+
 # What makes commands of README quick, by the beginning of the command.
 _SMALLER = {
     "examples/train_dudo.py": ["--numdice=1", "--minutes=0.01"],

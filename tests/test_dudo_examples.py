@@ -160,6 +160,15 @@ def test_describe_dudo(policy_file, tmp_path):
     assert f"({name})" in text
     assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
   assert len(list(tmp_path.iterdir())) == 3
+  # Who claims more dice has more of them, and is believed less often.
+  bluffs = [[float(cell.strip("% |")) for cell in line.split(" | ")]
+            for line in text.partition("## Bluffs")[2].partition("## ")[0]
+            .splitlines()[6:-1]]
+  quantities, shares, *held, true, doubted = zip(*bluffs)
+  assert quantities == (1, 2, 3, 4) and 98 <= sum(shares) <= 102
+  assert all(98 <= sum(row) <= 102 for row in zip(*held))
+  assert held[0] == tuple(sorted(held[0], reverse=True))
+  assert doubted == tuple(sorted(doubted)) and max(true) < 100.0
   # What rules of thumb and forgetting cost is never negative.
   rows = [line.split(" | ") for line in text.splitlines()
           if line.startswith(("| 1. ", "| the last 3 claims | "))]

@@ -754,6 +754,8 @@ def test_tables_of_a_solver_are_copies():
 
 
 def test_trees_leave_room_for_claims_that_gain_more_later(monkeypatch):
+  monkeypatch.setattr(recall_solver, "FREE_SHARE", 0.8)
+
   def memory_taken(parts):
     monkeypatch.setattr(recall_solver, "ROOM_PARTS", parts)
     solver = perfect_recall.PerfectRecallSolver(

@@ -37,7 +37,7 @@ def test_the_trained_bot_has_perfect_recall_and_knows_how_good_it_is():
   assert policy_bots.describe("heuristic", game) is None
 
 
-def test_every_match_up_to_five_dice_has_a_trained_policy():
+def test_matches_up_to_five_dice_have_a_trained_policy():
   gaps = []
   for dice in range(1, 6):
     game = pyspiel.load_game("dudo", {"numdice": dice})

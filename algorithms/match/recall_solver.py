@@ -41,7 +41,7 @@ _EPOCH, _EPOCH_SHARE = 10, 100  # iterations; later a hundredth of those so far
 _FIRST_DROP = 100  # iterations; then twice as many each time
 # When more than a share of the memory is taken, a growth takes only a part of
 # what is left, so that there is always some for the claims that gain most.
-FREE_SHARE, ROOM_PARTS = 0.8, 40
+FREE_SHARE, ROOM_PARTS = 0.95, 40
 _ITERATION_WORK = 2000  # of an iteration, in numbers of a table
 
 
@@ -94,10 +94,10 @@ class PerfectRecallSolver(solver.Solver):
     max_bytes: how much memory the solver may take at any time: all trees and
       tables, and what training, measuring, growing and saving take besides.
       Policies are copies of their own, half as large. None for three quarters
-      of what is free now. When four fifths are taken, the fewer claims are
-      stored at a time the less is left, those that gain most. So results
-      depend on it then; if it is given, also because a tree grows by fewer
-      claims at a time if it is below 3 GB.
+      of what is free now. When 95% are taken, the fewer claims are stored at a
+      time the less is left, those that gain most. So results depend on it then;
+      if it is given, also because a tree grows by fewer claims at a time if it
+      is below 3 GB.
     dtype: "float32", or "float64" for twice the memory.
 
   Attributes:
