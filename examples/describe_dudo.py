@@ -39,6 +39,8 @@ _TRAINING = flags.DEFINE_string("training", "", "A sentence for the page that "
 _FORGETFUL = flags.DEFINE_list(
     "forgetful", [], "Files of policies that remember fewer claims, as "
     "train_dudo.py writes them: the page says what forgetting costs.")
+_FORGETFUL_TRAINING = flags.DEFINE_string(
+    "forgetful_training", "", "A sentence that says how these were trained.")
 _RARE = 1e-6  # claims less likely than this in a round are left out
 _OFTEN = 0.005  # so many claims of a round must be of as many dice
 _SHARE = 0.08  # claims of a roll less likely than this are not listed
@@ -405,7 +407,7 @@ def page(policy, forgetful, rounds, claims, names):
            "the policy of this page, exactly, if seats are traded. A player "
            "who remembers more must also learn more: trained for as long, it "
            "may lose more. Somebody who knows such a player wins much more "
-           "([fsicfr.md](fsicfr.md)).")
+           f"([fsicfr.md](fsicfr.md)). {_FORGETFUL_TRAINING.value}".strip())
     yield ""
     yield from forgetting_lines(policy, forgetful, dice)
 
