@@ -37,7 +37,9 @@ _DISCOUNT_BYTES = 32  # of an iteration's discounts, which all rounds share
 # What the system's allocator wastes: a share, at most so much for each round
 # (tables of more than 32 MB have pages of their own).
 _SLACK_SHARE, _MAX_SLACK = 0.25, 2**24
-_EPOCH, _EPOCH_SHARE = 10, 100  # iterations; later a hundredth of those so far
+# Iterations between two growths; later a hundredth of those so far, and a
+# twentieth if the last growth was below one percent.
+_EPOCH, _EPOCH_SHARE, _CALM_SHARE, _CALM_GROWTH = 10, 100, 20, 0.01
 _FIRST_DROP = 100  # iterations; then twice as many each time
 # When more than a share of the memory is taken, a growth takes only a part of
 # what is left, so that there is always some for the claims that gain most.
@@ -266,13 +268,15 @@ class PerfectRecallSolver(solver.Solver):
       trainer.drop(now.responses, pool)
       now.next_drop = 2 * t
       now.version += 1
-    taken = self.memory_bytes
+    taken, before = self.memory_bytes, trainer.tree.num_numbers
     left = max(FREE_SHARE * self._room - taken,
                (self._room - taken) / ROOM_PARTS)
     now.responses = trainer.grow(
         trainer.memory_bytes + int(left / (1.0 + _SLACK_SHARE)), pool)
     now.outcomes = trainer.played
-    now.next_growth = t + max(min(1 + t // 4, _EPOCH), t // _EPOCH_SHARE)
+    is_calm = trainer.tree.num_numbers <= (1.0 + _CALM_GROWTH) * before
+    now.next_growth = t + max(min(1 + t // 4, _EPOCH),
+                              t // (_CALM_SHARE if is_calm else _EPOCH_SHARE))
     trainer.rest()
     self._present = self._choose()
     self._rounds[self._present].trainer.set_values(self._values_by_round())
