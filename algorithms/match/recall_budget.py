@@ -30,6 +30,7 @@ from dudo_spiel.algorithms.match import rounds as match_rounds
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import progress
 from dudo_spiel.algorithms.runtime import ram
 
 _SHARE_NUMBERS = tuple(2**k for k in range(6, 25))
@@ -96,7 +97,8 @@ class ShareTrials:
     number = {key: i for i, key in enumerate(keys)}
     trials, values = {}, np.zeros(len(keys))
     next_rounds = np.zeros((len(keys), len(keys)))
-    with recall_trainer.thread_pool(num_threads) as pool:
+    with recall_trainer.thread_pool(num_threads) as pool, progress.progress_bar(
+        len(keys), desc="trying shares", unit="round") as bar:
       for i, key in enumerate(keys):
         tables = policy.round_tables(key)
         outcomes = _measurer(policy.match, key, tables[1:], flag).outcomes()
@@ -117,6 +119,7 @@ class ShareTrials:
         del tables, attempt
         values[i] = ends.value(outcomes, values)
         next_rounds[i] = ends.next_rounds(outcomes, len(keys))
+        bar.update()
     return trials, next_rounds
 
   def _loss(self, chosen):

@@ -25,6 +25,7 @@ from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import progress
 
 FILE_KIND = "recall_policy"
 _DTYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
@@ -300,11 +301,14 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
 
     def compress():
       rounds, known = {}, {}
-      with recall_trainer.thread_pool(num_threads) as pool:
+      with recall_trainer.thread_pool(num_threads) as pool, (
+          progress.progress_bar(len(self._rounds), desc="compressing",
+                                unit="round")) as bar:
         for key in sorted(self._rounds, key=sum):  # smaller rounds come first
           rounds[key], small, weights = recall_rounds.coded(
               self.match, key, self._rounds[key], num_shares[key], flag)
           known[key] = self._measured(key, small, weights, known, pool, flag)
+          bar.update()
       return rounds, known
 
     return RecallPolicy(self.game, *interrupts.call(compress, flag))

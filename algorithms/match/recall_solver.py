@@ -36,7 +36,7 @@ _LEAST_PROPOSALS = 64
 _DISCOUNT_BYTES = 32  # of an iteration's discounts, which all rounds share
 # What the system's allocator wastes: a share, at most so much for each round
 # (tables of more than 32 MB have pages of their own).
-_SLACK_SHARE, _MAX_SLACK = 0.25, 2**24
+_SLACK_SHARE, _MAX_SLACK = 0.25, 2**25
 # Iterations between two growths; later a hundredth of those so far, and a
 # twentieth if the last growth was below one percent.
 _EPOCH, _EPOCH_SHARE, _CALM_SHARE, _CALM_GROWTH = 10, 100, 20, 0.01
