@@ -223,8 +223,10 @@ def opening_lines(rounds):
 def claim_lines(claims):
   """Yields what claims are like, by how many dice they claim."""
   total = claims.met.sum()
-  dice = claims.held.shape[1] - 1
-  names = ["none", "one", "two", "three"][:dice + 1]
+  names = ["none", "one", "two", "three"][:claims.held.shape[1]]
+  last = len(names) - 1
+  if last + 1 < claims.held.shape[1]:
+    names[last] += " or more"
   yield ("| dice claimed | of all claims | "
          + " | ".join(f"{name} held" for name in names)
          + " | the claim is true | answered with Dudo |")
@@ -232,7 +234,8 @@ def claim_lines(claims):
   for quantity, held in enumerate(claims.held):
     often = held.sum()
     if often >= _OFTEN * total:
-      shares = [often / total, *(held[:len(names)] / often),
+      shares = [often / total, *(held[:last] / often),
+                held[last:].sum() / often,
                 claims.is_true[quantity] / often,
                 claims.doubted[quantity].sum() / often]
       yield f"| {quantity} | " + " | ".join(
