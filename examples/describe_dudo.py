@@ -47,7 +47,7 @@ _SHARE = 0.08  # claims of a roll less likely than this are not listed
 
 
 class Claims(NamedTuple):
-  """All claims of a round if both play the policy, but those of ones.
+  """All claims of a round if both play the policy, except those of ones.
 
   Attributes:
     held: [quantity, dice], the expected number of claims by how many dice they
@@ -377,7 +377,7 @@ def page(policy, forgetful, rounds, claims, names):
   yield "## Bluffs"
   yield ""
   yield (f"All claims of a round with {dice} dice each when both play the "
-         "policy, but claims of ones. The columns say how many of the claimed "
+         "policy, except claims of ones. The columns say how many of the claimed "
          "dice the player has.")
   yield ""
   yield from claim_lines(claims)
