@@ -377,8 +377,8 @@ def page(policy, forgetful, rounds, claims, names):
   yield "## Bluffs"
   yield ""
   yield (f"All claims of a round with {dice} dice each when both play the "
-         "policy, except claims of ones. The columns say how many of the claimed "
-         "dice the player has.")
+         "policy, except claims of ones. The columns say how many of the "
+         "claimed dice the player has.")
   yield ""
   yield from claim_lines(claims)
   yield ""
