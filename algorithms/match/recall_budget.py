@@ -101,7 +101,8 @@ class ShareTrials:
         len(keys), desc="trying shares", unit="round") as bar:
       for i, key in enumerate(keys):
         tables = policy.round_tables(key)
-        outcomes = _measurer(policy.match, key, tables[1:], flag).outcomes()
+        outcomes = recall_trainer.measuring_trainer(
+            policy.match, key, *tables[1:], flag).outcomes()
         ends = round_ends.RoundEnds(policy.match, key, number)
         attempt = functools.partial(_try, policy.match, key, tables,
                                     dict(zip(keys, values.tolist())), flag)
@@ -110,8 +111,8 @@ class ShareTrials:
             _TRIAL_BYTES * tables[1].num_numbers)))
         found = []
         for first in range(0, len(_SHARE_NUMBERS), step):
-          found += (map if pool is None else pool.map)(
-              attempt, _SHARE_NUMBERS[first:first + step])
+          found += recall_trainer.map_tasks(
+              pool, attempt, _SHARE_NUMBERS[first:first + step])
           if found[-1].num_bytes > self._max_bytes:
             break
         trials[key] = found[:1] + list(itertools.takewhile(
@@ -164,13 +165,6 @@ class ShareTrials:
       chosen[i] = trial
 
 
-def _measurer(match, dice, tree_and_table, flag):
-  """Returns a `recall_trainer.RecallTrainer` that measures a round."""
-  trainer = recall_trainer.measuring_trainer(match, dice, *tree_and_table)
-  trainer.flag = flag
-  return trainer
-
-
 def _try(match, dice, tables, values, flag, num_shares):
   """Returns the `Trial` of a round.
 
@@ -183,6 +177,7 @@ def _try(match, dice, tables, values, flag, num_shares):
     num_shares: how many shares.
   """
   coded, *small = recall_rounds.coded(match, dice, tables, num_shares, flag)
-  low, high = _measurer(match, dice, small, flag).certify(values, values)
+  low, high = recall_trainer.measuring_trainer(
+      match, dice, *small, flag).certify(values, values)
   return Trial(num_shares, int(_STREAM_SHARE * coded.num_coded) + _ROUND_BYTES,
                0.5 * (high - low))

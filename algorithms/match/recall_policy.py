@@ -196,8 +196,8 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       pool: of threads, or None.
       flag: [1] bool, stops it: it raises `recall_trainer.StoppedError`.
     """
-    trainer = recall_trainer.measuring_trainer(self.match, key, tree, table)
-    trainer.flag = flag
+    trainer = recall_trainer.measuring_trainer(self.match, key, tree, table,
+                                               flag)
     lows = {key: measures.low for key, measures in known.items()}
     highs = {key: measures.high for key, measures in known.items()}
     low, high = trainer.certify(lows, highs, pool)

@@ -36,7 +36,7 @@ from dudo_spiel.algorithms.runtime import interrupts
 
 GROWTH_SHARE, GROWTH_SLOPE, ANSWER_SHARE = 1e-6, 3e-4, 0.1
 DROP_SHARE = 1e-8
-FORGETTING = 0.7
+FORGETTING = 0.7  # the power of the growth by which regrets become smaller
 _MAX_DISCOUNTED = 2**20  # iterations; later discounts differ from 1 by 1e-9
 _LEAST_DISCOUNTED = 2**10  # how many are computed at least
 MAX_PROPOSALS = 2**16  # of a walk
@@ -202,7 +202,7 @@ class RecallTrainer:
     self._walk_top(game, step, growing_kernels.COLLECT)
     largest_first = np.argsort(-cut.size, kind="stable")
     counter = np.zeros(1, np.int64)
-    touched = sum(_map(
+    touched = sum(map_tasks(
         pool, lambda work: growing_kernels.learn_parts(
             game, self.tree, self.tables, step, largest_first, counter, work,
             cut), self._works))
@@ -277,7 +277,7 @@ class RecallTrainer:
     """
     # Each role has nodes of its own.
     choices = growing_response.new_choices(self.tree)
-    high, other = _map(
+    high, other = map_tasks(
         pool, lambda role: self._respond(role, self.leaves_of(role, lows,
                                                               highs), choices),
         range(2))
@@ -315,7 +315,7 @@ class RecallTrainer:
   def _find(self, pool):
     """Returns (what best responses get, proposals, the largest gains first)."""
     choices = growing_response.new_choices(self.tree)
-    responses = np.array(_map(
+    responses = np.array(map_tasks(
         pool, lambda role: self._respond(role, self.leaves[role], choices),
         range(2)))
     exploitability = max(0.5 * responses.sum(), 0.0)
@@ -323,7 +323,7 @@ class RecallTrainer:
                                      self._growth_slope * exploitability)
 
     # Those that take longest first, for the balance between threads.
-    *found, self.played = _map(pool, lambda task: task(), [
+    *found, self.played = map_tasks(pool, lambda task: task(), [
         *(functools.partial(self._propose, role, kind, choices, threshold)
           for kind in growing_proposals.KINDS for role in range(2)),
         self.outcomes])
@@ -362,7 +362,7 @@ class RecallTrainer:
             found[name].copy() for name in ("node", "row", "claim"))), True,
                  pool)
     kept = self._dtype.type((before / self.tree.num_numbers)**FORGETTING)
-    _map(pool, lambda part: np.multiply(part, kept, out=part),
+    map_tasks(pool, lambda part: np.multiply(part, kept, out=part),
          np.array_split(self.tables.regret, self._num_threads))
 
   def drop(self, responses, pool=None):
@@ -386,11 +386,11 @@ class RecallTrainer:
     """Goes on with another tree; see `growing_tree.changed`."""
     tables = growing_kernels.moved_tables(
         self.tables, self.tree, change, is_growing, self.iteration,
-        functools.partial(_map, pool))
+        functools.partial(map_tasks, pool))
     self.take(change[0], tables, self.iteration)
 
 
-def measuring_trainer(match, dice, tree, table):
+def measuring_trainer(match, dice, tree, table, flag=None):
   """Returns a `RecallTrainer` that measures a policy and learns nothing.
 
   Args:
@@ -398,10 +398,13 @@ def measuring_trainer(match, dice, tree, table):
     dice: (starter's dice, other's dice).
     tree: the `growing_tree.TreeArrays`.
     table: [number] float or uint, to which the policy is proportional.
+    flag: [1] bool, which stops measurements; None for one of its own.
   """
   if table.dtype.kind == "u":
     table = table.astype(np.float32)
   trainer = RecallTrainer(match, dice, dtype=table.dtype)
+  if flag is not None:
+    trainer.flag = flag
   trainer.take(tree, growing_kernels.LearnTables(
       table, table, np.zeros(tree.num_nodes, np.int64)))
   return trainer
@@ -414,7 +417,7 @@ def thread_pool(num_threads):
   return concurrent.futures.ThreadPoolExecutor(num_threads)
 
 
-def _map(pool, function, tasks):
+def map_tasks(pool, function, tasks):
   """Returns [function(task) for task in tasks], computed by the pool."""
   return list((map if pool is None else pool.map)(function, tasks))
 
