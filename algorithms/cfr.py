@@ -28,15 +28,13 @@ With `epsilon` the game is perturbed: players play epsilon + (1 - |A| epsilon)
 times regret matching (Farina, Kroer & Sandholm 2017). Regrets compare each
 action with regret matching and not with what is played. What is played is worse
 by what the perturbation forces, and that would be regretted forever.
-
-Serves users.
 """
 
 import numpy as np
 
-from dudo_spiel.algorithms.compiled import learning
-from dudo_spiel.algorithms.compiled import table_solver
 from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.tabular import table_solver
+from dudo_spiel.algorithms.tabular.updates import learning
 
 
 class RegretSolver(table_solver.TableSolver):

@@ -9,8 +9,6 @@ machine (see `jobs`) and a line of a table:
     that they knew and did, even if its information states forget some of it.
   "cfr", "dcfr(alpha=1.5,beta=-inf,gamma=2)": a solver of `SOLVERS` and its
     arguments.
-
-Serves users, and the examples that compare solvers.
 """
 
 import difflib
@@ -25,10 +23,10 @@ import pyspiel
 
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import fictitious_play
-from dudo_spiel.algorithms.compiled import game as game_lib
-from dudo_spiel.algorithms.compiled import known_rules
-from dudo_spiel.algorithms.compiled import tree_size
 from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.tabular import compiled_game
+from dudo_spiel.algorithms.tabular.tree import known_rules
+from dudo_spiel.algorithms.tabular.tree import tree_size
 
 estimated_histories = tree_size.estimated_histories
 SOLVERS = {**cfr.SOLVERS, **fictitious_play.SOLVERS}
@@ -213,7 +211,7 @@ def compile_game(game):
     game: its name, see `load_game`.
   """
   loaded = _kept_game(game)
-  return game_lib.compile_game(loaded.game, **loaded.options)
+  return compiled_game.compile_game(loaded.game, **loaded.options)
 
 
 def make_solver(solver, game):

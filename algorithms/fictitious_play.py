@@ -23,8 +23,6 @@ epsilon) [a is best]. The paper's equation 35 does not sum to one.
 
 Both converge in two-player zero-sum games of perfect recall. They also run with
 more players, and BDFP with imperfect recall, but without any promise.
-
-Serves users.
 """
 
 import dataclasses
@@ -32,13 +30,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dudo_spiel.algorithms.compiled import blocks
-from dudo_spiel.algorithms.compiled import learning
-from dudo_spiel.algorithms.compiled import table_policy
-from dudo_spiel.algorithms.compiled import table_solver
 from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import base_solver
 from dudo_spiel.algorithms.runtime import checkpoint
-from dudo_spiel.algorithms.runtime import solver
+from dudo_spiel.algorithms.tabular import table_policy
+from dudo_spiel.algorithms.tabular import table_solver
+from dudo_spiel.algorithms.tabular.updates import learning
+from dudo_spiel.algorithms.tabular.updates import set_blocks
 
 _BEST = "best"  # the name of the best strategy in files
 
@@ -50,7 +48,7 @@ class _Best(NamedTuple):
     check: the `solver.Check`.
     strategy: [entry] float64.
   """
-  check: solver.Check
+  check: base_solver.Check
   strategy: np.ndarray
 
 
@@ -147,7 +145,7 @@ class BDFPSolver(FictitiousPlaySolver):
     **kwargs: see `FictitiousPlaySolver`.
   """
 
-  _MODE = blocks.DECIDE
+  _MODE = set_blocks.DECIDE
   _TABLES = ()
 
   def __init__(self, game, *, dtype="float64", **kwargs):
@@ -180,7 +178,7 @@ class XFPSolver(FictitiousPlaySolver):
     **kwargs: see `FictitiousPlaySolver`.
   """
 
-  _MODE = blocks.MIX
+  _MODE = set_blocks.MIX
   _TABLES = ("cumulative", "response")
 
   def __init__(self, game, **kwargs):
@@ -202,10 +200,10 @@ class XFPSolver(FictitiousPlaySolver):
 
 def _saved_check(name, value, num_players):
   """Returns a field of a header as a `solver.Check`, or raises a ValueError."""
-  fields = {field.name for field in dataclasses.fields(solver.Check)}
+  fields = {field.name for field in dataclasses.fields(base_solver.Check)}
   if not isinstance(value, dict) or value.keys() != fields:
     raise ValueError(f"{name} must be a check as `save` writes it")
-  return solver.Check(
+  return base_solver.Check(
       arguments.integer(f"{name} iteration", value["iteration"], 0,
                         checkpoint.MAX_COUNT),
       checkpoint.number(f"{name} seconds", value["seconds"], 0.0),

@@ -10,15 +10,15 @@ to be worth. `memory_needed` says how much memory a `MatchSolver` takes.
 
   fsicfr.MatchSolver(game, memory=fsicfr.LastClaims(2, ranks=2))
   fsicfr.MatchSolver(game, memory="claims2_ranks2")  # the same
-
-Serves users.
 """
 
+from dudo_spiel.algorithms.dudo.imperfect_recall.abstractions import LastClaims
+from dudo_spiel.algorithms.dudo.imperfect_recall.abstractions import PlayerRanks
+from dudo_spiel.algorithms.dudo.imperfect_recall.match_solver import MatchSolver
+from dudo_spiel.algorithms.dudo.imperfect_recall.round_pairs import (
+           memory_needed,
+)
 from dudo_spiel.algorithms.graphs.fsicfr_solver import FSICFRSolver
-from dudo_spiel.algorithms.match.memories import LastClaims
-from dudo_spiel.algorithms.match.memories import PlayerRanks
-from dudo_spiel.algorithms.match.round_pairs import memory_needed
-from dudo_spiel.algorithms.match.solver import MatchSolver
 
 __all__ = ["FSICFRSolver", "LastClaims", "MatchSolver", "memory_needed",
            "PlayerRanks"]

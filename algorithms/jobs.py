@@ -1,8 +1,6 @@
 """Independent jobs, on the cores of this machine or on a Ray cluster.
 
 `runtime.jobs` says how they run.
-
-Serves users, and the examples that train or compare many solvers.
 """
 
 from dudo_spiel.algorithms.runtime.jobs import check_engine

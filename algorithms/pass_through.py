@@ -15,14 +15,12 @@ from the action on, is below a threshold. `MonteCarloPassThroughSolver` takes
 the mean of some playouts. All playouts of an action go down the graph together:
 at a state, how many take each action is drawn at once (multinomial), which is
 the same distribution and saves time.
-
-Serves users.
 """
 
+from dudo_spiel.algorithms.dudo_single_round import single_round_graph
 from dudo_spiel.algorithms.graphs import graph_solver
 from dudo_spiel.algorithms.graphs import pass_through_kernels as kernels
 from dudo_spiel.algorithms.runtime import arguments
-from dudo_spiel.algorithms.single_round import graph as single_round_graph
 
 
 class _PassThroughSolver(graph_solver.PlannedSolver):

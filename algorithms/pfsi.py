@@ -24,19 +24,21 @@ PFSI (section 3.3.2) prunes:
 
 The thresholds may change with the iteration, which the paper suggests as future
 work: `PruningSchedule`.
-
-Serves users.
 """
 
 import numpy as np
 
+from dudo_spiel.algorithms.dudo_single_round import single_round_graph
+from dudo_spiel.algorithms.dudo_single_round.single_round_layout import (
+  abstract_game,
+)
+from dudo_spiel.algorithms.dudo_single_round.single_round_layout import (
+  ABSTRACTIONS,
+)
 from dudo_spiel.algorithms.graphs import fsi_kernels
 from dudo_spiel.algorithms.graphs import fsi_scratch
 from dudo_spiel.algorithms.graphs import graph_solver
 from dudo_spiel.algorithms.runtime import arguments
-from dudo_spiel.algorithms.single_round import graph as single_round_graph
-from dudo_spiel.algorithms.single_round.layout import abstract_game
-from dudo_spiel.algorithms.single_round.layout import ABSTRACTIONS
 
 __all__ = ["abstract_game", "ABSTRACTIONS", "FSISolver", "PFSISolver",
            "PruningSchedule"]

@@ -1,26 +1,28 @@
 """Policies in files, and what turns policies into each other.
 
 `load_policy` is the one place that knows all kinds of policy files.
-
-Serves users.
 """
 
 import pyspiel
 
-from dudo_spiel.algorithms.compiled import table_policy
-from dudo_spiel.algorithms.compiled.table_policy import SeatPolicy
-from dudo_spiel.algorithms.compiled.table_policy import TablePolicy
-from dudo_spiel.algorithms.match import doubt_policy
-from dudo_spiel.algorithms.match import policy as match_policy
-from dudo_spiel.algorithms.match import recall_policy
-from dudo_spiel.algorithms.match.doubt_policy import DoubtPolicy
-from dudo_spiel.algorithms.match.policy import MatchPolicy
-from dudo_spiel.algorithms.match.recall_policy import RecallPolicy
+from dudo_spiel.algorithms.doubt import doubt_policy
+from dudo_spiel.algorithms.doubt.doubt_policy import DoubtPolicy
+from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
+from dudo_spiel.algorithms.dudo.imperfect_recall.match_policy import MatchPolicy
+from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
+from dudo_spiel.algorithms.dudo.perfect_recall.recall_policy import RecallPolicy
+from dudo_spiel.algorithms.dudo_single_round import single_round_policy
+from dudo_spiel.algorithms.dudo_single_round.single_round_policy import (
+  bot_policy,
+)
+from dudo_spiel.algorithms.dudo_single_round.single_round_policy import (
+  SingleRoundPolicy,
+)
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
-from dudo_spiel.algorithms.single_round import policy as single_round_policy
-from dudo_spiel.algorithms.single_round.policy import bot_policy
-from dudo_spiel.algorithms.single_round.policy import SingleRoundPolicy
+from dudo_spiel.algorithms.tabular import table_policy
+from dudo_spiel.algorithms.tabular.table_policy import SeatPolicy
+from dudo_spiel.algorithms.tabular.table_policy import TablePolicy
 
 __all__ = ["DoubtPolicy", "MatchPolicy", "RecallPolicy", "SeatPolicy",
            "SingleRoundPolicy", "TablePolicy", "bot_policy", "load_policy"]

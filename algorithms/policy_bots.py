@@ -4,7 +4,7 @@ The bot "trained" plays the best policy that there is for a game:
 
   Two-player Dudo has policies that come with the package. Those with perfect
   recall know how exploitable they are, exactly, and the least exploitable one
-  is taken. `examples/make_policies.py` makes them. Where none of them knows the
+  is taken. `examples/tools/make_policies.py` makes them. Where none of them knows the
   dice, "recall3" takes its place. It also does in `dudo_ir`, if players
   remember as many claims there as it does.
 
@@ -13,8 +13,6 @@ The bot "trained" plays the best policy that there is for a game:
 
 The bot "recall3" plays two-player Dudo with up to three dice each. It remembers
 the last three claims, and was trained by `examples/train_dudo.py`.
-
-Serves users.
 """
 
 import functools

@@ -8,8 +8,6 @@ doubts have brought. Everything else it does as the simple opponents do. See
 This is no way to an equilibrium. `play_games` measures how often the policy
 wins, and for two players `policy.to_match_policy()` meets other policies in
 `simulation.play_matches` and best responders in `exploitability`.
-
-Serves users.
 """
 
 import math
@@ -18,16 +16,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dudo_spiel.algorithms.compiled import evaluator
-from dudo_spiel.algorithms.compiled import game as compiled_game
-from dudo_spiel.algorithms.compiled import table_policy
-from dudo_spiel.algorithms.match import doubt_kernels
-from dudo_spiel.algorithms.match import doubt_policy
-from dudo_spiel.algorithms.match.doubt_policy import DoubtPolicy
-from dudo_spiel.algorithms.match.doubt_policy import DummyPolicy
-from dudo_spiel.algorithms.match.doubt_policy import HeuristicPolicy
+from dudo_spiel.algorithms.doubt import doubt_kernels
+from dudo_spiel.algorithms.doubt import doubt_policy
+from dudo_spiel.algorithms.doubt.doubt_policy import DoubtPolicy
+from dudo_spiel.algorithms.doubt.doubt_policy import DummyPolicy
+from dudo_spiel.algorithms.doubt.doubt_policy import HeuristicPolicy
 from dudo_spiel.algorithms.runtime import arguments
-from dudo_spiel.algorithms.runtime import solver
+from dudo_spiel.algorithms.runtime import base_solver
+from dudo_spiel.algorithms.tabular import compiled_game
+from dudo_spiel.algorithms.tabular import evaluator
+from dudo_spiel.algorithms.tabular import table_policy
 
 __all__ = ["DoubtLearner", "DoubtPolicy", "DummyPolicy", "HeuristicPolicy",
            "PlayResult", "play_games"]
@@ -51,7 +49,7 @@ class PlayResult(NamedTuple):
   standard_error: float
 
 
-class DoubtLearner(solver.Solver):
+class DoubtLearner(base_solver.Solver):
   """Learns when to doubt, a game an iteration.
 
   Args:

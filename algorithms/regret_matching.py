@@ -9,8 +9,6 @@ In a zero-sum or constant-sum game the average strategies approach an
 equilibrium. In any game the joint distribution of what was played approaches
 the set of coarse correlated equilibria, and with conditional regrets the set of
 correlated equilibria.
-
-Serves users.
 """
 
 import itertools
@@ -20,16 +18,16 @@ import os
 import numpy as np
 import pyspiel
 
-from dudo_spiel.algorithms.compiled import normal_form
-from dudo_spiel.algorithms.compiled import table_policy
 from dudo_spiel.algorithms.runtime import arguments
-from dudo_spiel.algorithms.runtime import solver
+from dudo_spiel.algorithms.runtime import base_solver
+from dudo_spiel.algorithms.tabular import table_policy
+from dudo_spiel.algorithms.tabular.forms import normal_form
 
 _UPDATES = ("exact", "sampled")
 _MAX_ALLOCATIONS = 5000
 
 
-class RegretMatchingSolver(solver.Solver):
+class RegretMatchingSolver(base_solver.Solver):
   """Regret matching (Hart & Mas-Colell 2000).
 
   Args:

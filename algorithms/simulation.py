@@ -4,17 +4,15 @@
 plays four-player Dudo (`dudo_single_round`) between a line-up of policies and
 bots. Both report standard errors. `exact_match` computes what a policy with
 perfect recall wins against a match policy, and `bot_policy` makes one of a bot.
-
-Serves users.
 """
 
-from dudo_spiel.algorithms.match.recall_match import bot_policy
-from dudo_spiel.algorithms.match.recall_match import exact_match
-from dudo_spiel.algorithms.match.recall_match import ExactResult
-from dudo_spiel.algorithms.match.simulator import MatchResult
-from dudo_spiel.algorithms.match.simulator import play_matches
-from dudo_spiel.algorithms.single_round.simulator import play_games
-from dudo_spiel.algorithms.single_round.simulator import SimulationResult
+from dudo_spiel.algorithms.dudo.analysis.exact_match import bot_policy
+from dudo_spiel.algorithms.dudo.analysis.exact_match import exact_match
+from dudo_spiel.algorithms.dudo.analysis.exact_match import ExactResult
+from dudo_spiel.algorithms.dudo.analysis.match_simulator import MatchResult
+from dudo_spiel.algorithms.dudo.analysis.match_simulator import play_matches
+from dudo_spiel.algorithms.dudo_single_round.simulator import play_games
+from dudo_spiel.algorithms.dudo_single_round.simulator import SimulationResult
 
 __all__ = ["bot_policy", "exact_match", "ExactResult", "MatchResult",
            "play_games", "play_matches", "SimulationResult"]

@@ -9,14 +9,7 @@ what they have seen.
 The solvers are in `dudo_spiel.algorithms`, which has to be imported separately.
 """
 
-import os
-
 from dudo_spiel import games
-
-# In a clone the solvers' folder is next to this one, not in it. Python finds
-# them there, too, when it runs in the clone.
-if not os.path.isdir(os.path.join(__path__[0], "algorithms")):
-  __path__.append(os.path.dirname(__path__[0]))
 
 __all__ = ["games"]
 __version__ = "0.1.0"

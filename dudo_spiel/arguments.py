@@ -1,7 +1,4 @@
-"""Checks of arguments: a ValueError names the argument and what is allowed.
-
-Serves the games, the bots and `dudo_spiel.algorithms.runtime.arguments`.
-"""
+"""Checks of arguments: a ValueError names the argument and what is allowed."""
 
 import numbers
 import operator

@@ -10,8 +10,6 @@ come up twice as often as ones, because ones count for them too. So n x 1 stands
 just before 2n x 2. If there are fewer than 2n dice, n x 1 is among the last
 claims. Without wild ones, the order is by quantity, then by rank (Gendre &
 Kaneko 2019, section 2.1).
-
-Serves the games, the bots and the solvers' kernels.
 """
 
 import functools

@@ -4,9 +4,6 @@ In such a game the play after the deal is the same for all deals: a tree of
 lines, where a line is what both players have seen. A line and two hands tell
 everything. So the rules are a few small tables, even where there are millions
 of histories, and solvers can be made from them without a walk.
-
-Serves the games that describe themselves so (`deal_rules` of a game), and the
-solvers.
 """
 
 import abc

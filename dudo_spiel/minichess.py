@@ -15,8 +15,6 @@ A board is a str with a character for each square: a1, b1, ..., a2, b2, ... and
 so on. `PIECES` are the pieces, "." is an empty square. In a view of the board,
 "?" is a square that the player does not see. Player 0 has the white pieces,
 player 1 the black ones.
-
-Serves the game `dark_chess_small`.
 """
 
 import functools

@@ -2,8 +2,6 @@
 
 Each of the other dice counts for the claimed rank with the same probability.
 How many of them count is therefore binomial.
-
-Serves the bots and the narrator.
 """
 
 import functools

@@ -6,8 +6,6 @@ of their sorted faces; for two dice that is 11, 12, ..., 16, 22, 23, and so on.
 
 A hand is a roll as sorted `bytes`, one byte per die. `hand.count(r)` is how
 many of its dice show r.
-
-Serves the games, the bots and the solvers.
 """
 
 import functools

@@ -2,8 +2,6 @@
 
 The rules are those of Neller & Hnath (2011), section 1.1. Three of them can be
 changed (see `HouseRules`).
-
-Serves the games, the bots and the solvers.
 """
 
 from typing import NamedTuple

@@ -4,7 +4,7 @@ A pairing seats one bot of the first kind among bots of the second kind. That
 bot takes every seat equally often.
 """
 
-import binary
+from dudo_spiel_examples.support import binary
 
 import math
 

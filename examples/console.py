@@ -1,8 +1,6 @@
 """The console scripts `dudo-play` and `dudo-solve`.
 
 They become two of the examples, which are installed next to this file.
-
-Serves `pyproject.toml`.
 """
 
 import os

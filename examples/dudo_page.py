@@ -5,7 +5,7 @@ that comes with the package. It needs the extra web:
 .venv/bin/pip install -e ".[web]"
 """
 
-import binary
+from dudo_spiel_examples.support import binary
 
 import logging
 import socket
@@ -32,8 +32,8 @@ def main(_):
   try:
     import waitress
 
-    from dudo_spiel.page import app as page_app
-    from dudo_spiel.page import library
+    from dudo_spiel.web import app as page_app
+    from dudo_spiel.web import library
   except ImportError as error:
     raise ValueError(f"the page needs {error.name}: "
                      'pip install "dudo_spiel[web]"') from error

@@ -4,8 +4,8 @@ Type a move such as 3x5, "3 fives" or dudo. Type help for the rules, ? for the
 legal moves, hint for advice, quit to leave.
 """
 
-import binary
-import interrupts
+from dudo_spiel_examples.support import binary
+from dudo_spiel_examples.support import ctrl_c
 
 import contextlib
 import itertools
@@ -20,11 +20,11 @@ from dudo_spiel import bots
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import policy_bots
-from dudo_spiel.algorithms.match import review
-from dudo_spiel.narration import coach
-from dudo_spiel.narration import narrator
-from dudo_spiel.narration import narrators
-from dudo_spiel.narration import session
+from dudo_spiel.algorithms.dudo.analysis import review
+from dudo_spiel.terminal import coach
+from dudo_spiel.terminal import narrator
+from dudo_spiel.terminal import narrators
+from dudo_spiel.terminal import session
 
 _GAME = flags.DEFINE_string("game", "dudo", "The game, with its parameters.")
 _OPPONENTS = flags.DEFINE_list(
@@ -119,7 +119,7 @@ def main(_):
   if is_interactive:
     with contextlib.suppress(ImportError):  # not every system has it
       import readline  # noqa: F401, input() then lets one edit the line
-  with interrupts.raised():  # The session says goodbye.
+  with ctrl_c.raised():  # The session says goodbye.
     session.Session(game, narration, players, adviser, rng, input, print,
                     the_coach).run(opponents, is_interactive, notes)
 

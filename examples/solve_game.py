@@ -5,14 +5,14 @@ comes first. Ctrl-C stops it early, and it still reports. With --checkpoint it
 continues from that file, if there is one, and saves its state there.
 """
 
-import binary
-import interrupts
+from dudo_spiel_examples.support import binary
+from dudo_spiel_examples.support import ctrl_c
+from dudo_spiel_examples.support import figures
 
 import fractions
 import os
 
 from absl import flags
-import figures
 import pyspiel
 
 from dudo_spiel.algorithms import cfr
@@ -83,9 +83,9 @@ def main(_):
   if _CHECKPOINT.value and os.path.exists(_CHECKPOINT.value):
     solver.load(_CHECKPOINT.value)
   begin = solver.iteration
-  with interrupts.raised():
+  with ctrl_c.raised():
     result = solver.solve(_TARGET.value, _ITERATIONS.value, _SECONDS.value)
-  with interrupts.ignored():
+  with ctrl_c.ignored():
     if _CHECKPOINT.value:
       solver.save(_CHECKPOINT.value)
     if _POLICY.value:
@@ -115,7 +115,7 @@ def main(_):
       print(f"wrote {flag.value}")
   if _PLOT.value:
     plot(_PLOT.value, result.history, f"{_GAME.value}: {_SOLVER.value}")
-  return interrupts.EXIT_CODE if result.reason == "interrupted" else 0
+  return ctrl_c.EXIT_CODE if result.reason == "interrupted" else 0
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ Rounds with equally many dice in play do not need each other. With
 with --engine=ray on the machines of a Ray cluster.
 """
 
-import binary
-import interrupts
+from dudo_spiel_examples.support import binary
+from dudo_spiel_examples.support import ctrl_c
 
 import contextlib
 import os
@@ -74,7 +74,7 @@ def main(_):
   print(f"training needs {needed / 1e9:.2f} GB of memory", flush=True)
   solver = fsicfr.MatchSolver(game, _RECALL.value, _SEED.value,
                               _THREADS.value, memory=_MEMORY.value)
-  with interrupts.raised(), (
+  with ctrl_c.raised(), (
       solver.hold(folder) if folder else contextlib.nullcontext()):
     return train(solver, folder)
 
@@ -94,7 +94,7 @@ def train(solver, folder):
       print(f"\nstopped; the same command continues from {folder}")
     else:
       print("\nstopped; nothing is kept without --checkpoint")
-    return interrupts.EXIT_CODE
+    return ctrl_c.EXIT_CODE
   print_values(solver, _NUMDICE.value)
   if folder:
     print(f"wrote the training to {folder}")

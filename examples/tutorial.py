@@ -4,7 +4,7 @@ Each step is a few lines of code and prints numbers that you can check.
 docs/tutorial.md has the same code and numbers, and explains them.
 """
 
-import binary
+from dudo_spiel_examples.support import binary
 
 import fractions
 

@@ -1,7 +1,7 @@
 """What tests of the solvers on graphs share: deals, places and comparisons."""
 
 import numpy as np
-import pfsi_oracle
+from oracles import pfsi_oracle
 import pyspiel
 
 from dudo_spiel.algorithms.graphs import graph_kernels

@@ -11,19 +11,22 @@ import example_server
 import pyspiel
 
 EXAMPLES = pathlib.Path(__file__).parent.parent / "examples"
+# Every program by the name of its file.
+PROGRAMS = {path.name: path for path in sorted(EXAMPLES.rglob("*.py"))
+            if "__main__" in path.read_text(encoding="utf-8")}
 
 
 def run_example(name, *flags, stdin="", check=True, cwd=None):
   """Runs an example and returns a `subprocess.CompletedProcess`.
 
   Args:
-    name: the file, such as "solve_game.py".
+    name: the file, such as "solve_game.py", or a path.
     *flags: its flags.
     stdin: what a person types.
     check: whether to assert that the example succeeds.
     cwd: the working directory.
   """
-  result = example_server.run(EXAMPLES / name, flags, stdin, cwd)
+  result = example_server.run(PROGRAMS.get(name, name), flags, stdin, cwd)
   if check:
     assert result.returncode == 0, result.stderr
   return result

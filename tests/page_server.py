@@ -21,7 +21,7 @@ class PageServer:
 
   def __init__(self, *flags):
     self.process = subprocess.Popen(
-        [sys.executable, str(helpers.EXAMPLES / "dudo_page.py"), "--port=0",
+        [sys.executable, str(helpers.PROGRAMS["dudo_page.py"]), "--port=0",
          *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     line = self.process.stdout.readline()
     found = re.search(r"http://127\.0\.0\.1:(\d+)/", line)

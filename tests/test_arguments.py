@@ -190,10 +190,6 @@ def _functions():
       "game": one, "rounds": {(1, 1): recall.round_tables((1, 1))},
       "measures": None}, ()
   yield perfect_recall.merged, {"game": one, "policies": [recall]}, ()
-  yield perfect_recall.measure_search, {
-      "search": perfect_recall.SearchPolicy(recall, iterations=1)}, ()
-  yield perfect_recall.SearchPolicy, {
-      "policy": recall, "iterations": 1, "max_nodes": 9, "tolerance": 0.0}, ()
   yield policies.SingleRoundPolicy, {"game": seat.game, "table": seat.table}, ()
   for blotto in (regret_matching.blotto_allocations,
                  regret_matching.blotto_fields_won):

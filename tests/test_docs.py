@@ -12,10 +12,7 @@ import pytest
 _ROOT = helpers.EXAMPLES.parent
 _PAGES = [_ROOT / "README.md", _ROOT / "CONTRIBUTING.md",
           helpers.EXAMPLES / "README.md", *sorted(_ROOT.glob("docs/*.md"))]
-_BINARIES = sorted(path for path in helpers.EXAMPLES.glob("*.py")
-                   if path.name not in ("binary.py", "figures.py",
-                                         "interrupts.py", "study_panels.py",
-                                         "thumb_rules.py"))
+_BINARIES = list(helpers.PROGRAMS.values())
 
 
 def _prose(page):
@@ -63,7 +60,7 @@ def test_python_runs_as_printed(page, block, tmp_path):
                  check=True, capture_output=True)
 
 
-_COMMAND = re.compile(r"(?:examples/)?(\w+)\.py((?: +-{1,2}[^\s`]+)+)")
+_COMMAND = re.compile(r"(?:examples/(?:\w+/)*)?(\w+)\.py((?: +-{1,2}[^\s`]+)+)")
 _DEFINED = re.compile(r"flags\.DEFINE_\w+\(\s*\"(\w+)\"")
 
 
@@ -71,8 +68,8 @@ _DEFINED = re.compile(r"flags\.DEFINE_\w+\(\s*\"(\w+)\"")
 def test_flags_of_commands_exist(page):
   """Also of commands that nobody can run here, as they take hours."""
   for name, given in _COMMAND.findall(page.read_text("utf-8")):
-    path = helpers.EXAMPLES / f"{name}.py"
-    if path.exists():
+    path = helpers.PROGRAMS.get(f"{name}.py")
+    if path:
       known = set(_DEFINED.findall(path.read_text("utf-8")))
       for flag in re.findall(r"-{1,2}(\w+)", re.sub(r"=\S*", "", given)):
         assert flag in known or flag.removeprefix("no") in known, (name, flag)

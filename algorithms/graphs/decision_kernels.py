@@ -13,8 +13,6 @@ All kernels take some of these:
   scratch: the `fsi_scratch.FSIScratch` of the thread.
   node: the number of the node.
   settings: the `fsi_scratch.IterationSettings`.
-
-Serves `fsi_kernels`.
 """
 
 import numpy as np

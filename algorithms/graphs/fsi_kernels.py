@@ -12,8 +12,6 @@ All kernels on nodes take some of these:
   scratch: the `fsi_scratch.FSIScratch` of the thread.
   settings: the `fsi_scratch.IterationSettings`.
   node: the number of a node, and `player`, who acts there.
-
-Serves `pfsi`.
 """
 
 import numba
@@ -25,8 +23,8 @@ from dudo_spiel.algorithms.graphs import graph_arrays
 from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.graphs import set_kernels
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import regret_tables
 from dudo_spiel.algorithms.runtime import simd
-from dudo_spiel.algorithms.runtime import tables as tables_lib
 
 _CHANCE = graph_arrays.CHANCE
 _TERMINAL = graph_arrays.TERMINAL
@@ -291,7 +289,7 @@ def _run_share(graph, dice, tables, scratch, plan, level, thread):
   """
   graph = graph_arrays.GraphArrays(*graph)
   dice = graph_arrays.DiceOutcomes(*dice)
-  tables = tables_lib.RegretTables(*tables)
+  tables = regret_tables.RegretTables(*tables)
   scratch = fsi_scratch.FSIScratch(*scratch)
   plan = graph_kernels.IterationPlan(*plan)
   begin, end = plan.level_begin[level], plan.level_begin[level + 1]

@@ -5,8 +5,6 @@ player i, comes the product of the probabilities of all other players' moves
 (pi_-i); then, for each player i, the product of those of i's own moves. There
 are as many seats as players, rounded up to a multiple of four, so that `simd`
 fits. What stands in an empty seat is never looked at.
-
-Serves `fsi_kernels`, `decision_kernels` and `pfsi`.
 """
 
 from typing import Any

@@ -12,8 +12,6 @@ All kernels take some of these:
   is_exact: whether all outcomes of chance are taken.
   seed: uint64, for the outcomes of chance.
   iteration: the number of the iteration.
-
-Serves `fsicfr_solver`.
 """
 
 from typing import NamedTuple

@@ -20,8 +20,6 @@ A node to which neither player plays (both pSums are zero) is left out: by step
 never looked at. So an iteration takes time for what it reaches, not for all
 deals. Nodes are kept in topological order, and only those groups of neighbours
 are looked through into which an edge has led.
-
-Serves `fsicfr`.
 """
 
 import numpy as np

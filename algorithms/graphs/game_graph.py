@@ -19,8 +19,6 @@ actions in turn without seeing each other. Its states are numbered as in a heap:
 first action in state h, 2 * h + 1 after the second. With d deciders, the
 numbers from 2^d on are the node's children: number 2^d + mask, where the first
 to decide has the highest bit of the mask.
-
-Serves all solvers of `graphs`.
 """
 
 import hashlib
@@ -28,11 +26,11 @@ import hashlib
 import numpy as np
 import pyspiel
 
-from dudo_spiel.algorithms.compiled import game as compiled_game
-from dudo_spiel.algorithms.compiled import rules_tree
-from dudo_spiel.algorithms.compiled import table_policy
 from dudo_spiel.algorithms.graphs import graph_arrays
 from dudo_spiel.algorithms.graphs import set_kernels
+from dudo_spiel.algorithms.tabular import compiled_game
+from dudo_spiel.algorithms.tabular import table_policy
+from dudo_spiel.algorithms.tabular.tree import rules_tree
 
 _NODE_BYTES = 350  # that a history takes while it is merged
 

@@ -1,8 +1,6 @@
 """A graph as arrays that kernels can take, and what the dice of a deal decide.
 
 `game_graph` says what the nodes of a graph are.
-
-Serves the kernels of `graphs` and `single_round`, and `game_graph`.
 """
 
 from typing import NamedTuple

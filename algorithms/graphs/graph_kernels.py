@@ -4,8 +4,6 @@ An iteration touches the columns of its players' rolls and no others. So two
 iterations without a common roll may run at the same time, and the result is
 exactly that of one after the other: `find_levels` puts each iteration on the
 first level on which it may run.
-
-Serves the solvers of `graphs` and their kernels.
 """
 
 from typing import NamedTuple
@@ -15,7 +13,7 @@ import numpy as np
 from dudo_spiel.algorithms.graphs import graph_arrays
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import random_streams
-from dudo_spiel.algorithms.runtime import tables as tables_lib
+from dudo_spiel.algorithms.runtime import regret_tables
 
 # The settings that iterations of every solver have; solvers add their own.
 COMMON_SETTINGS = (
@@ -62,7 +60,7 @@ def graph_pointers(graph):
 @jit.kernel
 def table_pointers(tables):
   """Returns `tables.RegretTables` with pointers instead of arrays."""
-  return tables_lib.RegretTables(jit.pointer(tables.regret),
+  return regret_tables.RegretTables(jit.pointer(tables.regret),
                                  jit.pointer(tables.cumulative))
 
 

@@ -1,21 +1,18 @@
-"""What the solvers on graphs have in common: tables, runs, policies, files.
-
-Serves `fsicfr_solver`, `pfsi` and `pass_through`.
-"""
+"""What the solvers on graphs have in common: tables, runs, policies, files."""
 
 import functools
 
 import numpy as np
 
-from dudo_spiel.algorithms.compiled import evaluator
-from dudo_spiel.algorithms.compiled import game_tree
-from dudo_spiel.algorithms.compiled import table_policy
 from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import base_solver
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import ram
-from dudo_spiel.algorithms.runtime import solver
-from dudo_spiel.algorithms.runtime import tables as tables_lib
+from dudo_spiel.algorithms.runtime import regret_tables
+from dudo_spiel.algorithms.tabular import evaluator
+from dudo_spiel.algorithms.tabular import table_policy
+from dudo_spiel.algorithms.tabular.tree import game_tree
 
 _UNIT = 2.0**-20  # of iterations as weights, which float32 must add up
 _LOOK_AHEAD = 64  # iterations of which those without common rolls run together
@@ -23,7 +20,7 @@ _MAX_ITERATION = 2**62
 _MAX_PLANNED = 4096  # iterations whose rolls and settings are made at once
 
 
-class GraphSolver(solver.Solver):
+class GraphSolver(base_solver.Solver):
   """Base of the solvers on a `game_graph.Graph`.
 
   A subclass says what one iteration does: `_new_scratch` and `_advance`.
@@ -55,7 +52,7 @@ class GraphSolver(solver.Solver):
     size = self.graph.num_columns * self.graph.num_entries
     ram.check("game", game, 2 * size * self._dtype.itemsize, "its training",
               "a coarser abstraction, a shorter recall_length or fewer dice")
-    self._regret_tables = tables_lib.RegretTables(
+    self._regret_tables = regret_tables.RegretTables(
         *(np.zeros(size, self._dtype) for _ in range(2)))
     self._scratch = self._new_scratch()
 

@@ -12,8 +12,6 @@ All kernels on states take some of these:
   scratch: the `PassThroughScratch` of the thread.
   settings: the `PassThroughSettings`.
   node: the node of a state, and `heap`, its heap number.
-
-Serves `pass_through`.
 """
 
 from typing import Any
@@ -27,7 +25,7 @@ from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.graphs import set_kernels
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import random_streams
-from dudo_spiel.algorithms.runtime import tables as tables_lib
+from dudo_spiel.algorithms.runtime import regret_tables
 
 _CHANCE = graph_arrays.CHANCE
 _TERMINAL = graph_arrays.TERMINAL
@@ -410,7 +408,7 @@ def _run_share(graph, dice, tables, scratch, plan, level, thread):
   """
   graph = graph_arrays.GraphArrays(*graph)
   dice = graph_arrays.DiceOutcomes(*dice)
-  tables = tables_lib.RegretTables(*tables)
+  tables = regret_tables.RegretTables(*tables)
   scratch = PassThroughScratch(*scratch)
   plan = graph_kernels.IterationPlan(*plan)
   begin, end = plan.level_begin[level], plan.level_begin[level + 1]

@@ -2,8 +2,6 @@
 
 All arrays may also be pointers. Sets are short, so that `simd` is used as far
 as whole quads go.
-
-Serves the kernels of `graphs`, and whoever makes strategies of weights.
 """
 
 import numpy as np

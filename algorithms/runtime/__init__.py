@@ -2,6 +2,4 @@
 
 Compiled code, random numbers, arguments, files, memory, and the base of all
 solvers.
-
-Serves all packages.
 """

@@ -1,7 +1,4 @@
-"""Checks of arguments: a ValueError names the argument and what is allowed.
-
-Serves every public class and function.
-"""
+"""Checks of arguments: a ValueError names the argument and what is allowed."""
 
 import numpy as np
 from open_spiel.python import policy as policy_lib

@@ -4,8 +4,6 @@ Kernels index pointers without any check, as that is fast. In the checked mode
 (environment variable DUDO_SPIEL_CHECKED=1) `jit.pointer` returns the type of
 this module instead: it is indexed in the same way, but raises an IndexError
 outside of its array. The tests run once in that mode.
-
-Serves `jit` and `simd`.
 """
 
 import operator

@@ -7,8 +7,6 @@ as it was. Archives carry checksums, which reveal damage.
 A file may also come from a stranger. So nothing in it is run, and an array is
 compared with what it must be before it is expanded: its own header says how
 large it is. Every error is a ValueError that names the file and the field.
-
-Serves `solver`, `match.training_folder` and all policies.
 """
 
 import contextlib

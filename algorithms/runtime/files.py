@@ -8,8 +8,6 @@ and the next one to write the same file removes it.
 Locks are those of the system (`flock`). They vanish with their process, however
 it ends. Where there are none, on another system or some network drives, nothing
 is locked and nothing counts as abandoned.
-
-Serves `checkpoint`, `match.training_folder` and `policy_bots`.
 """
 
 import contextlib

@@ -10,9 +10,6 @@ just before it goes to sleep would not wake it up. It waits for a bare lock, and
 starts bare threads: Ctrl-C in the midst of an `Event`, of `Thread.start` or of
 an executor may leave their inner lock taken, and then whoever needs it next
 waits for ever.
-
-Serves `match.responder_round`, `match.response`, `match.trainer` and the
-modules of `match` about perfect recall.
 """
 
 import _thread

@@ -19,8 +19,6 @@ then indices of arrays may be negative, as in NumPy; those of pointers may not.
 Numba passes named tuples to threads only as plain ones, and no nested ones. So
 a parallel kernel takes `columns = named[:]` out of its `prange` loop, and what
 the loop calls makes `Named(*columns)` of it.
-
-Serves every module with kernels.
 """
 
 import contextlib

@@ -23,8 +23,6 @@ Ray does all of this by itself. Executors need help with three things:
     also do if it dies before it has read its arguments (3.11.2). So calls and
     answers are files in a temporary folder, and only their names are sent.
   Memory. The loop in `_run_local` begins a job when there is room for it.
-
-Serves `jobs`, which users import, `match.solver` and `match.training_jobs`.
 """
 
 import concurrent.futures

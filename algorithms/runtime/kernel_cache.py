@@ -4,8 +4,6 @@ Numba keeps a kernel's machine code until the file that defines the kernel
 changes. But the code of a kernel also contains the code of the kernels that it
 calls, and these may stand in other files. Here a kernel is compiled anew when
 its own module, or any module of this package that it imports, has changed.
-
-Serves `jit`, whose decorators make all kernels.
 """
 
 import functools

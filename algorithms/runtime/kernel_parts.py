@@ -5,8 +5,6 @@ own, which nobody runs, and then once more as part of the kernel that calls it.
 Here it is only translated, and optimised as part of its caller. That changes
 what Numba does inside, so it is done only in versions in which it was tried. In
 others kernels are the same, and take longer to compile.
-
-Serves `jit`, whose decorators make all kernels.
 """
 
 import gc

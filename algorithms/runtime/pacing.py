@@ -3,8 +3,6 @@
 Compiled code cannot be interrupted, and knows no clock. So solvers run in
 chunks of a fraction of a second, after which Ctrl-C, limits of time and the
 progress bar get their turn. Results do not depend on how a run is cut.
-
-Serves `solver`, the training of matches and the simulators.
 """
 
 import math

@@ -1,8 +1,4 @@
-"""What long work shows on a terminal: progress bars and single lines.
-
-Serves the solvers, walks and responses that take a while, and `kernel_cache`,
-which says when it compiles.
-"""
+"""What long work shows on a terminal: progress bars and single lines."""
 
 import os
 import sys

@@ -3,8 +3,6 @@
 It is the least of what the machine has, what the process may map (`ulimit -v`),
 and what the control groups of the process (containers, jobs of a cluster) may
 still take.
-
-Serves the walk of games, and solvers and responders that take gigabytes.
 """
 
 import functools

@@ -4,8 +4,6 @@ Number k of stream n of a seed is always the same, whoever asks for it and when:
 results do not depend on the number of threads, and a solver that goes on from a
 file needs no state of a generator. The hash is the output function of
 splitmix64 (Steele, Lea & Flood 2014).
-
-Serves every kernel that draws.
 """
 
 import random

@@ -30,8 +30,6 @@ compiled apart. What is not loaded is 0. Strips also have /.
 An array may also be a `jit.pointer`; otherwise it must be contiguous. Indices
 are those of the flat array and of type np.uintp. They are not checked, except
 in the checked mode (see `checked`).
-
-Serves the kernels of `graphs` and of `compiled`.
 """
 
 import operator

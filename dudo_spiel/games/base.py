@@ -1,7 +1,4 @@
-"""What all games share: parameters, errors, resampling and pickling.
-
-Serves the game modules of this package.
-"""
+"""What all games share: parameters, errors, resampling and pickling."""
 
 import pyspiel
 

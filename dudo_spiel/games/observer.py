@@ -1,7 +1,4 @@
-"""Observers made of pieces, each of which has a tensor and a text.
-
-Serves the games: each says which pieces its observations consist of.
-"""
+"""Observers made of pieces, each of which has a tensor and a text."""
 
 from collections.abc import Callable
 import math

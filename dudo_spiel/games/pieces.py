@@ -3,8 +3,6 @@
 Each function here returns an `observer.Piece`. A piece calls methods of the
 state: `hand(player)`, `claim_list()`, `claim_order()`, `phase()` or
 `claimer()`. A game's states need only the methods of the pieces that it uses.
-
-Serves the games with dice and claims.
 """
 
 from dudo_spiel import rolls as rolls_lib

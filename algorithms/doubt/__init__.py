@@ -1,0 +1,1 @@
+"""An agent that learns by Q-learning when to doubt."""

@@ -1,0 +1,302 @@
+"""Whole games of Dudo between a learner of doubt and simple opponents.
+
+A report on regret minimisation (2024), section 4, teaches an agent when to
+doubt. The agent has a table of probabilities, [own dice, claim], and doubts a
+claim with the probability that it finds there. It claims as the opponents do,
+whom the report calls dummies:
+
+  1. Dummies doubt at random half of the time, and otherwise with the
+     probability that the claim is false, given their own dice.
+  2. They claim honestly, bluff or claim at random with equal chance.
+     Honest: the rank of which they have the most (the lowest of equals), and
+     one die more than the last claim; at the start, as many as they have.
+     Bluff: one die more, the next rank, or both, with equal chance; of the
+     highest rank always one die more; at the start, one die more than they
+     have, of a random rank.
+     Random: any stronger claim.
+     Where there are not as many dice, they claim at random.
+
+After a doubt of its own the agent learns: q += alpha R (1 - q), kept between 0
+and 1, where R is plus or minus `round_reward`. After a game it learns the same
+once more from all of its doubts in that game, with `game_reward`.
+
+Opponents may also be the heuristic bot (`dudo_spiel.bots.HeuristicBot`). The
+rules are those of `dudo` without wild ones and exact rewards, where a doubt
+costs one die; so claim (n, r) has the number (n - 1) sides + r - 1 at any time.
+
+All numbers of a game come from one stream, in this order: in a round, one for
+each roll, in seat order; then for each turn one for a doubt, unless it is
+forced or impossible, and those of a claim.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dudo_spiel import odds
+from dudo_spiel import rolls
+from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import random_streams
+
+DUMMY, HEURISTIC = 0, 1  # kinds of opponents
+
+_HONEST, _BLUFF = 0, 1  # how dummies claim; anything else is at random
+
+
+class DoubtRules(NamedTuple):
+  """A game of Dudo, as arrays that kernels can take.
+
+  Attributes:
+    num_sides: how many sides a die has.
+    start_dice: [player] int64.
+    starter: the player who claims first.
+    row_begin: [most dice of a player + 2] int64, where the rolls of k dice
+      begin among all rows.
+    cumulative: [row] float64, how likely this roll, or one before it with as
+      many dice, is.
+    counts: [row, rank - 1] int32, how many dice of the roll show each rank.
+    tails: [trials, successes] float64, how likely at least so many of so many
+      dice show a rank.
+  """
+  num_sides: int
+  start_dice: np.ndarray
+  starter: int
+  row_begin: np.ndarray
+  cumulative: np.ndarray
+  counts: np.ndarray
+  tails: np.ndarray
+
+
+class Lesson(NamedTuple):
+  """How the agent learns, and from whom.
+
+  Attributes:
+    player: the agent's seat.
+    opponents: DUMMY or HEURISTIC.
+    alpha: the learning rate; 0 learns nothing.
+    round_reward: what a doubt that was right is worth.
+    game_reward: what a game that was won is worth.
+    rotates: whether another seat starts each game.
+  """
+  player: int
+  opponents: int
+  alpha: float
+  round_reward: float
+  game_reward: float
+  rotates: bool
+
+
+class DoubtTables(NamedTuple):
+  """What the agent has learned.
+
+  Attributes:
+    doubt: [row, claim] float64, how likely it doubts.
+    visits: [row, claim] int64, how often it did.
+    wins: [1] int64, how many games it won.
+  """
+  doubt: np.ndarray
+  visits: np.ndarray
+  wins: np.ndarray
+
+
+def doubt_rules(game):
+  """Returns the `DoubtRules` of a `dudo` game."""
+  most, num_dice = max(game.start_dice), sum(game.start_dice)
+  tables = [rolls.roll_table(k, game.num_sides) for k in range(1, most + 1)]
+  begin = np.cumsum([0, 0, *(table.num_rolls for table in tables)])
+  tails = [[odds.binomial_tail(trials, successes, 1 / game.num_sides)
+            for successes in range(num_dice + 2)]
+           for trials in range(num_dice + 1)]
+  return DoubtRules(
+      game.num_sides, np.array(list(game.start_dice), np.int64),
+      game.starting_player, begin.astype(np.int64),
+      np.concatenate([np.cumsum(table.probabilities) for table in tables]),
+      np.concatenate([table.counts for table in tables]), np.array(tails))
+
+
+@jit.kernel
+def _odds(rules, row, own, claim, total):
+  """Returns the probability that a claim is true, given one's own dice."""
+  missing = (claim // rules.num_sides + 1
+             - rules.counts[row, claim % rules.num_sides])
+  return rules.tails[total - own, missing] if missing > 0 else 1.0
+
+
+@jit.kernel
+def _dummy_claim(rules, row, total, last, begin, counter):
+  """Returns the claim of a dummy; see the top of this file.
+
+  Args:
+    rules: the `DoubtRules`.
+    row: of the dummy's roll.
+    total: how many dice are in play.
+    last: the last claim, -1 for none.
+    begin: where the stream of random numbers begins.
+    counter: [1] int64, the number that was drawn last; counted up.
+  """
+  sides = rules.num_sides
+  kind = int(3.0 * random_streams.draw(begin, counter))
+  claim = -1
+  if kind == _HONEST:
+    rank = 0
+    for other in range(1, sides):
+      if rules.counts[row, other] > rules.counts[row, rank]:
+        rank = other
+    quantity = rules.counts[row, rank] if last < 0 else last // sides + 2
+    claim = (quantity - 1) * sides + rank
+  elif kind == _BLUFF:
+    x = random_streams.draw(begin, counter)
+    if last < 0:
+      rank = int(sides * x)
+      claim = rules.counts[row, rank] * sides + rank
+    elif last % sides == sides - 1:
+      claim = last + sides
+    else:
+      claim = last + (sides, 1, sides + 1)[int(3.0 * x)]
+  if claim < 0 or claim >= sides * total:
+    x = random_streams.draw(begin, counter)
+    claim = last + 1 + int(x * (sides * total - last - 1))
+  return claim
+
+
+@jit.kernel
+def _heuristic_claim(rules, row, own, total, last, x):
+  """Returns a claim that is as likely as its odds, for a uniform x."""
+  end = rules.num_sides * total
+  norm = 0.0
+  for claim in range(last + 1, end):
+    norm += _odds(rules, row, own, claim, total)
+  if norm <= 0.0:
+    return last + 1 + int(x * (end - last - 1))
+  rest = x * norm
+  for claim in range(last + 1, end):
+    rest -= _odds(rules, row, own, claim, total)
+    if rest < 0.0:
+      return claim
+  return end - 1
+
+
+@jit.kernel
+def _learn(lesson, doubt, row, claim, reward):
+  """Moves a probability of `doubt`, modified in place, by a reward."""
+  q = doubt[row, claim]
+  q += lesson.alpha * reward * (1.0 - q)
+  doubt[row, claim] = min(max(q, 0.0), 1.0)
+
+
+@jit.kernel
+def _play_round(rules, lesson, doubt, starter, dice, rows, begin, counter):
+  """Plays a round.
+
+  Args:
+    rules: the `DoubtRules`.
+    lesson: the `Lesson`.
+    doubt: [row, claim] float64, the agent's table.
+    starter: the player who claims first.
+    dice: [player] int64, how many each has.
+    rows: [player] int64, filled with the rolls.
+    begin: where the stream of random numbers begins.
+    counter: [1] int64, the number that was drawn last; counted up.
+
+  Returns:
+    (claimant, challenger, the claim that was doubted).
+  """
+  total = 0
+  for player in range(len(dice)):
+    if dice[player]:
+      first, end = rules.row_begin[dice[player]:dice[player] + 2]
+      rows[player] = first + random_streams.choose(
+          rules.cumulative[first:end], random_streams.draw(begin, counter))
+      total += dice[player]
+  last, claimant, player = -1, -1, starter
+  while True:
+    own, row = dice[player], rows[player]
+    is_heuristic = (player != lesson.player and
+                    lesson.opponents == HEURISTIC)
+    if last == rules.num_sides * total - 1:
+      break
+    if last >= 0:
+      if player == lesson.player:
+        chance = doubt[row, last]
+      else:
+        chance = 1.0 - _odds(rules, row, own, last, total)
+        if not is_heuristic:
+          chance = 0.25 + 0.5 * chance
+      if random_streams.draw(begin, counter) < chance:
+        break
+    if is_heuristic:
+      last = _heuristic_claim(rules, row, own, total, last,
+                              random_streams.draw(begin, counter))
+    else:
+      last = _dummy_claim(rules, row, total, last, begin, counter)
+    claimant = player
+    player = (player + 1) % len(dice)
+    while dice[player] == 0:
+      player = (player + 1) % len(dice)
+  return claimant, player, last
+
+
+@jit.kernel
+def _play_game(rules, lesson, tables, starter, record, begin):
+  """Plays a game and learns from it; returns whether the agent won.
+
+  Args:
+    rules: the `DoubtRules`.
+    lesson: the `Lesson`.
+    tables: the `DoubtTables`, modified in place.
+    starter: the player who claims first.
+    record: [round, 2] int64, scratch for the agent's doubts.
+    begin: where the stream of random numbers begins.
+  """
+  dice = rules.start_dice.copy()
+  rows = np.zeros_like(dice)
+  counter = np.zeros(1, np.int64)
+  doubts = 0
+  living = len(dice)
+  while living > 1 and dice[lesson.player] > 0:
+    claimant, challenger, claim = _play_round(
+        rules, lesson, tables.doubt, starter, dice, rows, begin, counter)
+    count = 0
+    for player in range(len(dice)):
+      if dice[player]:
+        count += rules.counts[rows[player], claim % rules.num_sides]
+    is_false = count <= claim // rules.num_sides
+    if challenger == lesson.player and lesson.alpha > 0.0:
+      row = rows[challenger]
+      record[doubts] = row, claim
+      doubts += 1
+      tables.visits[row, claim] += 1
+      _learn(lesson, tables.doubt, row, claim,
+             lesson.round_reward if is_false else -lesson.round_reward)
+    loser = claimant if is_false else challenger
+    starter = challenger if is_false else claimant
+    dice[loser] -= 1
+    living -= dice[loser] == 0
+  has_won = dice[lesson.player] > 0
+  for i in range(doubts):
+    _learn(lesson, tables.doubt, record[i, 0], record[i, 1],
+           lesson.game_reward if has_won else -lesson.game_reward)
+  return has_won
+
+
+@jit.kernel
+def play(rules, lesson, tables, seed, games, count):
+  """Plays games, one after the other.
+
+  Args:
+    rules: the `DoubtRules`.
+    lesson: the `Lesson`.
+    tables: the `DoubtTables`, modified in place.
+    seed: uint64.
+    games: how many.
+    count: [1] int64, how many were played in all; counted up.
+  """
+  record = np.empty((np.sum(rules.start_dice), 2), np.int64)
+  for _ in range(games):
+    starter = rules.starter
+    if lesson.rotates:
+      starter = (starter + count[0]) % len(rules.start_dice)
+    begin = random_streams.stream(seed, count[0])
+    if _play_game(rules, lesson, tables, starter, record, begin):
+      tables.wins[0] += 1
+    count[0] += 1

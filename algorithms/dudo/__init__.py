@@ -1,0 +1,1 @@
+"""Whole matches of two-player Dudo, round by round."""

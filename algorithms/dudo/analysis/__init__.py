@@ -1,0 +1,1 @@
+"""What policies do and what actions are worth: exact values and games."""

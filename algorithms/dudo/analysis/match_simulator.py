@@ -1,0 +1,339 @@
+"""Plays whole matches of two-player Dudo between policies, in compiled code.
+
+As in Neller & Hnath (2011), section 4.1, two policies play two sets of games
+and trade seats in between. Both sets have the same luck (common random
+numbers): game k of the first set and game k of the second draw the same number
+for the roll of each seat and for each turn of a round. So what a seat wins by
+its dice alone cancels out, and the standard error, which is that of the mean of
+such pairs, is smaller than for independent games.
+
+All games with the same numbers of dice play that round together, those with the
+most dice first. So a kernel needs the tables of only one round, uses them as
+they are, and accesses memory that is close together.
+
+Random numbers depend only on the seed, the game, the number of dice in play and
+the turn (see `random_streams`). So no result depends on the number of threads.
+"""
+
+import math
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from dudo_spiel import rules
+from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
+from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import pacing
+from dudo_spiel.algorithms.runtime import random_streams
+from dudo_spiel.games import base
+
+_DRAWS = 4096  # numbers a round has in a game's stream; it has fewer turns
+_MAX_GAMES = 2**31
+
+
+class MatchResult(NamedTuple):
+  """What came of the games, from the first policy's view.
+
+  Attributes:
+    games: how many games were played.
+    win_rate: the share that the first policy won.
+    standard_error: of the win rate.
+    win_rate_as_starter: its share of the games that it started.
+    win_rate_as_other: its share of the games that the other started.
+  """
+  games: int
+  win_rate: float
+  standard_error: float
+  win_rate_as_starter: float
+  win_rate_as_other: float
+
+
+# Where a match stands: the dice of both seats, and who starts the next round.
+_STATE = np.dtype([("dice_0", np.uint8), ("dice_1", np.uint8),
+                   ("starter", np.uint8)])
+
+
+class SeatedPolicy(NamedTuple):
+  """A policy in one round, as arrays that kernels can take.
+
+  Attributes:
+    table_0: [row, hand], its weights if it sits at seat 0.
+    table_1: [row, hand], its weights if it sits at seat 1.
+    row_begin: [memory + 1] int64, see `abstraction_graph.MemoryArrays`.
+    child_begin: [memory] int64, see `abstraction_graph.MemoryArrays`.
+  """
+  table_0: np.ndarray
+  table_1: np.ndarray
+  row_begin: np.ndarray
+  child_begin: np.ndarray
+
+
+class SimulatedRound(NamedTuple):
+  """The dice and rules of one round, as arrays that kernels can take.
+
+  Attributes:
+    rolls_0: [roll] float64, how likely the roll of seat 0, or one before it,
+      is.
+    rolls_1: [roll] float64, the same for seat 1.
+    matches_0: [roll, rank - 1] int32, how many dice of seat 0 match.
+    matches_1: [roll, rank - 1] int32, the same for seat 1.
+    quantities: [claim] int32.
+    ranks: [claim] int32.
+    after: [claimant's seat, quantity, count] `_STATE`, after a challenge.
+  """
+  rolls_0: np.ndarray
+  rolls_1: np.ndarray
+  matches_0: np.ndarray
+  matches_1: np.ndarray
+  quantities: np.ndarray
+  ranks: np.ndarray
+  after: np.ndarray
+
+
+class Luck(NamedTuple):
+  """Where random numbers come from.
+
+  Attributes:
+    seed: of all games.
+    half: game `half + k` has the luck of game k, and traded seats.
+  """
+  seed: int
+  half: int
+
+
+@jit.inline
+def _choose(table, row, row_end, hand, x):
+  """Returns an action (from 0), as likely as its weight among the rows."""
+  total = 0.0
+  for i in range(row, row_end):
+    total += np.float64(table[i, hand])
+  if not total > 0.0:
+    return np.int64(x * (row_end - row))
+  rest = x * total
+  action = 0
+  for i in range(row, row_end):
+    weight = np.float64(table[i, hand])
+    if weight > 0.0:
+      action = i - row
+      if rest < weight:
+        break
+      rest -= weight
+  return action
+
+
+@jit.inline
+def _play_round(first, second, this_round, seat, begin, starter):
+  """Plays one round of one game.
+
+  Args:
+    first: the `SeatedPolicy` that sits at `seat`.
+    second: the `SeatedPolicy` of the other seat.
+    this_round: the `SimulatedRound`.
+    seat: of the first policy.
+    begin: where the game's random numbers for this round begin.
+    starter: the seat that claims first.
+
+  Returns:
+    (claimant's seat, quantity, count) of the challenge that ends the round.
+  """
+  hand_0 = random_streams.choose(this_round.rolls_0,
+                                 random_streams.uniform(begin, 0))
+  hand_1 = random_streams.choose(this_round.rolls_1,
+                                 random_streams.uniform(begin, 1))
+  ranks = this_round.ranks
+  node_1st, node_2nd, last = 0, 0, -1  # what each policy remembers
+  actor = starter
+  turn = 2
+  while True:
+    hand = hand_0 if actor == 0 else hand_1
+    x = random_streams.uniform(begin, turn)
+    if actor == seat:
+      table = first.table_0 if actor == 0 else first.table_1
+      action = _choose(table, first.row_begin[node_1st],
+                       first.row_begin[node_1st + 1], hand, x)
+    else:
+      table = second.table_0 if actor == 0 else second.table_1
+      action = _choose(table, second.row_begin[node_2nd],
+                       second.row_begin[node_2nd + 1], hand, x)
+    claim = last + 1 + action
+    if claim == len(ranks):  # Dudo
+      break
+    node_1st = first.child_begin[node_1st] + action
+    node_2nd = second.child_begin[node_2nd] + action
+    last = claim
+    actor = 1 - actor
+    turn += 1
+  rank = ranks[last] - 1
+  count = this_round.matches_0[hand_0, rank] + this_round.matches_1[hand_1,
+                                                                    rank]
+  return 1 - actor, this_round.quantities[last], count
+
+
+@jit.kernel
+def _play_share(share, first, second, this_round, luck, games, states):
+  """Plays a part of the games; see `_play_games`."""
+  thread, threads = share
+  first, second = SeatedPolicy(*first), SeatedPolicy(*second)
+  this_round, luck = SimulatedRound(*this_round), Luck(*luck)
+  for i in range(len(games) * thread // threads,
+                 len(games) * (thread + 1) // threads):
+    game = games[i]
+    number, seat = ((game, 0) if game < luck.half else
+                    (game - luck.half, 1))
+    draws = random_streams.stream(luck.seed, number) + (
+        np.uint64(len(this_round.ranks) * _DRAWS) * random_streams.STEP)
+    state = states[game]
+    claimant, quantity, count = _play_round(
+        first, second, this_round, seat, draws, np.int64(state.starter))
+    after = this_round.after[claimant, quantity, count]
+    state.dice_0 = after.dice_0
+    state.dice_1 = after.dice_1
+    state.starter = after.starter
+
+
+@jit.parallel
+def _play_games(threads, first, second, this_round, luck, games, states):
+  """Plays one round of all games that are at the same numbers of dice.
+
+  Args:
+    threads: among how many threads to share the games.
+    first: the `SeatedPolicy` of the first policy.
+    second: the `SeatedPolicy` of the second.
+    this_round: the `SimulatedRound`.
+    luck: the `Luck`.
+    games: [any] int64, the games to play.
+    states: [game] `_STATE`, modified in place.
+  """
+  ours, theirs, dice, seeds = first[:], second[:], this_round[:], luck[:]
+  for thread in numba.prange(threads):
+    _play_share((np.int64(thread), threads), ours, theirs, dice, seeds, games,
+                states)
+
+
+def _outcomes(match, dice):
+  """Returns what challenges come to: `SimulatedRound.after`."""
+  num_dice = sum(dice)
+  after = np.zeros((2, num_dice + 1, num_dice + 1), _STATE)
+  for claimant in range(2):
+    for quantity in range(1, num_dice + 1):
+      for count in range(num_dice + 1):
+        left, winner = rules.resolve_challenge(
+            dice, claimant, 1 - claimant, quantity, count, match.house)
+        after[claimant, quantity, count] = *left, winner
+  return after
+
+
+def _check(policies, start_dice):
+  """Raises a ValueError unless the policies can play this match."""
+  if not isinstance(policies, (tuple, list)) or len(policies) != 2 or not all(
+      isinstance(policy, match_policy.MatchPolicy) for policy in policies):
+    raise ValueError(f"policies={policies!r}: must be two MatchPolicy")
+  first, second = policies
+  if (first.match._replace(remembered=None) !=
+      second.match._replace(remembered=None)):
+    raise ValueError(f"policies: play {first.game} and {second.game}; must "
+                     "play by the same rules")
+  try:
+    dice = tuple(start_dice)
+  except TypeError:
+    dice = ()
+  if len(dice) != 2:
+    raise ValueError(f"start_dice={start_dice!r}: must be the dice of both "
+                     "seats, such as (2, 2)")
+  dice = tuple(arguments.integer("start_dice", n, 1, base.MAX_DICE)
+               for n in dice)
+  for number, policy in enumerate((first, second)):
+    for a in range(1, dice[0] + 1):
+      for b in range(1, dice[1] + 1):
+        for key in ((a, b), (b, a)):
+          if key not in policy.tables:
+            raise ValueError(
+                f"start_dice={start_dice!r}: policy {number} has no table for "
+                f"{key[0]}v{key[1]}; it must have all that can come up")
+  return first, second, dice
+
+
+def play_matches(policies, start_dice, num_games, seed=0, starter=0,
+                 num_threads=None):
+  """Plays two policies against each other; they trade seats halfway.
+
+  Both halves have the same luck (see the top of this file).
+
+  Args:
+    policies: two `policy.MatchPolicy` for the same rules. They may remember
+      different things. Their tables may have any type of number, and
+      are not copied.
+    start_dice: the dice of seat 0 and seat 1 at the start.
+    num_games: how many games to play, an even number.
+    seed: the same seed gives the same games, for any number of threads.
+    starter: the seat that claims first.
+    num_threads: how many threads to use, None for all.
+
+  Returns:
+    A `MatchResult`.
+  """
+  first, second, dice = _check(policies, start_dice)
+  arguments.integer("num_games", num_games, 2, _MAX_GAMES)
+  if num_games % 2:
+    raise ValueError(f"num_games={num_games}: must be even, as the policies "
+                     "trade seats after half of them")
+  arguments.integer("seed", seed, 0, 2**63 - 1)
+  arguments.integer("starter", starter, 0, 1)
+  threads = jit.thread_count(num_threads)
+  half = num_games // 2
+  states = np.empty(num_games, _STATE)
+  states[:] = *dice, starter
+  rounds = [(a, b) for a in range(1, dice[0] + 1)
+            for b in range(1, dice[1] + 1)]
+  for key in sorted(rounds, key=sum, reverse=True):
+    games = np.flatnonzero((states["dice_0"] == key[0]) &
+                           (states["dice_1"] == key[1]))
+    if len(games):
+      _play_all(threads, _seated(first, key), _seated(second, key),
+                _simulated_round(first.match, key), Luck(seed, half), games,
+                states)
+  seat_0_wins = states["dice_0"] > 0
+  pairs = np.stack([seat_0_wins[:half], ~seat_0_wins[half:]])
+  rates = pairs.mean(axis=1)
+  error = pairs.mean(axis=0).std(ddof=1) if half > 1 else math.nan
+  return MatchResult(num_games, float(rates.mean()),
+                     float(error / math.sqrt(half)), float(rates[starter]),
+                     float(rates[1 - starter]))
+
+
+def _play_all(threads, first, second, this_round, luck, games, states):
+  """Does what `_play_games` does, a fraction of a second at a time."""
+  done = 0
+
+  def play(count):
+    nonlocal done
+    some = games[done:done + count]
+    if threads == 1:
+      _play_share((0, 1), first[:], second[:], this_round[:], luck[:], some,
+                  states)
+    else:
+      with jit.threads(threads):
+        _play_games(threads, first, second, this_round, luck, some, states)
+    done += count
+
+  for _ in pacing.chunks(play, len(games)):
+    pass
+
+
+def _seated(policy, dice):
+  """Returns the `SeatedPolicy` in the round in which seats have these dice."""
+  memory = policy.match.memory(sum(dice)).arrays
+  return SeatedPolicy(policy.tables[dice], policy.tables[dice[::-1]],
+                      memory.row_begin, memory.child_begin)
+
+
+def _simulated_round(match, dice):
+  """Returns the `SimulatedRound` in which seats have these dice."""
+  order = match.claim_order(sum(dice))
+  rolls = [match.rolls(n) for n in dice]
+  return SimulatedRound(
+      *(np.cumsum(table.probabilities) for table in rolls),
+      *(table.matches(match.house.wild_ones) for table in rolls),
+      order.quantities, order.ranks, _outcomes(match, dice))

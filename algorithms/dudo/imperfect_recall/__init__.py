@@ -1,0 +1,1 @@
+"""Matches of Dudo whose players remember an abstraction of the claims."""

@@ -1,0 +1,240 @@
+"""What players may remember of the claims of a round of Dudo.
+
+Neller & Hnath (2011), section 2.1, let players remember the last m claims, and
+leave open which other abstraction is better. Here are theirs and others.
+
+All of them keep the last claim, which decides what can be claimed next. What is
+kept of the claims before it is the *past*, a few whole numbers. A new claim
+turns a past and the claim that was the last until then into the next past. So
+a kind of memory is little more than this one function, for many pasts at once.
+`abstraction_graph` makes the graph of it.
+
+Kinds have names, which users, flags and files have in common:
+
+  claims3: the last three claims, and so on for any number.
+  claims2_ranks1: the last two claims, and the rank of the claim before them.
+  claims2_ranks2: the last two claims, and the ranks of the two before them, and
+    so on for any two numbers.
+  player_ranks: the last claim, and which ranks each player had claimed before.
+"""
+
+import dataclasses
+import math
+import re
+
+import numpy as np
+
+from dudo_spiel.algorithms.runtime import arguments
+
+_NOTHING = -1  # in a past: there was no such claim
+_LAST_CLAIMS = re.compile(r"claims([1-9]\d{0,8})(?:_ranks([1-9]\d{0,8}))?")
+_PLAYER_RANKS = "player_ranks"
+_ALLOWED = (
+    "a number of claims; a name such as 'claims3' (the last 3 claims), "
+    "'claims2_ranks2' (the last 2 claims, and the ranks of the 2 before them), "
+    f"both with any numbers, or {_PLAYER_RANKS!r} (the last claim, and which "
+    "ranks each player had claimed before); or an object, LastClaims(claims, "
+    "ranks) or PlayerRanks()")
+
+
+class Memory:
+  """A kind of memory. Equal kinds are equal, and can be keys of a dict.
+
+  Attributes:
+    name: str, see `parse`.
+    text: what players remember, in words.
+    span: how many of the last claims suffice to know the memory, may be inf.
+    num_exact: how many of the last claims are remembered exactly.
+  """
+
+  name: str
+  text: str
+  span: float
+  num_exact: int
+
+  @property
+  def argument(self):
+    """(name, value) of the argument by which users ask for it."""
+    return "memory", repr(self.name)
+
+  @property
+  def identity(self):
+    """What files say about it: those of old know only the number of claims."""
+    return {"memory": self.name, "recall_length": None}
+
+  def within(self, num_claims):
+    """Returns a kind that is the same where there are so many claims."""
+    del num_claims
+    return self
+
+  def first_past(self):
+    """Returns [column] int64, the past of the first claim of a round."""
+    raise NotImplementedError
+
+  def next_pasts(self, pasts, claim, ranks):
+    """Returns [past, column] int64, the pasts of the claims that follow.
+
+    Args:
+      pasts: [past, column] int64.
+      claim: the last claim, the same for all.
+      ranks: [claim] int, the ranks of all claims of the round.
+    """
+    raise NotImplementedError
+
+  def num_pasts(self, num_claims):
+    """Returns how many pasts each last claim has, or None if that is not known.
+
+    Args:
+      num_claims: how many claims the round has.
+    """
+    del num_claims
+
+
+@dataclasses.dataclass(frozen=True)
+class LastClaims(Memory):
+  """The last claims, and the ranks of a few claims before them.
+
+  The columns of a past are first those ranks and then the claims, the oldest
+  first.
+
+  Attributes:
+    claims: how many of the last claims are remembered exactly.
+    ranks: of how many claims before these the rank is remembered.
+    by_memory: whether users asked for it by `memory`, not by `recall_length`;
+      for messages only.
+  """
+  claims: int
+  ranks: int = 0
+  by_memory: bool = dataclasses.field(default=False, compare=False, repr=False)
+
+  def __post_init__(self):
+    """Checks the numbers."""
+    for name, least in (("claims", 1), ("ranks", 0)):
+      number = arguments.integer(name, getattr(self, name), least)
+      object.__setattr__(self, name, number)  # whatever type it had
+
+  @property
+  def name(self):
+    """See `parse`."""
+    return f"claims{self.claims}" + f"_ranks{self.ranks}" * (self.ranks > 0)
+
+  @property
+  def text(self):
+    """What players remember, in words."""
+    exact = ("the last claim" if self.claims == 1 else
+             f"the last {self.claims} claims")
+    if not self.ranks:
+      return exact
+    before = "it" if self.claims == 1 else "them"
+    return exact + (f" and the rank of the one before {before}"
+                    if self.ranks == 1 else
+                    f" and the ranks of the {self.ranks} before {before}")
+
+  @property
+  def argument(self):
+    """(name, value) of the argument by which users ask for it."""
+    return (super().argument if self.ranks or self.by_memory else
+            ("recall_length", self.claims))
+
+  @property
+  def identity(self):
+    """What files say about it."""
+    return super().identity if self.ranks else {
+        "memory": None, "recall_length": self.claims}
+
+  @property
+  def span(self):
+    """How many of the last claims suffice to know the memory."""
+    return self.claims + self.ranks
+
+  @property
+  def num_exact(self):
+    """How many of the last claims are remembered exactly."""
+    return self.claims
+
+  def within(self, num_claims):
+    """Returns a kind that is the same where there are so many claims."""
+    claims = min(self.claims, num_claims)
+    return LastClaims(claims, min(self.ranks, num_claims - claims))
+
+  def first_past(self):
+    """Returns [column] int64, the past of the first claim of a round."""
+    return np.full(self.span - 1, _NOTHING)
+
+  def next_pasts(self, pasts, claim, ranks):
+    """Returns [past, column] int64; see `Memory.next_pasts`."""
+    longer = np.column_stack([pasts, np.full(len(pasts), claim)])
+    after = longer[:, 1:].copy()
+    if self.ranks:  # of the oldest claim that was exact only the rank is kept
+      oldest = after[:, self.ranks - 1]
+      after[:, self.ranks - 1] = np.where(oldest == _NOTHING, _NOTHING,
+                                          ranks[oldest])
+    return after
+
+  def num_pasts(self, num_claims):
+    """Returns how many pasts each last claim has, or None with ranks."""
+    if self.ranks:
+      return None
+    return [sum(math.comb(last, k) for k in range(min(self.claims, last + 1)))
+            for last in range(num_claims)]
+
+
+@dataclasses.dataclass(frozen=True)
+class PlayerRanks(Memory):
+  """The last claim, and which ranks each player had claimed before it.
+
+  The columns of a past are the ranks of whoever made the last claim and those
+  of the player who is to answer, as sets of bits.
+  """
+
+  name = _PLAYER_RANKS
+  text = "the last claim and which ranks each player had claimed before it"
+  span = math.inf
+  num_exact = 1
+
+  def first_past(self):
+    """Returns [column] int64, the past of the first claim of a round."""
+    return np.zeros(2, np.int64)
+
+  def next_pasts(self, pasts, claim, ranks):
+    """Returns [past, column] int64; see `Memory.next_pasts`."""
+    claimant, other = pasts.T
+    return np.column_stack([other, claimant | 1 << int(ranks[claim])])
+
+
+def parse(argument, value):
+  """Returns the `Memory` that a value stands for, or raises a ValueError.
+
+  Args:
+    argument: the name of the argument.
+    value: a name (see the top of this file), a `LastClaims` or `PlayerRanks`,
+      or how many of the last claims are remembered.
+  """
+  if isinstance(value, (LastClaims, PlayerRanks)):
+    return value
+  if isinstance(value, str):
+    found = _LAST_CLAIMS.fullmatch(value)
+    if found:
+      return LastClaims(int(found[1]), int(found[2] or 0))
+    if value == _PLAYER_RANKS:
+      return PlayerRanks()
+  else:
+    try:
+      return LastClaims(arguments.integer(argument, value, 1))
+    except ValueError:
+      pass
+  raise ValueError(f"{argument}={arguments.shown(value)}: must be {_ALLOWED}")
+
+
+def choose(recall_length, memory):
+  """Returns the `Memory` that users ask for by two arguments.
+
+  Args:
+    recall_length: how many of the last claims are remembered, if that is all.
+    memory: what is remembered instead, see `parse`; or None.
+  """
+  if memory is not None:
+    chosen = parse("memory", memory)
+    return (dataclasses.replace(chosen, by_memory=True)
+            if isinstance(chosen, LastClaims) else chosen)
+  return LastClaims(arguments.integer("recall_length", recall_length, 1))

@@ -1,0 +1,306 @@
+"""Best responses in rounds and matches of Dudo to a policy that forgets claims.
+
+The policy is a `policy.MatchPolicy`. The responder forgets nothing, so a round
+with C claims has 2^C histories. `best_response_value` finds exactly what the
+responder can get, in one of two ways: it searches where it may matter (see
+`branch_and_bound_kernels`), or it walks all histories, which is simpler and much slower.
+Where even the search takes too long, `best_response_bounds` stops it early and
+gives a lower and an upper bound; `refine_bounds` tightens them while time
+lasts. Bounds are rigorous, up to rounding errors.
+
+The leaves of a round are worth what the rounds that follow are worth.
+`round_exploitability` takes the policy's own values of them, so it measures how
+well that one round is played. `match_best_response` and `match_bounds` take the
+responder's values, from the fewest dice up, and so measure the policy in the
+whole match.
+"""
+
+import time
+from typing import NamedTuple
+
+from dudo_spiel.algorithms.dudo.imperfect_recall import best_response_round
+from dudo_spiel.algorithms.dudo.imperfect_recall.best_response_round import (
+  Bounds,
+)
+from dudo_spiel.algorithms.dudo.imperfect_recall.best_response_round import (
+  check_policy,
+)
+from dudo_spiel.algorithms.dudo.imperfect_recall.best_response_round import (
+  Leaves,
+)
+from dudo_spiel.algorithms.dudo.imperfect_recall.best_response_round import (
+  policy_leaves,
+)
+from dudo_spiel.algorithms.dudo.imperfect_recall.best_response_round import (
+  round_leaves,
+)
+from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import interrupts
+from dudo_spiel.algorithms.runtime import jit
+
+__all__ = ["best_claim_values", "best_response_bounds", "best_response_value",
+           "Bounds", "check_policy", "estimate_seconds", "Leaves",
+           "match_best_response", "match_bounds", "MatchBounds",
+           "MatchResponse", "MAX_WALK_CLAIMS", "METHODS", "policy_leaves",
+           "refine_bounds", "round_exploitability", "round_leaves"]
+
+METHODS = ("search", "walk")
+MAX_WALK_CLAIMS = 40
+_PROBE_SECONDS = 0.3
+_FIRST_MIN_MASS = 0.1
+_LEAST_MIN_MASS = 1e-14
+
+
+def best_response_value(policy, dice, role, leaves=None, *, method="search",
+                        num_threads=None):
+  """Returns what a best response to the policy gets in a round, exactly.
+
+  Args:
+    policy: the `policy.MatchPolicy`.
+    dice: (starter's dice, other's dice).
+    role: the responder's: 0 if it starts, 1 if the policy does.
+    leaves: the `Leaves`; None for the policy's values of later rounds.
+    method: "search", or "walk" for all histories (see `estimate_seconds`).
+    num_threads: how many threads walk, None for all; the result does not
+      depend on it. The search takes one.
+  """
+  num_threads = jit.thread_count(num_threads)
+  arguments.choice("method", method, METHODS)
+  this_round = best_response_round.ResponderRound(policy, dice, role, leaves,
+                                              num_threads)
+  if method == "search":
+    bounds = this_round.search(0.0)
+    return _middle((bounds.lower, bounds.upper))
+  claims = this_round.memory.num_claims
+  if claims > MAX_WALK_CLAIMS:
+    raise ValueError(f"dice={dice!r}: has {claims} claims, must have at most "
+                     f"{MAX_WALK_CLAIMS} to be walked")
+  return this_round.walk()[0]
+
+
+def best_claim_values(policy, dice, claims, hand, chances):
+  """Returns what each stronger claim of one hand is worth, then best play.
+
+  Args:
+    policy: the `policy.MatchPolicy`.
+    dice: (responder's dice, policy's dice). It is the responder's turn.
+    claims: list of int, the claims of the round, first to last.
+    hand: the number of the responder's roll.
+    chances: [policy's hand], the probabilities of its hands.
+
+  Returns:
+    [claim] float64. Later rounds have the policy's values.
+  """
+  role = len(claims) % 2
+  this_round = best_response_round.ResponderRound(
+      policy, dice if role == 0 else dice[::-1], role, None, 1)
+  this_round.keep_hand(hand)
+  return this_round.claim_values(claims, chances)
+
+
+def estimate_seconds(policy, dice, role):
+  """Returns about how many seconds one thread needs at most to walk a round.
+
+  It is the number of all histories, 2^claims, times the time of one, which is
+  measured on those that begin with the strongest claims. The walk skips
+  histories to which the policy never plays, so it may take less.
+  """
+  this_round = best_response_round.ResponderRound(policy, dice, role, None, 1)
+  return 2.0**this_round.memory.num_claims * this_round.probe(_PROBE_SECONDS)
+
+
+def best_response_bounds(policy, dice, role, min_mass, leaves=None):
+  """Returns `Bounds` of what a best response to the policy gets in a round.
+
+  The mass in doubt at a turn of the responder is the mean over its hands of
+  (upper - lower bound) times the probability that the policy plays to that
+  turn. The search stops where it is at most `min_mass`, and where the turn
+  cannot matter.
+
+  Args:
+    policy: the `policy.MatchPolicy`.
+    dice: (starter's dice, other's dice).
+    role: the responder's: 0 if it starts, 1 if the policy does.
+    min_mass: see above; 0 for the exact value.
+    leaves: the `Leaves`, or a pair of them, lower and upper bounds; None for
+      the policy's values of later rounds.
+  """
+  min_mass = arguments.number("min_mass", min_mass, 0.0)
+  return best_response_round.ResponderRound(
+      policy, dice, role, leaves, jit.thread_count(None)).search(min_mass)
+
+
+def refine_bounds(policy, dice, role, seconds, leaves=None):
+  """Yields `Bounds` that become tighter and tighter.
+
+  Every step searches again with a tenth of the mass before. It ends when the
+  value is exact, or when the next step would probably not end in time. There is
+  always at least one step.
+
+  Args:
+    policy: the `policy.MatchPolicy`.
+    dice: (starter's dice, other's dice).
+    role: the responder's: 0 if it starts, 1 if the policy does.
+    seconds: about how long it may take.
+    leaves: see `best_response_bounds`.
+  """
+  seconds = arguments.number("seconds", seconds, 0.0)
+  this_round = best_response_round.ResponderRound(policy, dice, role, leaves,
+                                              jit.thread_count(None))
+  return _refine(this_round.search, seconds)
+
+
+def _refine(search, seconds):
+  """Yields what `refine_bounds` does; `search` returns `Bounds` by a mass."""
+  begin = last = time.perf_counter()
+  best, steps = None, [0.0]
+  min_mass = _FIRST_MIN_MASS
+  while True:
+    bounds = search(min_mass)
+    if best is not None:
+      bounds = bounds._replace(lower=max(bounds.lower, best.lower),
+                               upper=min(bounds.upper, best.upper))
+    best = bounds
+    yield best
+    now = time.perf_counter()
+    steps.append(now - last)
+    last = now
+    growth = min(max(steps[-1] / steps[-2], 1.0), 10.0) if steps[-2] else 1.0
+    if (min_mass == 0.0 or best.upper <= best.lower or
+        now - begin + growth * steps[-1] > seconds):
+      return
+    min_mass = min_mass / 10 if min_mass > _LEAST_MIN_MASS else 0.0
+
+
+def round_exploitability(policy, dice, *, method="search", num_threads=None):
+  """Returns half the NashConv of a round whose leaves have the policy's values.
+
+  Args:
+    policy: the `policy.MatchPolicy`.
+    dice: (starter's dice, other's dice).
+    method: see `best_response_value`.
+    num_threads: see `best_response_value`.
+  """
+  return 0.5 * sum(
+      best_response_value(policy, dice, role, method=method,
+                          num_threads=num_threads) for role in range(2))
+
+
+class MatchBounds(NamedTuple):
+  """Bounds of best responses in a match and all its rounds.
+
+  Values are pairs (lower bound, upper bound) of what the responder gets.
+
+  Attributes:
+    exploitability: half the NashConv of the match.
+    values: by the responder's seat, the value of the match.
+    responder_starts: dict from (responder's, policy's) dice to the value of a
+      match that begins with them if the responder starts.
+    policy_starts: dict from (policy's, responder's) dice to the value of a
+      match that begins with them if the policy starts.
+    rounds: dict from (starter's dice, other's dice, role) to the `Bounds`.
+  """
+  exploitability: tuple[float, float]
+  values: tuple[tuple[float, float], tuple[float, float]]
+  responder_starts: dict[tuple[int, int], tuple[float, float]]
+  policy_starts: dict[tuple[int, int], tuple[float, float]]
+  rounds: dict[tuple[int, int, int], Bounds]
+
+
+def match_bounds(policy, start_dice=None, starting_player=None, *, seconds=None,
+                 num_threads=None):
+  """Returns the `MatchBounds` of best responses in all rounds of a match.
+
+  Args:
+    policy: the `policy.MatchPolicy`.
+    start_dice: both players' dice at the start; None for those of its game.
+    starting_player: who starts; None for the one who does in its game.
+    seconds: about how long to search each round in each role; None searches
+      until the values are exact.
+    num_threads: how many rounds to search at a time, None for all processors.
+  """
+  num_threads = jit.thread_count(num_threads)
+  if seconds is not None:
+    arguments.number("seconds", seconds, 0.0)
+  check_policy(policy)
+  start_dice = policy.game.start_dice if start_dice is None else start_dice
+  if not isinstance(start_dice, (tuple, list, bytes)):
+    raise ValueError(f"start_dice={start_dice!r}: must be the dice of two "
+                     "players")
+  start = tuple(start_dice)
+  starter = (policy.game.starting_player if starting_player is None else
+             arguments.integer("starting_player", starting_player, 0, 1))
+  if len(start) != 2:
+    raise ValueError(f"start_dice={start!r}: must be the dice of two players")
+  for dice in start:
+    arguments.integer("start_dice", dice, 1)
+  first = start[starter], start[1 - starter]
+  if not {first, first[::-1]} <= policy.tables.keys():
+    raise ValueError(f"start_dice={start!r}: must be dice for which the policy "
+                     "has tables")
+  for role in range(2):
+    best_response_round.check_round(policy, first, role)
+  starts = {}, {}  # by role, from (starter's, other's dice) to the value
+  rounds = {}
+  flag = interrupts.new_flag()
+
+  def solve(task):
+    key, role = task
+    dice = key[role], key[1 - role]
+    leaves = tuple(
+        round_leaves(policy.match, *dice,
+                     *({k: value[bound] for k, value in values.items()}
+                       for values in starts)) for bound in range(2))
+    this_round = best_response_round.ResponderRound(policy, key, role, leaves,
+                                                num_threads, flag)
+    if seconds is None:
+      return this_round.search_here(0.0)
+    for bounds in _refine(this_round.search_here, seconds):
+      best = bounds
+    return best
+
+  keys = round_rules.round_keys(start)
+  for num_dice in range(2, sum(start) + 1):
+    tasks = [(key, role) for key in keys if sum(key) == num_dice
+             and (num_dice < sum(start) or key == first) for role in range(2)]
+    solved = interrupts.run_in_threads(solve, tasks, num_threads, flag)
+    for (key, role), bounds in zip(tasks, solved):
+      rounds[*key, role] = bounds
+      starts[role][key] = bounds.lower, bounds.upper
+  values = tuple(starts[int(seat != starter)][first] for seat in range(2))
+  exploitability = tuple(0.5 * (a + b) for a, b in zip(*values))
+  return MatchBounds(exploitability, values, *starts, rounds)
+
+
+def _middle(pair):
+  return 0.5 * sum(pair)
+
+
+class MatchResponse(NamedTuple):
+  """Best responses in a match and all its rounds.
+
+  Attributes are those of `MatchBounds`, with exact values instead of bounds.
+  """
+  exploitability: float
+  values: tuple[float, float]
+  responder_starts: dict[tuple[int, int], float]
+  policy_starts: dict[tuple[int, int], float]
+
+
+def match_best_response(policy, start_dice=None, starting_player=None, *,
+                        num_threads=None):
+  """Returns the `MatchResponse`, the exact values of `match_bounds`.
+
+  Args:
+    policy: the `policy.MatchPolicy`.
+    start_dice: see `match_bounds`.
+    starting_player: see `match_bounds`.
+    num_threads: see `match_bounds`.
+  """
+  bounds = match_bounds(policy, start_dice, starting_player,
+                        num_threads=num_threads)
+  return MatchResponse(
+      _middle(bounds.exploitability), tuple(map(_middle, bounds.values)),
+      *({key: _middle(pair) for key, pair in starts.items()}
+        for starts in (bounds.responder_starts, bounds.policy_starts)))

@@ -1,0 +1,159 @@
+"""Bounds of best responses from what the policy will remember: kernels.
+
+A responder who forgets nothing has too many turns for a table. So the tables
+here have bounds of what it gets, for every unit of `abstraction_graph`. Both are
+linear in the policy's reach, and for both the responder's strategy depends only
+on the unit:
+
+  upper[unit, hand, own hand]: the responder sees the policy's hand. Nobody who
+    sees less gets more.
+  lower[unit, hand, own hand]: the responder plays one fixed strategy, the best
+    one for the mean reach of all histories of the unit.
+"""
+
+import numba
+import numpy as np
+
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstraction_graph
+from dudo_spiel.algorithms.dudo.imperfect_recall import full_response_kernels
+from dudo_spiel.algorithms.dudo.imperfect_recall.full_response_kernels import (
+  LOWER,
+)
+from dudo_spiel.algorithms.dudo.imperfect_recall.full_response_kernels import (
+  UPPER,
+)
+from dudo_spiel.algorithms.runtime import jit
+
+_RESPONDER, _POLICY = 0, 1  # who is to move
+
+
+@jit.sums
+def mean_reaches(memory, game, role, shares, weights):
+  """Writes weights[unit, hand], the reach of the responder's turns there.
+
+  Args:
+    memory: the `abstraction_graph.MemoryArrays`.
+    game: the `RoundArrays`.
+    role: the responder's.
+    shares: [row] float64, how likely we assume the responder to play it.
+    weights: [unit, hand] float64, modified in place.
+  """
+  num_memories, hands = len(memory.last), len(game.chances)
+  reach = np.zeros((2, num_memories, hands))  # by who is to move
+  first = _RESPONDER if role == 0 else _POLICY
+  reach[first, 0] = game.chances
+  for i in range(num_memories):
+    node = memory.unit_memory[i]
+    for a in range(game.num_claims - 1 - memory.last[node]):
+      child, row = game.child_begin[node] + a, game.row_begin[node] + a
+      for o in range(hands):
+        reach[_POLICY, child, o] += reach[_RESPONDER, node, o] * shares[row]
+        reach[_RESPONDER, child, o] += (reach[_POLICY, node, o] *
+                                        game.probabilities[row, o])
+    for o in range(hands):
+      weights[game.unit[node], o] += reach[_RESPONDER, node, o]
+
+
+@jit.sums
+def _improve(chance, values, best, scores, tables, unit):
+  """Updates a unit's bounds with what one action gives.
+
+  Args:
+    chance: [hand], the mean reach of the unit.
+    values: [2, hand, own hand], bounds of what the action gives.
+    best: [own hand], the highest score so far, modified in place.
+    scores: [own hand] scratch.
+    tables: [2, unit, hand, own hand], modified in place.
+    unit: the unit.
+  """
+  hands, own_hands = values.shape[1], values.shape[2]
+  scores[:] = 0.0
+  for o in range(hands):
+    for h in range(own_hands):
+      scores[h] += chance[o] * values[LOWER, o, h]
+      tables[UPPER, unit, o, h] = max(tables[UPPER, unit, o, h],
+                                      _rounded_up(values[UPPER, o, h]))
+  for h in range(own_hands):
+    if scores[h] > best[h]:
+      best[h] = scores[h]
+      for o in range(hands):
+        tables[LOWER, unit, o, h] = -_rounded_up(-values[LOWER, o, h])
+
+
+@jit.sums
+def _rounded_up(x):
+  """Returns a float32 that is not below x."""
+  y = np.float32(x)
+  return y if y >= x else np.nextafter(y, np.float32(np.inf))
+
+
+@jit.sums
+def _bound_unit(memory, game, weights, unit, tables):
+  """Writes a unit's bounds from those of units with stronger claims."""
+  hands, own_hands = tables.shape[2], tables.shape[3]
+  node = memory.unit_memory[memory.unit_begin[unit]]
+  last = memory.last[node]
+  values = np.empty((2, hands, own_hands))
+  best = np.full(own_hands, -np.inf)
+  scores = np.empty(own_hands)
+  for bound in range(2):
+    tables[bound, unit] = -np.inf
+  if last >= 0:
+    rank = game.rank[last]
+    for bound in range(2):
+      for o in range(hands):
+        for h in range(own_hands):
+          count = game.matches[rank, o] + game.own_matches[rank, h]
+          values[bound, o, h] = game.challenges[bound, last, count]
+    _improve(weights[unit], values, best, scores, tables, unit)
+  for claim in range(last + 1, game.num_claims):
+    child = game.child_begin[node] + claim - last - 1
+    dudo = game.row_begin[child + 1] - 1
+    rank = game.rank[claim]
+    for bound in range(2):
+      for o in range(hands):
+        for h in range(own_hands):
+          count = game.matches[rank, o] + game.own_matches[rank, h]
+          values[bound, o, h] = (game.probabilities[dudo, o] *
+                                 game.challenged[bound, claim, count])
+    for a in range(game.num_claims - 1 - claim):
+      row = game.row_begin[child] + a
+      after = game.unit[game.child_begin[child] + a]
+      for o in range(hands):
+        p = np.float64(game.probabilities[row, o])
+        if p > 0.0:
+          for bound in range(2):
+            for h in range(own_hands):
+              values[bound, o, h] += p * tables[bound, after, o, h]
+    _improve(weights[unit], values, best, scores, tables, unit)
+
+
+@jit.sums
+def _bound_unit_of(memory, game, weights, unit, tables):
+  """Does the same with plain tuples, as threads get them."""
+  _bound_unit(abstraction_graph.MemoryArrays(*memory),
+              full_response_kernels.RoundArrays(*game), weights, unit, tables)
+
+
+@jit.sums
+def bound_units(memory, game, weights, tables):
+  """Writes all bounds.
+
+  Args:
+    memory: the `abstraction_graph.MemoryArrays`.
+    game: the `RoundArrays`.
+    weights: [unit, hand] float64, from `mean_reaches`.
+    tables: [2, unit, hand, own hand] float32, modified in place.
+  """
+  for unit in range(len(memory.unit_begin) - 2, -1, -1):
+    _bound_unit(memory, game, weights, unit, tables)
+
+
+@jit.parallel_sums
+def bound_units_parallel(memory, game, weights, tables):
+  """Does the same as `bound_units`, on all threads."""
+  level_begin = memory.level_begin
+  graph, arrays = memory[:], game[:]
+  for level in range(len(level_begin) - 2, -1, -1):
+    for unit in numba.prange(level_begin[level], level_begin[level + 1]):
+      _bound_unit_of(graph, arrays, weights, np.int64(unit), tables)

@@ -1,0 +1,221 @@
+"""Policies for whole matches of two-player Dudo, as tables by dice and claims.
+
+A `MatchPolicy` has a table for each (own dice, opponent's dice). A table is
+[row, hand] of weights, and its rows are those of `abstraction_graph`. The
+probability of an action at a memory is the share of its row. Where all weights
+are zero the policy is uniform.
+"""
+
+import re
+
+import numpy as np
+
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstractions
+from dudo_spiel.algorithms.dudo.imperfect_recall import table_kernels
+from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.dudo.rounds import rounds_policy
+from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import checkpoint
+
+FILE_KIND = "match_policy"
+_LEVELS = 255  # of a quantised weight
+_TABLE_NAME = re.compile(r"([1-9]\d?)v([1-9]\d?)")  # in files
+_DTYPES = (np.float32, np.uint8, np.float64)
+_MAX_RECALL = 2**31 - 1
+
+
+class MatchPolicy(rounds_policy.RoundsPolicy):
+  """An OpenSpiel policy that plays every state of a match of Dudo.
+
+  It plays `dudo` and `dudo_ir` with two players, the same rules and at most as
+  many dice.
+
+  Args:
+    game: the `pyspiel.Game`, `dudo` or `dudo_ir` with two players.
+    recall_length: how many of the last claims the policy remembers.
+    tables: dict from (own dice, opponent's dice) to [row, hand] float32 or
+      uint8. In float32, the rows of a memory add up to how often the policy's
+      own moves lead there (summed over all paths).
+    values: dict from (starter's dice, other's dice) to the starter's value.
+    memory: what the policy remembers instead: a name or an object, see
+      `memories`. None for the last `recall_length` claims.
+
+  Attributes:
+    match: the `rounds.MatchRules`.
+    tables: as given.
+    values: as given.
+  """
+
+  def __init__(self, game, recall_length, tables, values, *, memory=None):
+    super().__init__(game)
+    self.match = round_rules.match_rules(
+        game, abstractions.choose(recall_length, memory))
+    for name, value in (("tables", tables), ("values", values)):
+      if not isinstance(value, dict):
+        raise ValueError(f"{name}={value!r}: must be a dict by numbers of dice")
+    self.tables = dict(tables)
+    self.values = dict(values)
+    for value in self.values.values():
+      arguments.number("values", value)
+    for key, table in self.tables.items():
+      if not isinstance(table, np.ndarray) or table.dtype not in _DTYPES:
+        raise ValueError(f"tables={key}: is {type(table).__name__} of "
+                         f"{getattr(table, 'dtype', None)}; must be an array "
+                         "of float32, float64 or uint8")
+      if table.shape != self.match.table_shape(key):
+        raise ValueError(f"tables={key}: has shape {table.shape}; must be "
+                         f"{self.match.table_shape(key)}")
+
+  def _known(self):
+    return self.tables.keys()
+
+  def _needed(self, game):
+    return round_rules.round_keys(game.start_dice)
+
+  def action_probabilities(self, state, player_id=None):
+    """Returns {action: probability} for the legal actions of the state."""
+    arguments.state("state", state)
+    player = arguments.player("player_id", player_id, state)
+    game = state.get_game()
+    if not self._has_rules_of(game):
+      raise ValueError(f"state={state}: is not one of {self.game}")
+    if player not in (0, 1) or state.current_player() < 0:
+      raise ValueError(f"state={state}: nobody decides there, or "
+                       f"player_id={player_id} is neither 0 nor 1")
+    dice = state.dice
+    key = dice[player], dice[1 - player]
+    table = self.tables.get(key)
+    if table is None:
+      raise ValueError(f"state={state}: has {key[0]} and {key[1]} dice; the "
+                       f"policy knows {self._known_text()}")
+    claims = state.claim_list()
+    memory = self.match.memory(sum(key))
+    row = memory.first_row(claims)
+    first = claims[-1] + 1 if claims else 0
+    actions = list(range(first, memory.num_claims))
+    if claims:
+      actions.append(game.dudo_action)
+    hand = self.match.rolls(key[0]).index(state.hand(player))
+    weights = table[row:row + len(actions), hand].tolist()
+    total = sum(weights)
+    if not total:
+      return dict.fromkeys(actions, 1.0 / len(actions))
+    return {action: weight / total for action, weight in zip(actions, weights)}
+
+  def after_claims(self, key, claims):
+    """Returns the probabilities of all hands after some claims of a round.
+
+    Args:
+      key: (own dice, opponent's dice).
+      claims: list of int, first to last.
+
+    Returns:
+      [action, hand] float64. Actions are the stronger claims, weakest first,
+      and then Dudo, which nobody can say before the first claim. Hands are
+      those of `rolls`.
+    """
+    self._check_key(key)
+    if not isinstance(claims, (list, tuple)):
+      raise ValueError(f"claims={claims!r}: must be a list of claims")
+    for claim in claims:
+      arguments.integer("claims", claim, 0)
+    memory = self.match.memory(sum(key))
+    steps = [-1, *claims, memory.num_claims]
+    if any(after <= before for before, after in zip(steps, steps[1:])):
+      raise ValueError(f"claims={claims!r}: must grow, and be between 0 and "
+                       f"{memory.num_claims - 1}")
+    row = memory.first_row(claims)
+    last = claims[-1] if claims else -1
+    num_actions = memory.num_claims - 1 - last + bool(claims)
+    weights = self.tables[key][row:row + num_actions,
+                               :self.match.rolls(key[0]).num_rolls]
+    totals = weights.sum(axis=0, dtype=np.float64)
+    return np.where(totals > 0, weights / np.where(totals > 0, totals, 1.0),
+                    1.0 / num_actions)
+
+  def _check_key(self, key):
+    if not rounds_policy.is_dice(key) or key not in self.tables:
+      raise ValueError(f"key={key!r}: must be (own, opponent's) dice, one of "
+                       f"{self._known_text()}")
+
+  def probabilities(self, key):
+    """Returns [row, hand] float32, the probabilities with these dice."""
+    self._check_key(key)
+    weights = self.tables[key].astype(np.float32)
+    table_kernels.normalize(self.match.memory(sum(key)).arrays, weights)
+    return weights
+
+  def quantized(self, min_probability=0.0, min_reach=0.0):
+    """Returns the policy with 8 bits a weight, without negligible weights.
+
+    Args:
+      min_probability: it never plays actions less likely than this.
+      min_reach: it becomes uniform where its own moves lead less often than
+        this, and takes no place for that in a file.
+    """
+    arguments.number("min_probability", min_probability, 0.0, 1.0)
+    arguments.number("min_reach", min_reach, 0.0)
+    tables = {}
+    for key, table in self.tables.items():
+      if table.dtype == np.uint8:
+        raise ValueError("tables: are quantized already; call this on the "
+                         "policy that was not")
+      tables[key] = np.zeros(table.shape, np.uint8)
+      table_kernels.quantize(self.match.memory(sum(key)).arrays, table,
+                             np.float32(min_probability), np.float32(min_reach),
+                             np.float32(_LEVELS), tables[key])
+    return MatchPolicy(self.game, None, tables, self.values,
+                       memory=self.match.remembered)
+
+  @property
+  def memory_bytes(self):
+    """How much memory the tables take."""
+    return sum(table.nbytes for table in self.tables.values())
+
+  def save(self, path):
+    """Writes the policy to one file, which `policies.load_policy` reads."""
+    remembered = self.match.remembered.identity.items()
+    header = {"game": str(self.game),
+              **{name: value for name, value in remembered
+                 if value is not None},
+              "values": [[*key, value] for key, value in self.values.items()]}
+    checkpoint.save(path, FILE_KIND, header,
+                    {f"{a}v{b}": table
+                     for (a, b), table in self.tables.items()}, compress=True)
+
+
+def _memory_named(name, value):
+  """Returns the `memories.Memory` of a field of a header, or raises."""
+  return abstractions.parse(name, checkpoint.text(name, value))
+
+
+def from_file(archive, game):
+  """Returns the policy in a file.
+
+  Args:
+    archive: the `checkpoint.Archive`.
+    game: the `pyspiel.Game` of the policy.
+  """
+  path = archive.path
+  if "memory" in archive.header:  # not in files of those who recall last claims
+    memory = checkpoint.field(path, archive.header, "memory", _memory_named)
+  else:
+    memory = abstractions.LastClaims(checkpoint.field(
+        path, archive.header, "recall_length", arguments.integer, 1,
+        _MAX_RECALL))
+  values = checkpoint.field(path, archive.header, "values",
+                            round_rules.values_from_file)
+  match = round_rules.match_rules(game, memory)
+  if not archive.names:
+    raise ValueError(f"path={path!r}: its tables are missing")
+  keys = {}
+  for name in archive.names:
+    found = _TABLE_NAME.fullmatch(name)
+    if not found:
+      raise ValueError(f"path={path!r}: its array {name[:99]!r} must have a "
+                       "name such as 2v1")
+    keys[name] = int(found[1]), int(found[2])
+    archive.check(name, match.table_shape(keys[name]), _DTYPES)
+  return MatchPolicy(game, None,
+                     {key: archive.read(name, low=0)
+                      for name, key in keys.items()}, values, memory=memory)

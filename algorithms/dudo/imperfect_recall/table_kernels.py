@@ -1,0 +1,108 @@
+"""What is done with a table of a round, [row, hand], on its own: kernels.
+
+Rows are those of `abstraction_graph`: the actions of one memory are neighbours. A
+table has regrets or weights, of which strategies are made here: by regret
+matching, as probabilities, or as small whole numbers for files.
+"""
+
+import numpy as np
+
+from dudo_spiel.algorithms.runtime import jit
+
+
+@jit.kernel
+def match_regrets(memory, node, table, factor):
+  """Matches regrets at one memory, for all hands at once.
+
+  The strategy of a hand is max(row, 0) * factor, or uniform if the factor is 0.
+  Whoever needs the strategy makes it from the two.
+
+  Args:
+    memory: the `abstraction_graph.MemoryArrays`.
+    node: the memory.
+    table: [row, hand].
+    factor: [memory, hand], modified in place at the memory: 1 divided by the
+      sum of the positive rows, 0 where no row is positive.
+  """
+  total = factor[node]
+  zero = total.dtype.type(0.0)
+  one = total.dtype.type(1.0)
+  total[:] = zero
+  for row in range(memory.row_begin[node], memory.row_begin[node + 1]):
+    for h in range(len(total)):
+      x = table[row, h]
+      total[h] += x if x > zero else zero
+  for h in range(len(total)):
+    total[h] = one / total[h] if total[h] > zero else zero
+
+
+@jit.kernel
+def match_all_regrets(memory, table, factor):
+  """Writes the factors of a whole table; see `match_regrets`."""
+  for node in range(len(memory.last)):
+    match_regrets(memory, node, table, factor)
+
+
+@jit.kernel
+def sum_regrets(memory, table, chances):
+  """Returns the sum over memories and hands of the largest positive regret.
+
+  Args:
+    memory: the `abstraction_graph.MemoryArrays`.
+    table: [row, hand], sums of regrets.
+    chances: [hand] float64, how likely each hand is.
+  """
+  largest = np.empty(len(chances), table.dtype)
+  total = 0.0
+  for node in range(len(memory.last)):
+    largest[:] = 0.0
+    for row in range(memory.row_begin[node], memory.row_begin[node + 1]):
+      for h in range(len(chances)):
+        x = table[row, h]
+        largest[h] = x if x > largest[h] else largest[h]
+    for h in range(len(chances)):
+      total += chances[h] * largest[h]
+  return total
+
+
+@jit.kernel
+def normalize(memory, table):
+  """Turns weights [row, hand] into probabilities, in place."""
+  for node in range(len(memory.last)):
+    begin, end = memory.row_begin[node], memory.row_begin[node + 1]
+    for h in range(table.shape[1]):
+      total = table.dtype.type(0.0)
+      for row in range(begin, end):
+        total += table[row, h]
+      for row in range(begin, end):
+        if total > 0.0:
+          table[row, h] /= total
+        else:
+          table[row, h] = 1.0 / (end - begin)
+
+
+@jit.kernel
+def quantize(memory, table, min_probability, min_reach, levels, out):
+  """Writes weights as whole numbers, relative to the largest of a memory.
+
+  Args:
+    memory: the `abstraction_graph.MemoryArrays`.
+    table: [row, hand] weights.
+    min_probability: actions less likely than this get 0.
+    min_reach: memories whose weights sum to less get 0 everywhere.
+    levels: the largest number.
+    out: [row, hand] uint8, modified in place.
+  """
+  for node in range(len(memory.last)):
+    begin, end = memory.row_begin[node], memory.row_begin[node + 1]
+    for h in range(table.shape[1]):
+      total, largest = 0.0, 0.0
+      for row in range(begin, end):
+        total += table[row, h]
+        largest = max(largest, table[row, h])
+      if total <= 0.0 or total < min_reach:
+        continue
+      for row in range(begin, end):
+        weight = table[row, h]
+        if weight == largest or weight >= min_probability * total:
+          out[row, h] = np.uint8(weight / largest * levels + 0.5)

@@ -1,0 +1,1 @@
+"""Matches of Dudo whose players remember all claims of a round."""

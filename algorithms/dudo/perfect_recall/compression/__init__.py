@@ -1,0 +1,1 @@
+"""Policies with perfect recall in little space."""

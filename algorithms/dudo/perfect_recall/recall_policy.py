@@ -1,0 +1,448 @@
+"""Policies for matches of Dudo with perfect recall, from growing trees.
+
+Wherever a `RecallPolicy` has stored nothing it takes the default action: Dudo,
+or the weakest claim if it opens the round. Within a round it remembers all
+claims, and from one round to the next it forgets all but the dice.
+
+`compressed` makes a policy small (see `quantize` and `codec`). Such
+a policy keeps streams, and reads a round when it is first asked for it. It
+knows how good it is: that was measured when it was made.
+"""
+
+import numpy as np
+
+from dudo_spiel.algorithms.dudo.perfect_recall import growing_tree
+from dudo_spiel.algorithms.dudo.perfect_recall import hand_vectors
+from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
+from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
+from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
+from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.dudo.rounds import rounds_policy
+from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import interrupts
+from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import progress
+
+FILE_KIND = "recall_policy"
+_DTYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
+_MAX_SHARES = 2**40
+
+
+class RecallPolicy(rounds_policy.RoundsPolicy):
+  """An OpenSpiel policy that plays every state of a match of Dudo.
+
+  Args:
+    game: the `pyspiel.Game`, `dudo` with two players.
+    rounds: dict from (starter's dice, other's dice) to (`round_hands.
+      RoundHands`, `growing_tree.TreeArrays`, [number] float or uint) of the
+      round, or to its `stored_rounds.CodedRound`. The probabilities of actions
+      are proportional to the positive numbers. In the average policy of a
+      solver, numbers are sums over the iterations of how often the player's own
+      moves lead to the action.
+    measures: {round: `stored_rounds.Measures`} of all its rounds; None if
+      nothing was measured.
+
+  Attributes:
+    match: the `rounds.MatchRules`.
+    measures: as given, or {}.
+  """
+
+  def __init__(self, game, rounds, measures=None):
+    super().__init__(game)
+    self.match = round_rules.match_rules(game, 1)
+    if not isinstance(rounds, dict):
+      raise ValueError(f"rounds={rounds!r}: must be a dict by rounds")
+    self._rounds = stored_rounds.RoundTables(rounds)
+    self.measures = stored_rounds.checked_measures(measures, rounds)
+
+  def _known(self):
+    return self._rounds.keys()
+
+  def _needed(self, game):
+    return round_rules.match_keys(game)
+
+  @property
+  def rounds(self):
+    """The rounds (starter's dice, other's dice) that it knows, a list."""
+    return list(self._rounds)
+
+  @property
+  def values(self):
+    """{round: what the starter gets if both play the policy}, if measured."""
+    return {key: measures.value for key, measures in self.measures.items()}
+
+  def action_probabilities(self, state, player_id=None):
+    """Returns {action: probability} for the legal actions of the state."""
+    arguments.state("state", state)
+    player = arguments.player("player_id", player_id, state)
+    game = state.get_game()
+    if not self._has_rules_of(game):
+      raise ValueError(f"state={state}: is not one of {self.game}")
+    if state.current_player() != player or player < 0:
+      raise ValueError(f"state={state}: player_id={player_id} does not decide "
+                       "there")
+    starter = state.round().starter
+    key = state.dice[starter], state.dice[1 - starter]
+    if key not in self._rounds:
+      raise ValueError(f"state={state}: is in the round {key[0]}v{key[1]}; the "
+                       f"policy knows {self._known_text()}")
+    claims = state.claim_list()
+    role = int(player != starter)
+    hand = game.rolls(key[role]).index(state.hand(player))
+    rows, weights = self._at(key, claims)
+    chances = dict.fromkeys(state.legal_actions(), 0.0)
+    dudo = self.match.claim_order(sum(key)).num_claims
+    for claim, chance in zip(rows, weights[:, hand].tolist()):
+      chances[game.dudo_action if claim == dudo else claim] = chance
+    return chances
+
+  def _at(self, key, claims):
+    """Returns what is stored after some claims.
+
+    Args:
+      key: (starter's dice, other's dice).
+      claims: list of int.
+
+    Returns:
+      (list of claims, C for Dudo, [claim, hand] float64): the actions, and
+      their probabilities with each hand.
+    """
+    hands, tree, table = self._rounds[key]
+    role = len(claims) % 2
+    node = growing_tree.find(tree, claims)
+    if node < 0:
+      return [hands.order.num_claims], np.ones(
+          (1, hands.classes[role].shape[1]))
+    rows = tree.claim[tree.row_begin[node]:tree.row_begin[node + 1]].tolist()
+    classes = hands.classes[role][hands.level[tree.last[node] + 1]]
+    return rows, hand_vectors.probabilities(tree, table, node)[:, classes]
+
+  def after_claims(self, key, claims):
+    """Returns the probabilities of all hands after some claims of a round.
+
+    Args:
+      key: (own dice, opponent's dice) of the player who acts.
+      claims: list of int, first to last.
+
+    Returns:
+      [action, hand] float64. Actions are the stronger claims, weakest first,
+      and then Dudo, which nobody can say before the first claim. Hands are
+      those of `rolls`.
+    """
+    order, start = self.check_claims(key, claims)
+    last = claims[-1] if claims else -1
+    rows, weights = self._at(start, list(claims))
+    table = np.zeros((order.num_claims - last - (not claims),
+                      weights.shape[1]))
+    table[np.array(rows) - last - 1] = weights
+    return table
+
+  def check_claims(self, key, claims):
+    """Returns the order of claims and the round, or raises a ValueError.
+
+    Args:
+      key: (own dice, opponent's dice) of the player who acts.
+      claims: list of int, first to last.
+
+    Returns:
+      (`claims.ClaimOrder`, (starter's dice, other's dice)).
+    """
+    if not isinstance(claims, (list, tuple)):
+      raise ValueError(f"claims={claims!r}: must be a list of claims")
+    for claim in claims:
+      arguments.integer("claims", claim, 0)
+    start = key
+    if isinstance(key, tuple) and len(claims) % 2:
+      start = key[::-1]
+    if not rounds_policy.is_dice(start) or start not in self._rounds:
+      raise ValueError(f"key={key!r}: after {len(claims)} claims must be the "
+                       "(own, opponent's) dice of a round that the policy "
+                       f"knows: {self._known_text()}")
+    order = self.match.claim_order(sum(key))
+    steps = [-1, *claims, order.num_claims]
+    if any(after <= before for before, after in zip(steps, steps[1:])):
+      raise ValueError(f"claims={claims!r}: must grow, and be between 0 and "
+                       f"{order.num_claims - 1}")
+    return order, start
+
+  def round_tables(self, key):
+    """Returns what the policy has of a round.
+
+    Args:
+      key: (starter's dice, other's dice).
+
+    Returns:
+      (`round_hands.RoundHands`, `growing_tree.TreeArrays`, [number]).
+    """
+    if not rounds_policy.is_dice(key) or key not in self._rounds:
+      raise ValueError(f"key={key!r}: must be (starter's, other's) dice, one "
+                       f"of {self._known_text()}")
+    return self._rounds[key]
+
+  # How good it is.
+
+  def _measured(self, key, tree, table, known, pool, flag):
+    """Returns the `stored_rounds.Measures` of a round.
+
+    Args:
+      key: (starter's dice, other's dice).
+      tree: the `growing_tree.TreeArrays`.
+      table: [number], to which the policy is proportional.
+      known: {round: `stored_rounds.Measures`} of smaller rounds.
+      pool: of threads, or None.
+      flag: [1] bool, stops it: it raises `round_trainer.StoppedError`.
+    """
+    trainer = round_trainer.measuring_trainer(self.match, key, tree, table,
+                                               flag)
+    lows = {key: measures.low for key, measures in known.items()}
+    highs = {key: measures.high for key, measures in known.items()}
+    low, high = trainer.certify(lows, highs, pool)
+    outcomes = trainer.outcomes()
+    values = {key: measures.value for key, measures in known.items()}
+    dice = trainer.hands.dice
+    value = sum(
+        sign * float(np.sum(outcomes[role] * round_rules.challenge_values(
+            self.match, dice[role], dice[1 - role], values)))
+        for role, sign in ((0, 1.0), (1, -1.0)))
+    return stored_rounds.Measures(low, high, value)
+
+  def measure(self, num_threads=None):
+    """Measures the policy in all its rounds.
+
+    Args:
+      num_threads: how many threads to use, None for all.
+
+    Returns:
+      {round: `stored_rounds.Measures`}, which the policy keeps as `measures`.
+    """
+    num_threads = jit.thread_count(num_threads)
+    flag = interrupts.new_flag()
+
+    def measure():
+      known = {}
+      with round_trainer.thread_pool(num_threads) as pool:
+        for key in sorted(self._rounds, key=sum):  # smaller rounds come first
+          _, tree, table = self._rounds[key]
+          known[key] = self._measured(key, tree, table, known, pool, flag)
+      return known
+
+    self.measures = interrupts.call(measure, flag)
+    return self.measures
+
+  def intervals(self, num_threads=None):
+    """Returns {round: (low, high)}, how good the policy is, exactly.
+
+    In the match from a round on, the policy gets at least `low` when it starts,
+    and the starter at most `high` against it.
+
+    Args:
+      num_threads: how many threads to use, None for all.
+    """
+    return {key: (found.low, found.high)
+            for key, found in self.measure(num_threads).items()}
+
+  def exploitability(self, num_threads=None):
+    """Returns half the NashConv of the policy in the whole match, exactly.
+
+    Args:
+      num_threads: how many threads to use, None for all.
+    """
+    return self.measure(num_threads)[self.first_round(self.game)].exploitability
+
+  def known_exploitability(self, game):
+    """Returns how exploitable the policy is in a game, None if not measured.
+
+    Args:
+      game: a `pyspiel.Game` that the policy plays.
+    """
+    self.check_game(game)
+    found = self.measures.get(self.first_round(game))
+    return None if found is None else found.exploitability
+
+  @staticmethod
+  def first_round(game):
+    """Returns (starter's dice, other's dice) at the start of a game."""
+    starter = game.starting_player
+    return game.start_dice[starter], game.start_dice[1 - starter]
+
+  # Compression.
+
+  @property
+  def is_in_shares(self):
+    """Whether it, or a round of it, has been compressed."""
+    return any(map(_is_in_shares, self._rounds.raw.values()))
+
+  def compressed(self, num_shares, *, num_threads=None):
+    """Returns the policy in shares: small, coded and measured.
+
+    Args:
+      num_shares: how many shares all hands of a player have together, about; a
+        number, or {round: number}, such as
+        `perfect_recall.ShareTrials.within` returns.
+      num_threads: how many threads to use to measure, None for all.
+    """
+    if self.is_in_shares:
+      raise ValueError(f"num_shares={arguments.shown(num_shares)}: this policy "
+                       "is in shares already; must be for the policy that it "
+                       "was made from")
+    if not isinstance(num_shares, dict):
+      num_shares = dict.fromkeys(self._rounds, num_shares)
+    elif num_shares.keys() != self._rounds.keys():
+      raise ValueError(f"num_shares={num_shares!r}: must be for the rounds "
+                       f"{self._known_text()}")
+    for number in num_shares.values():
+      arguments.integer("num_shares", number, 1, _MAX_SHARES)
+    num_threads = jit.thread_count(num_threads)
+    flag = interrupts.new_flag()
+
+    def compress():
+      rounds, known = {}, {}
+      with round_trainer.thread_pool(num_threads) as pool, (
+          progress.progress_bar(len(self._rounds), desc="compressing",
+                                unit="round")) as bar:
+        for key in sorted(self._rounds, key=sum):  # smaller rounds come first
+          rounds[key], small, weights = stored_rounds.coded(
+              self.match, key, self._rounds[key], num_shares[key], flag)
+          known[key] = self._measured(key, small, weights, known, pool, flag)
+          bar.update()
+      return rounds, known
+
+    return RecallPolicy(self.game, *interrupts.call(compress, flag))
+
+  @property
+  def memory_bytes(self):
+    """How much memory the policy takes."""
+    return sum(
+        found.num_bytes if isinstance(found, stored_rounds.LazyRound) else
+        found[1].num_bytes + found[2].nbytes
+        for found in self._rounds.raw.values())
+
+  # Files.
+
+  def save(self, path):
+    """Writes the policy to one file, which `policies.load_policy` reads."""
+    arrays, rounds = {}, []
+    for (a, b), found in self._rounds.raw.items():
+      if isinstance(found, stored_rounds.CodedRound):
+        rounds.append([a, b, *found.size])
+        parts = dict(zip(("tree", "shares"), found.streams))
+      else:
+        _, tree, table = self._rounds[a, b]
+        rounds.append([a, b, tree.num_nodes, len(tree.claim)])
+        parts = {**growing_tree.rows_of(tree),
+                 "weights": np.maximum(table, 0.0)}
+      for name, array in parts.items():
+        arrays[f"{a}v{b}_{name}"] = array
+    measures = [[*key, *found] for key, found in self.measures.items()]
+    checkpoint.save(path, FILE_KIND, {"game": str(self.game), "rounds": rounds,
+                                      "measures": measures},
+                    arrays, compress=True)
+
+
+def _is_in_shares(found):
+  """Returns whether a round has been compressed, or was read from a file so."""
+  return isinstance(found, stored_rounds.CodedRound) or (
+      isinstance(found, tuple) and found[2].dtype.kind == "u")
+
+
+def _rounds_from_file(name, value):
+  """Returns the field `rounds` of a header, or raises a ValueError."""
+  if not isinstance(value, list) or not value:
+    raise ValueError(f"{name}: must be a list of rounds")
+  for item in value:
+    if not isinstance(item, list) or len(item) not in (4, 5):
+      raise ValueError(f"{name}: must have [starter's dice, other's dice, "
+                       "nodes, rows] for each round, and the number of shares "
+                       "if it has them")
+    for number in item[:4]:
+      arguments.integer(name, number, 1, growing_tree.MAX_ROWS)
+    for number in item[4:]:
+      arguments.integer(name, number, 1, _MAX_SHARES)
+  return value
+
+
+def _measures_from_file(name, value):
+  """Returns the field `measures` of a header, or raises a ValueError."""
+  measures = {}
+  for item in value if isinstance(value, list) else [value]:
+    if not isinstance(item, list) or len(item) != 5:
+      raise ValueError(f"{name}: must have [starter's dice, other's dice, low, "
+                       "high, value] for each round")
+    dice = tuple(arguments.integer(name, number, 1, growing_tree.MAX_ROWS)
+                 for number in item[:2])
+    measures[dice] = stored_rounds.measures_of(name, dice, item[2:])
+  return measures
+
+
+def from_file(archive, game):
+  """Returns the policy in a file.
+
+  Args:
+    archive: the `checkpoint.Archive`.
+    game: the `pyspiel.Game` of the policy.
+  """
+  path = archive.path
+  match = round_rules.match_rules(game, 1)
+  known = set(round_rules.match_keys(game))
+  rounds = {}
+  for a, b, nodes, rows, *shares in checkpoint.field(
+      path, archive.header, "rounds", _rounds_from_file):
+    if (a, b) not in known:
+      raise ValueError(f"path={path!r}: its rounds have {a}v{b}; must be those "
+                       f"of {game}")
+    if shares:
+      rounds[a, b] = stored_rounds.CodedRound(
+          match, (a, b), nodes, rows, *shares,
+          [_read_stream(archive, f"{a}v{b}_{name}")
+           for name in ("tree", "shares")], path)
+    else:
+      hands = round_hands.RoundHands(match, (a, b))
+      tree = growing_tree.read_tree(archive, f"{a}v{b}_", hands, nodes, rows)
+      name = f"{a}v{b}_weights"
+      rounds[a, b] = hands, tree, archive.read(name, (tree.num_numbers,),
+                                               _DTYPES, 0.0)
+  if rounds.keys() != known:
+    raise ValueError(f"path={path!r}: its rounds must be those of {game}")
+  measures = {}
+  if "measures" in archive.header:
+    measures = checkpoint.field(path, archive.header, "measures",
+                                _measures_from_file)
+    if measures and measures.keys() != known:
+      raise ValueError(f"path={path!r}: its measures must be of the rounds of "
+                       f"{game}, or none")
+  return RecallPolicy(game, rounds, measures)
+
+
+def _read_stream(archive, name):
+  """Returns a stream, [byte] uint8."""
+  if name not in archive.names:
+    raise ValueError(f"path={archive.path!r}: its {name} is missing")
+  stream = archive.read(name)
+  if stream.ndim != 1 or stream.dtype != np.uint8:
+    raise ValueError(f"path={archive.path!r}: its {name} is {stream.shape} "
+                     f"{stream.dtype}; must be one row of uint8")
+  return stream
+
+
+def merged(game, policies):
+  """Returns one policy from several, each round from the first that has it.
+
+  Args:
+    game: the `pyspiel.Game` of the result.
+    policies: list of `RecallPolicy`, the best first.
+  """
+  round_rules.match_rules(arguments.game("game", game), 1)  # checks it
+  if not isinstance(policies, (list, tuple)) or not all(
+      isinstance(policy, RecallPolicy) for policy in policies):
+    raise ValueError(f"policies={arguments.shown(policies)}: must be a list of "
+                     "RecallPolicy")
+  rounds = {}
+  for key in round_rules.match_keys(game):
+    known = [policy for policy in policies
+             if key in policy._rounds and policy._has_rules_of(game)]
+    if not known:
+      raise ValueError(f"policies: none knows the round {key[0]}v{key[1]} of "
+                       f"{game}")
+    rounds[key] = known[0]._rounds.raw[key]
+  return RecallPolicy(game, rounds)

@@ -1,0 +1,165 @@
+"""A round of Dudo for the growing tree: hands, classes of hands, leaves.
+
+After claim c only dice that count for the ranks of claims >= c still matter.
+Hands that agree in all these counts have the same future and are one class:
+reaches add up, values are shared. The set of ranks that matter gets smaller
+towards the end of the order of claims; each such set is a level, and at level 0
+every hand is its own class. This is exact for players who forget nothing.
+
+A challenge depends on how many dice of each player count for the claimed rank.
+So leaves take the reaches by count, which costs the number of hands and not its
+square.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+CLASS_MULTIPLE = 8  # classes are padded to full vectors of the processor
+
+
+class RoleHands(NamedTuple):
+  """The hands of one role.
+
+  Attributes:
+    chance: [class] float, the chances of the hands, 0 for padding.
+    width: [level] int64, how many classes there are, padded.
+    onehot: [level, rank, count, class] float, 1 if count dice of the class
+      match the rank, else 0; 0 for padding.
+    merge: [level, level, class] int64, the class at the second level of a class
+      at the first.
+  """
+  chance: np.ndarray
+  width: np.ndarray
+  onehot: np.ndarray
+  merge: np.ndarray
+
+
+class ClassArrays(NamedTuple):
+  """A round for kernels.
+
+  Attributes:
+    num_claims: C; row C of a node is Dudo.
+    rank: [claim] int64, its rank (from 0).
+    level: [claim + 1] int64, the level of a node by its last claim plus 1.
+    hands: for each role its `RoleHands`.
+  """
+  num_claims: int
+  rank: np.ndarray
+  level: np.ndarray
+  hands: tuple[RoleHands, RoleHands]
+
+
+def _padded(count):
+  return -(-count // CLASS_MULTIPLE) * CLASS_MULTIPLE
+
+
+def _levels(order, merges):
+  """Returns (ranks that matter by level, level by last claim plus 1)."""
+  everything = tuple(range(order.num_sides))
+  sets, level = [everything], [0]
+  for claim in range(order.num_claims):
+    left = tuple(sorted(set((order.ranks[claim:] - 1).tolist())))
+    if merges and left != sets[-1]:
+      sets.append(left)
+    level.append(len(sets) - 1)
+  return sets, np.array(level, np.int64)
+
+
+def _role_hands(rolls, wild_ones, sets):
+  """Returns (`RoleHands`, [level, hand] int64, the class of each hand)."""
+  matches = rolls.matches(wild_ones)
+  classes, firsts = [], []
+  for number, ranks in enumerate(sets):
+    keys = [tuple(row) for row in matches[:, ranks].tolist()]
+    if not number:  # without merging, equal rows still are two hands
+      keys = list(range(len(keys)))
+    names = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+    hand_of = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1)))
+    classes.append([names[key] for key in keys])
+    firsts.append([hand_of[key] for key in names])  # the first one
+  of_hand = np.array(classes, np.int64)
+  most = _padded(rolls.num_rolls)
+  onehot = np.zeros((len(sets), matches.shape[1], rolls.num_dice + 1, most))
+  merge = np.zeros((len(sets), len(sets), most), np.int64)
+  for level, first in enumerate(firsts):
+    for rank in range(matches.shape[1]):
+      onehot[level, rank, matches[first, rank], np.arange(len(first))] = 1.0
+    merge[level, :, :len(first)] = of_hand[:, first]
+  chance = np.zeros(most)
+  chance[:rolls.num_rolls] = rolls.probabilities
+  width = np.array([_padded(len(first)) for first in firsts], np.int64)
+  # Padding of a level has no dice and no reach; it merges into padding or into
+  # class 0, to which it adds nothing.
+  return RoleHands(chance, width, onehot, merge), of_hand
+
+
+def num_bytes(match, dice, dtype):
+  """Returns how much memory the arrays of `RoundHands` take, about.
+
+  Args:
+    match: the `rounds.MatchRules`.
+    dice: (starter's dice, other's dice).
+    dtype: the type of the tables; there are arrays of float64, too.
+  """
+  order = match.claim_order(sum(dice))
+  levels, sides = len(_levels(order, True)[0]), order.num_sides
+  sizes = sum({8, np.dtype(dtype).itemsize})
+  return sum(_padded(math.comb(n + sides - 1, sides - 1)) *
+             (levels * sides * (n + 1) * sizes + levels * (levels + 1) * 8)
+             for n in dice)
+
+
+class RoundHands:
+  """The hands and claims of a round (starter's dice, other's dice).
+
+  Args:
+    match: the `rounds.MatchRules`.
+    dice: (starter's dice, other's dice).
+    merges: whether hands become classes.
+
+  Attributes:
+    dice: as given.
+    order: the `claims.ClaimOrder`.
+    classes: for each role [level, hand] int64, the class of each hand.
+    level: [claim + 1] int64, see `ClassArrays`.
+    width: [role, level] int64, padded classes.
+  """
+
+  def __init__(self, match, dice, merges=True):
+    self.dice = tuple(dice)
+    self.order = match.claim_order(sum(dice))
+    sets, self.level = _levels(self.order, merges)
+    both = [_role_hands(match.rolls(n), match.house.wild_ones, sets)
+            for n in dice]
+    self.classes = tuple(of_hand for _, of_hand in both)
+    self.width = np.stack([hands.width for hands, _ in both])
+    self._arrays = {np.dtype(np.float64): ClassArrays(
+        self.order.num_claims, self.order.ranks.astype(np.int64) - 1,
+        self.level, tuple(hands for hands, _ in both))}
+
+  def moved(self, role, reach, last, claim):
+    """Returns [class] float64, a reach by the classes after another claim.
+
+    Args:
+      role: whose reach it is.
+      reach: [class] float64, by the classes after the last claim.
+      last: that claim, -1 for none.
+      claim: the other claim, not weaker.
+    """
+    hands = self.arrays(np.float64).hands[role]
+    before, after = self.level[last + 1], self.level[claim + 1]
+    return np.bincount(hands.merge[before, after, :len(reach)], reach,
+                       hands.width[after])
+
+  def arrays(self, dtype):
+    """Returns the `ClassArrays` in a type of numbers."""
+    dtype = np.dtype(dtype)
+    if dtype not in self._arrays:
+      exact = self._arrays[np.dtype(np.float64)]
+      self._arrays[dtype] = exact._replace(hands=tuple(
+          hands._replace(chance=hands.chance.astype(dtype),
+                         onehot=hands.onehot.astype(dtype))
+          for hands in exact.hands))
+    return self._arrays[dtype]

@@ -1,0 +1,1 @@
+"""A round of two-player Dudo, and what follows a challenge."""

@@ -1,0 +1,1 @@
+"""Four-player Dudo (`dudo_single_round`), made from its rules."""

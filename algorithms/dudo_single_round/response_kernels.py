@@ -1,0 +1,328 @@
+"""Kernels of a responder's best decisions in single-round Dudo.
+
+See `response`. All that depends on a deal of the other players is a vector over
+deals. Policies are tables [policy, entry, roll] of probabilities, so that what
+a vector needs of an entry stands in one row.
+"""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from dudo_spiel.algorithms.graphs import graph_arrays
+from dudo_spiel.algorithms.runtime import jit
+
+
+class Others(NamedTuple):
+  """What all players except the responder do and have.
+
+  Attributes:
+    tables: [policy, entry, roll] float32, probabilities.
+    which: [player] int64, the number of the player's policy.
+    rolls: [player, deal] int32; the responder's are not used.
+    counts: [value - 1, deal] int32, how many dice of all of them show it.
+    weights: [deal] float64, how much a deal counts.
+  """
+  tables: np.ndarray
+  which: np.ndarray
+  rolls: np.ndarray
+  counts: np.ndarray
+  weights: np.ndarray
+
+
+class Truth(NamedTuple):
+  """What decides whether claims are true.
+
+  Attributes:
+    counts: [roll, value - 1] int32, how many dice of a roll show the value.
+    amounts: [claim] int32, how many dice are claimed.
+  """
+  counts: np.ndarray
+  amounts: np.ndarray
+
+
+class ResponderRoll(NamedTuple):
+  """Who responds, with which roll.
+
+  Attributes:
+    seat: the seat.
+    roll: the roll.
+    is_learning: whether to choose actions, or to play as chosen.
+  """
+  seat: int
+  roll: int
+  is_learning: bool
+
+
+class Decisions(NamedTuple):
+  """What the responder does with one roll, and what that is worth.
+
+  Attributes:
+    reach: [node, deal] float32, from `forward`; nodes that no deal reaches are
+      left out.
+    choice: [node] int16, the responder's actions: the first of those that are
+      worth most in all deals together.
+    value: [node, deal] float32, what the responder gets from each node on.
+    is_true: [deal] float32, scratch: 1 where a claim is true, else 0.
+    challenges: [number, deal] float32, scratch: how likely so many of the
+      others challenge.
+  """
+  reach: np.ndarray
+  choice: np.ndarray
+  value: np.ndarray
+  is_true: np.ndarray
+  challenges: np.ndarray
+
+
+class ResponseScratch(NamedTuple):
+  """What threads work in and write, one roll a thread.
+
+  Attributes:
+    sample_reach: [node, deal] float32, from `forward`, of the deals on which to
+      decide.
+    test_reach: the same of the deals on which to measure; no nodes if these are
+      the same deals.
+    choices: [thread, node] int16, written.
+    values: [thread, deal] float64, written: what each deal is worth.
+    sample_value: [thread, node, deal] float32.
+    test_value: likewise.
+    is_true: [thread, deal] float32.
+    challenges: [thread, number, deal] float32.
+  """
+  sample_reach: np.ndarray
+  test_reach: np.ndarray
+  choices: np.ndarray
+  values: np.ndarray
+  sample_value: np.ndarray
+  test_value: np.ndarray
+  is_true: np.ndarray
+  challenges: np.ndarray
+
+
+# Numba's own `any` and copies of slices take seconds to compile.
+
+
+@jit.inline
+def _is_any(row):
+  """Returns whether a row has a number other than zero."""
+  d = 0
+  while d < len(row) and row[d] == 0.0:
+    d += 1
+  return d < len(row)
+
+
+@jit.inline
+def _fill(row, number):
+  """Writes a number to all of a row."""
+  for d in range(len(row)):
+    row[d] = number
+
+
+@jit.inline
+def _copy(row, other):
+  """Writes a row to another."""
+  for d in range(len(row)):
+    row[d] = other[d]
+
+
+@jit.kernel
+def forward(graph, others, seat, reach):
+  """Writes how likely the others play to each node, summed over all paths.
+
+  Args:
+    graph: the `graph_arrays.GraphArrays`.
+    others: the `Others`.
+    seat: the responder's; whatever it does counts as 1.
+    reach: [node, deal] float32, added to: it must be zero.
+  """
+  players = len(others.which)
+  _fill(reach[0], 1.0)
+  for node in range(len(graph.actor)):
+    mine = reach[node]
+    if not _is_any(mine):
+      continue
+    begin, entry = graph.child_begin[node], graph.entry[node]
+    if graph.deciders[node]:
+      passed = reach[graph.child[begin]]
+      _copy(passed, mine)
+      for j in range(graph.deciders[node]):
+        player = (graph.actor[node] + j) % players
+        if player != seat:
+          row = others.tables[others.which[player], entry + graph.stride * j]
+          rolls = others.rolls[player]
+          for d in range(len(mine)):
+            passed[d] *= row[rolls[d]]
+      continue
+    player = graph.actor[node]
+    for a in range(graph.child_begin[node + 1] - begin):
+      child = graph.child[begin + a]
+      if child >= len(graph.actor):
+        continue
+      to = reach[child]
+      if player == seat:
+        for d in range(len(mine)):
+          to[d] += mine[d]
+      else:
+        row = others.tables[others.which[player], entry + a]
+        rolls = others.rolls[player]
+        for d in range(len(mine)):
+          to[d] += mine[d] * row[rolls[d]]
+
+
+@jit.kernel
+def _claim_of(graph, players, terminal):
+  """Returns the claim that is resolved at a terminal."""
+  num_masks = 1 << (players - 1)
+  return (terminal - len(graph.actor)) // num_masks // players
+
+
+@jit.kernel
+def _write_truth(truth, others, claim, roll, is_true):
+  """Writes [deal] float32, 1 where a claim is true, else 0."""
+  value = claim % truth.counts.shape[1]
+  missing = truth.amounts[claim] - truth.counts[roll, value]
+  counts = others.counts[value]
+  for d in range(len(is_true)):
+    is_true[d] = 1.0 if counts[d] >= missing else 0.0
+
+
+@jit.kernel
+def _decide(graph, truth, others, responder, decisions, node):
+  """Writes the value of a node of decisions; see `_backward`."""
+  value, challenges = decisions.value, decisions.challenges
+  players = len(others.which)
+  one = np.float32(1.0)
+  begin, first = graph.child_begin[node], graph.actor[node]
+  is_true, passed = decisions.is_true, value[graph.child[begin]]
+  _write_truth(truth, others, _claim_of(graph, players, graph.child[begin + 1]),
+               responder.roll, is_true)
+  nobody = challenges[0]
+  _fill(nobody, 1.0)
+  seen = 0
+  for j in range(graph.deciders[node]):
+    player = (first + j) % players
+    if player == responder.seat:
+      continue
+    row = others.tables[others.which[player],
+                        graph.entry[node] + graph.stride * j]
+    rolls = others.rolls[player]
+    seen += 1
+    _fill(challenges[seen], 0.0)
+    for m in range(seen, -1, -1):
+      here, fewer = challenges[m], challenges[max(m - 1, 0)]
+      for d in range(len(here)):
+        p = row[rolls[d]]
+        more = fewer[d] * (one - p) if m else np.float32(0.0)
+        here[d] = here[d] * p + more
+  to = value[node]
+  for d in range(len(to)):
+    to[d] = nobody[d] * passed[d]
+  is_claimer = (first + players - 1) % players == responder.seat
+  caught = np.float32(0.0 if is_claimer else 1.0 / (players - 1))
+  for m in range(1, seen + 1):
+    here, left = challenges[m], np.float32(1.0 / (players - m))
+    for d in range(len(to)):
+      to[d] += here[d] * (caught + is_true[d] * (left - caught))
+  if is_claimer:
+    return
+  if responder.is_learning:
+    gain = 0.0  # by a challenge
+    weights, likely = others.weights, decisions.reach[node]
+    for d in range(len(to)):
+      gain += weights[d] * likely[d] * (caught * (one - is_true[d]) - to[d])
+    decisions.choice[node] = gain > 0.0
+  if decisions.choice[node]:
+    for d in range(len(to)):
+      to[d] = caught * (one - is_true[d])
+
+
+@jit.kernel
+def _backward(graph, truth, others, responder, decisions):
+  """Writes what the responder gets from each node on, for one roll.
+
+  Args:
+    graph: the `graph_arrays.GraphArrays`.
+    truth: the `Truth`.
+    others: the `Others`.
+    responder: the `ResponderRoll`.
+    decisions: the `Decisions`; `value` is written, and `choice` if the
+      responder is learning.
+  """
+  choice, value, is_true = decisions.choice, decisions.value, decisions.is_true
+  players, num_nodes = len(others.which), len(graph.actor)
+  for node in range(num_nodes - 1, -1, -1):
+    to, likely = value[node], decisions.reach[node]
+    if not _is_any(likely):
+      _fill(to, 0.0)
+      continue
+    if graph.deciders[node]:
+      _decide(graph, truth, others, responder, decisions, node)
+      continue
+    player, begin = graph.actor[node], graph.child_begin[node]
+    _fill(to, 0.0)
+    best = -1.0
+    for a in range(graph.child_begin[node + 1] - begin):
+      child = graph.child[begin + a]
+      if child < num_nodes:
+        after = value[child]
+      else:  # all others must challenge
+        after = is_true
+        _write_truth(truth, others, _claim_of(graph, players, child),
+                     responder.roll, is_true)
+        if player != responder.seat:
+          for d in range(len(to)):
+            is_true[d] = ((np.float32(1.0) - is_true[d]) /
+                          np.float32(players - 1))
+      if player != responder.seat:
+        row = others.tables[others.which[player], graph.entry[node] + a]
+        rolls = others.rolls[player]
+        for d in range(len(to)):
+          to[d] += row[rolls[d]] * after[d]
+      elif responder.is_learning:
+        score = 0.0
+        for d in range(len(to)):
+          score += others.weights[d] * likely[d] * after[d]
+        if score > best:
+          best, choice[node] = score, a
+          _copy(to, after)
+      elif a == choice[node]:
+        _copy(to, after)
+
+
+@jit.kernel
+def respond_with(graph, truth, sample, test, responder, scratch, thread):
+  """Finds the decisions of one roll; takes plain tuples, see `respond`."""
+  nodes = graph_arrays.GraphArrays(*graph)
+  claims = Truth(*truth)
+  seat, roll = responder
+  work = ResponseScratch(*scratch)
+  choice, value = work.choices[thread], work.sample_value[thread]
+  is_true, challenges = work.is_true[thread], work.challenges[thread]
+  _backward(nodes, claims, Others(*sample), ResponderRoll(seat, roll, True),
+            Decisions(work.sample_reach, choice, value, is_true, challenges))
+  if len(work.test_reach):
+    value = work.test_value[thread]
+    _backward(nodes, claims, Others(*test), ResponderRoll(seat, roll, False),
+              Decisions(work.test_reach, choice, value, is_true, challenges))
+  _copy(work.values[thread], value[0])
+
+
+@jit.parallel
+def respond(graph, truth, sample, test, seat, rolls, scratch):
+  """Finds the decisions of some rolls, and what they are worth.
+
+  Args:
+    graph: the `graph_arrays.GraphArrays`.
+    truth: the `Truth`.
+    sample: the `Others`, on whose deals to decide.
+    test: the same with the deals on which to measure.
+    seat: the responder's.
+    rolls: [thread] int64, the responder's rolls, one a thread.
+    scratch: the `ResponseScratch`.
+  """
+  plain_graph, plain_truth, plain_scratch = graph[:], truth[:], scratch[:]
+  plain_sample, plain_test = sample[:], test[:]
+  for thread in numba.prange(len(rolls)):
+    respond_with(plain_graph, plain_truth, plain_sample, plain_test,
+                 (seat, rolls[thread]), plain_scratch, np.int64(thread))

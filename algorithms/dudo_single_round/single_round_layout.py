@@ -1,0 +1,229 @@
+"""Information sets of `dudo_single_round` under an abstraction, by the rules.
+
+Gendre & Kaneko, "Counterfactual Regret Minimisation for playing the multiplayer
+bluffing dice game Dudo" (2019), section 4. There is a column of entries for
+each roll, with one entry for each action of each information set. So all that
+one deal touches of a player's tables stands in one piece:
+
+  entry of an action = roll * num_entries + first entry of the set + action
+
+A situation is what is public, as far as the abstraction tells: the current
+claim, the values of the claims before it, and who made it. Seats share the
+columns: an information set does not tell which seat its player has.
+
+Remembered values are one number, their memory: with S sides, digits of base
+S + 1, the latest value in the lowest place, 0 for none.
+"""
+
+import numpy as np
+import pyspiel
+
+from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.games import dudo_single_round
+
+ABSTRACTIONS = tuple(map(str, dudo_single_round.Abstraction))
+
+# The largest number of (claim, memory, claimer) that is looked at.
+MAX_SITUATIONS = 20_000_000
+
+
+def is_single_round(game):
+  """Returns whether the game is `dudo_single_round` or an abstraction."""
+  return isinstance(game, dudo_single_round.DudoSingleRoundGame)
+
+
+def abstract_game(game, abstraction=None, recall_length=None):
+  """Returns the `dudo_single_round_ir` game with these abstractions.
+
+  Args:
+    game: a `pyspiel.Game`, `dudo_single_round` or `dudo_single_round_ir`.
+    abstraction: one of ABSTRACTIONS; None for that of the game, or else
+      "wait_type_recall".
+    recall_length: how many values are remembered; None for that of the game, or
+      else 3.
+  """
+  if not is_single_round(game):
+    raise ValueError(f"game={game}: must be dudo_single_round or "
+                     "dudo_single_round_ir")
+  parameters = dict(game.get_parameters())
+  if abstraction is not None:
+    if not isinstance(abstraction, str) or abstraction not in ABSTRACTIONS:
+      raise ValueError(f"abstraction={abstraction!r}: must be None or one of "
+                       f"{', '.join(map(repr, ABSTRACTIONS))}")
+    parameters["abstraction"] = str(abstraction)
+  if recall_length is not None:
+    parameters["recall_length"] = arguments.integer(
+        "recall_length", recall_length, 0, 2**31 - 1)
+  return pyspiel.load_game("dudo_single_round_ir", parameters)
+
+
+def num_claim_lines(game):
+  """Returns how many lines of claims can be made, that of no claims included.
+
+  Args:
+    game: the `pyspiel.Game`, `dudo_single_round` or an abstraction of it.
+  """
+  return sum(_lines_by_claim(game))
+
+
+def _lines_by_claim(game):
+  """Returns [claim + 1], how many lines end with each claim; 1 with none."""
+  num_claims = game.order.num_claims
+  lines = [1] + [0] * num_claims
+  for claim in range(-1, game.first_forced):
+    for stronger in range(claim + 1, min(claim + 1 + game.claim_window,
+                                         num_claims)):
+      lines[stronger + 1] += lines[claim + 1]
+  return lines
+
+
+def num_info_states(game):
+  """Returns how many information states the players have together.
+
+  Args:
+    game: the `pyspiel.Game`, `dudo_single_round` or an abstraction of it.
+  """
+  others = game.num_players() - 1
+  if not hasattr(game, "abstraction"):  # the player to claim, then the others
+    lines = _lines_by_claim(game)
+    return game.roll_table.num_rolls * (
+        sum(lines[:game.first_forced + 1]) + others * sum(lines[1:]))
+  layout = SetLayout(game)
+  claimers = layout.situations.sum(axis=2)  # [claim + 1, memory]
+  deciding = others * claimers[1:]
+  if not layout.has_wait:  # players do not know how far the claimer sits away
+    deciding = np.minimum(deciding, others + 1)
+  return layout.num_rolls * int(claimers[:layout.first_forced + 1].sum() +
+                                deciding.sum())
+
+
+class SetLayout:
+  """Where the information sets of an abstraction stand.
+
+  Args:
+    game: the `pyspiel.Game`, a `dudo_single_round_ir`.
+
+  Attributes:
+    game: the game.
+    num_players: how many players there are.
+    num_sides: how many sides a die has.
+    num_rolls: how many rolls a player can have, and so how many columns.
+    claim_window: how many of the next claims are legal.
+    first_forced: claims from this number on must be challenged.
+    num_claims: how many claims can be made, including those from `first_forced`
+      on that are in the window of a weaker one.
+    num_memories: how many memories there are; not all can come up.
+    has_wait: whether players know how many turns remain until they claim.
+    situations: [claim + 1, memory, claimer] bool, whether it can come up; claim
+      -1, by the last player, is the start.
+    claim_entry: [claim + 1, memory] int32, the first entry of the set in which
+      a player claims, -1 where there is none.
+    challenge_entry: [claim, memory, wait - 1] int32, the same for those who
+      decide on a challenge: Pass, then Challenge. Without `has_wait` all waits
+      have the same.
+    num_entries: how many entries a column has.
+    num_sets: how many information sets a roll has.
+  """
+
+  def __init__(self, game):
+    self.game = game
+    self.num_players = game.num_players()
+    self.num_sides = game.order.num_sides
+    self.num_rolls = game.roll_table.num_rolls
+    self.claim_window = game.claim_window
+    self.first_forced = game.first_forced
+    self.num_claims = min(self.first_forced + self.claim_window,
+                          game.order.num_claims)
+    kinds = dudo_single_round.Abstraction
+    length = 0 if game.abstraction == kinds.NO_RECALL else game.recall_length
+    length = min(length, self.num_claims - 1)
+    self.num_memories = (self.num_sides + 1)**length
+    self.has_wait = game.abstraction == kinds.WAIT_TYPE_RECALL
+    size = (self.num_claims + 1) * self.num_memories * self.num_players
+    if size > MAX_SITUATIONS:
+      raise ValueError(
+          f"recall_length={game.recall_length}: with {self.num_players} players"
+          f" and {self.num_claims} claims of {self.num_sides} values there may "
+          f"be {size} situations; must be at most {MAX_SITUATIONS}, so choose "
+          "a smaller recall_length")
+    self.situations = self._find_situations()
+    self._number_entries()
+
+  def after(self, memory, claim):
+    """Returns the memory when the current claim is no longer the last.
+
+    Args:
+      memory: int or array, the values of the claims before the current one.
+      claim: the current claim; -1, before the first, leaves no value.
+    """
+    if claim < 0:
+      return memory
+    value = claim % self.num_sides + 1
+    return (value + (self.num_sides + 1) * memory) % self.num_memories
+
+  def window(self, claim):
+    """Returns the range of claims that may follow a claim."""
+    return range(claim + 1, min(claim + 1 + self.claim_window, self.num_claims))
+
+  def _find_situations(self):
+    found = np.zeros((self.num_claims + 1, self.num_memories,
+                      self.num_players), bool)
+    found[0, 0, self.num_players - 1] = True
+    for claim in range(-1, self.first_forced):
+      memory, claimer = np.nonzero(found[claim + 1])
+      after = self.after(memory, claim)
+      following = (claimer + 1) % self.num_players
+      for stronger in self.window(claim):
+        found[stronger + 1, after, following] = True
+    return found
+
+  def _number_entries(self):
+    """Numbers entries claim by claim: challenges first, then claims."""
+    waits = self.num_players - 1
+    self.claim_entry = np.full(self.situations.shape[:2], -1, np.int32)
+    self.challenge_entry = np.full(
+        (self.num_claims, self.num_memories, waits), -1, np.int32)
+    entry = num_sets = 0
+    for claim in range(-1, self.first_forced):
+      memories = np.flatnonzero(self.situations[claim + 1].any(axis=1))
+      if claim >= 0:
+        shape = (len(memories), waits if self.has_wait else 1)
+        numbers = np.arange(shape[0] * shape[1]).reshape(shape)
+        self.challenge_entry[claim, memories] = entry + 2 * numbers
+        entry += 2 * numbers.size
+        num_sets += numbers.size
+      num_actions = len(self.window(claim))
+      self.claim_entry[claim + 1, memories] = (
+          entry + num_actions * np.arange(len(memories)))
+      entry += num_actions * len(memories)
+      num_sets += len(memories)
+    self.num_entries, self.num_sets = entry, num_sets
+
+  def set_entries(self):
+    """Returns [set + 1] int32, where the sets of a column begin, in order."""
+    begins = [self.claim_entry[self.claim_entry >= 0],
+              self.challenge_entry[self.challenge_entry >= 0]]
+    return np.append(np.unique(np.concatenate(begins)),
+                     self.num_entries).astype(np.int32)
+
+  def locate(self, state, player):
+    """Returns where a player's information set stands in the column.
+
+    Args:
+      state: a state of `dudo_single_round` in which the player acts.
+      player: the player.
+
+    Returns:
+      The first entry, or -1 where Challenge is the only legal action.
+    """
+    claims = state.claim_list()
+    memory = 0
+    for claim in claims[:-1]:
+      memory = self.after(memory, claim)
+    last = claims[-1] if claims else -1
+    if state.phase() == "claim":
+      return int(self.claim_entry[last + 1, memory])
+    if last >= self.first_forced:
+      return -1
+    wait = (player - state.claimer()) % self.num_players
+    return int(self.challenge_entry[last, memory, wait - 1])

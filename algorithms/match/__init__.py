@@ -1,4 +1,0 @@
-"""Whole matches of two-player Dudo, round by round.
-
-Serves `fsicfr`, `simulation` and `exploitability`.
-"""

@@ -1,0 +1,38 @@
+"""Tables of solvers: the two of regret matching, and where tables begin."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class RegretTables(NamedTuple):
+  """Two arrays of the same shape and type, indexed as their owner says.
+
+  Attributes:
+    regret: sums of counterfactual regrets.
+    cumulative: sums of strategies, each weighted by the player's own reach.
+  """
+  regret: np.ndarray
+  cumulative: np.ndarray
+
+
+_PAGE = 4096  # bytes after which addresses share lines of the first cache
+_APART = 832  # bytes, a multiple of a line
+
+
+def zeros_apart(size, dtype, number):
+  """Returns an array of zeros that begins elsewhere in a page than others.
+
+  Where several large arrays begin at the same place of a page, as the system
+  places them, their entries of the same number compete for few lines of the
+  cache: an iteration on `liars_dice` then takes a quarter longer.
+
+  Args:
+    size: how many numbers.
+    dtype: their type.
+    number: of the array, different for those that are used together.
+  """
+  num_bytes = size * np.dtype(dtype).itemsize
+  memory = np.zeros(num_bytes + 2 * _PAGE, np.uint8)
+  first = -memory.ctypes.data % _PAGE + number * _APART % _PAGE
+  return memory[first:first + num_bytes].view(dtype)

@@ -1,0 +1,1 @@
+"""Any OpenSpiel game as arrays, and what iterates on them."""

@@ -1,0 +1,309 @@
+"""Games compiled for solvers: from their rules or one walk, then arrays.
+
+`compile_game` looks at the game and chooses the form: the deal form for two
+players, private deals and public play; the sequence form for other games of
+perfect recall; the history form for the rest.
+"""
+
+import collections
+import contextlib
+import functools
+
+import numpy as np
+import pyspiel
+
+from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import ram
+from dudo_spiel.algorithms.runtime import regret_tables
+from dudo_spiel.algorithms.tabular.forms import deal_form
+from dudo_spiel.algorithms.tabular.forms import history_form
+from dudo_spiel.algorithms.tabular.forms import sequence_form
+from dudo_spiel.algorithms.tabular.tree import rules_tree
+from dudo_spiel.algorithms.tabular.updates import learning
+from dudo_spiel.algorithms.tabular.updates import set_blocks
+
+FORMS = ("deal", "sequence", "history")
+_DEAL = (None, "deal")  # what asks for the deal form, where the game has it
+_MODULES = {"deal": deal_form, "sequence": sequence_form,
+            "history": history_form}
+_HISTORY_FORM_BYTES = 200  # of a history, with a responder who forgets nothing
+_NO_RULE = learning.Rule(1.0, 1.0, 0.0, 1.0)
+
+
+class CompiledGame:
+  """A game in one of the forms, and the passes over it.
+
+  A strategy is an array over entries: the probability of action a in
+  information set s stands at set_entry[s] + a * set_stride[s].
+
+  Args:
+    game: a `pyspiel.Game`.
+    form: "deal", "sequence" or "history"; None chooses the fastest that fits.
+    tree: the game's `game_tree.GameTree`; None makes it from the rules, where
+      the game tells them, or else walks the game.
+
+  Attributes:
+    game: the game.
+    tree: its `game_tree.GameTree`.
+    form_name: which form was chosen.
+    form: the form.
+    blocks: the form's `set_blocks.Blocks`.
+    num_players: how many players there are.
+    num_entries: how many entries a strategy has.
+    has_perfect_recall: whether players remember what they knew and did.
+  """
+
+  def __init__(self, game, form=None, tree=None):
+    arguments.game("game", game)
+    arguments.choice("form", form, (None, *FORMS))
+    self.game = game
+    if tree is None:
+      tree = rules_tree.make_tree(game, deal_form=form in _DEAL)
+    self.tree = tree
+    if self.tree.num_info_sets == 0:
+      raise ValueError(f"game={game}: no player ever decides anything")
+    if form in _DEAL and rules_tree.is_deal_form(self.tree):
+      self.has_perfect_recall = True
+      self.form_name, self.form = "deal", deal_form.compile_deal_form(self.tree)
+    else:
+      parents = sequence_form.ParentSequences(self.tree)
+      self.has_perfect_recall = parents.of_set is not None
+      self.form_name, self.form = self._choose(form, parents)
+    self._kernels = _MODULES[self.form_name]
+    self.blocks = self.form.blocks
+    self.num_players = self.tree.num_players
+    self.num_entries = self.form.num_entries
+    self._perfect_recall = None  # made when it is first needed
+
+  def _choose(self, form, parents):
+    if form in _DEAL and self.has_perfect_recall:
+      deal = deal_form.compile_deal_form(self.tree)
+      if deal is not None:
+        return "deal", deal
+    if form == "deal":
+      raise ValueError(
+          f"form='deal': {self.game} does not deal in private and then play in "
+          "public between two players; leave the form out")
+    if form != "history" and self.has_perfect_recall:
+      return "sequence", sequence_form.SequenceForm(self.tree, parents)
+    if form == "sequence":
+      raise ValueError(f"form='sequence': {self.game} has imperfect recall; "
+                       "leave the form out")
+    ram.check("game", self.game, _HISTORY_FORM_BYTES * self.tree.num_nodes,
+              "to compile it and to measure policies", "a smaller game")
+    return "history", history_form.HistoryForm(self.tree, parents)
+
+  def entries_of_sets(self):
+    """Returns (sets, actions, entries) of all entries, set by set.
+
+    Each is an array: the information set, the number of the action among the
+    set's legal actions, and where its entry stands.
+    """
+    counts = np.array([len(legal) for legal in self.tree.set_actions])
+    sets = np.repeat(np.arange(self.tree.num_info_sets), counts)
+    actions = np.arange(len(sets)) - np.repeat(np.cumsum(counts) - counts,
+                                               counts)
+    entries = self.form.set_entry[sets] + actions * self.form.set_stride[sets]
+    return sets, actions, entries
+
+  def check_epsilon(self, epsilon):
+    """Returns the least probability of every action, or raises a ValueError."""
+    most = int(self.blocks.actions.max())
+    try:
+      return arguments.number("epsilon", epsilon, 0.0, 1.0 / most)
+    except ValueError:
+      raise ValueError(
+          f"epsilon={epsilon!r}: must be a number between 0 and {1.0 / most}, "
+          f"as there are information sets with {most} actions") from None
+
+  def new_tables(self, dtype, names=("regret", "cumulative")):
+    """Returns `set_blocks.SolverTables` with a uniform strategy.
+
+    Args:
+      dtype: the type of the tables, except those of averages.
+      names: which tables there are besides the strategy; they are zero.
+    """
+    tables = set_blocks.SolverTables(*(
+        regret_tables.zeros_apart(
+            self.num_entries if name in ("strategy", *names) else 0,
+            np.float64 if name in set_blocks.AVERAGES else dtype, number)
+        for number, name in enumerate(set_blocks.SolverTables._fields)))
+    set_blocks.set_uniform(self.blocks, tables.strategy)
+    return tables
+
+  def normalized(self, table):
+    """Returns a table with each set's entries divided by their sum."""
+    out = np.empty_like(table)
+    set_blocks.normalize(self.blocks, table, out)
+    return out
+
+  def workspace(self, dtype=np.float64):
+    """Returns a new `set_blocks.FormWorkspace` for tables of this type."""
+    return self.form.workspace(np.dtype(dtype))
+
+  def propagate(self, strategy, workspace):
+    """Updates the reaches of all players in the workspace."""
+    for player in range(self.num_players):
+      self._kernels.propagate(workspace, player, strategy)
+
+  def perturbed(self, strategy, epsilon):
+    """Returns a strategy in which every action has at least this probability.
+
+    Args:
+      strategy: [entry].
+      epsilon: sets in which every action has it already stay as they are.
+    """
+    out = np.array(strategy)
+    if epsilon > 0.0:
+      set_blocks.perturb(self.blocks, epsilon, out)
+    return out
+
+  def start_mixing(self, tables, workspace):
+    """Makes sums of reach times strategy in which responses can be mixed."""
+    tables.response[:] = tables.strategy
+    for player in range(self.num_players):
+      self._kernels.mix(workspace, player, tables)
+    tables.strategy[:] = tables.response
+    tables.mean[:] = 0.0
+
+  def evaluate(self, tables, workspace, mode, epsilon=0.0):
+    """Returns [player] float64, each player's value in a mode.
+
+    Args:
+      tables: the `set_blocks.SolverTables`; in mode RESPOND `response` is written.
+      workspace: the `set_blocks.FormWorkspace`, with reaches that are up to date.
+      mode: EVALUATE or RESPOND of `blocks`.
+      epsilon: the lowest probability of every action in a response.
+    """
+    rules = _evaluation_rules(epsilon, tables.strategy.dtype)
+    values = np.zeros(self.num_players)
+    self._kernels.run(workspace, tables, rules, False, mode,
+                      np.zeros(1, np.int64), values)
+    return values
+
+  def run(self, tables, workspace, rules, alternating, mode, iteration,
+          num_threads=1):
+    """Runs an iteration of a solver for each of the rules.
+
+    The result does not depend on the number of threads. Only the deal form of
+    a large game can use a second one.
+
+    Args:
+      tables: the `set_blocks.SolverTables`, modified in place.
+      workspace: the `set_blocks.FormWorkspace`, modified in place.
+      rules: the `learning.Rule` of arrays [iteration].
+      alternating: whether players are updated one after the other.
+      mode: what to do with the values, such as `set_blocks.LEARN`.
+      iteration: [1] int64, counted up.
+      num_threads: how many threads to use.
+    """
+    values = np.zeros(self.num_players)
+    if num_threads > 1 and self.can_use_threads:
+      with jit.threads(num_threads):
+        self._kernels.run_parallel(workspace, tables, rules, alternating, mode,
+                                   iteration, values)
+    else:
+      self._kernels.run(workspace, tables, rules, alternating, mode, iteration,
+                        values)
+
+  @property
+  def can_use_threads(self):
+    """Whether there is enough to do for more than one thread."""
+    return (self.form_name == "deal" and
+            len(self.form.arrays.num_hands) > self.num_players)
+
+  def with_perfect_recall(self):
+    """Returns the compiled game in which a best responder plays.
+
+    The histories are the same. An abstraction `x_ir` belongs to the registered
+    game `x`, with the parameters that both have. In another game of imperfect
+    recall, players get the memory of what they knew and did.
+    """
+    if self._perfect_recall is None:
+      self._perfect_recall = self._make_perfect_recall()
+    return self._perfect_recall
+
+  def _make_perfect_recall(self):
+    if self.has_perfect_recall:
+      if self.form_name != "history":
+        return self
+      return CompiledGame(self.game, tree=self.tree)
+    name = self.game.get_type().short_name.removesuffix("_ir")
+    known = {kind.short_name: kind.parameter_specification
+             for kind in pyspiel.registered_games()}
+    if name == self.game.get_type().short_name or name not in known:
+      return CompiledGame(self.game, tree=self.tree.with_perfect_recall())
+    real = CompiledGame(pyspiel.load_game(name, {
+        key: value for key, value in self.game.get_parameters().items()
+        if key in known[name]}))
+    if not (np.array_equal(real.tree.action, self.tree.action) and
+            np.array_equal(real.tree.parent, self.tree.parent)):
+      raise ValueError(f"game={self.game}: its histories are not those of "
+                       f"{real.game}, so it is no abstraction of that game")
+    return real
+
+
+@functools.lru_cache(maxsize=16)
+def _evaluation_rules(epsilon, dtype):
+  """Returns the `learning.Rule` of arrays of one iteration that only evaluates.
+
+  Args:
+    epsilon: the lowest probability of every action in a response.
+    dtype: the type of the tables.
+  """
+  return learning.rule_arrays(_NO_RULE._replace(epsilon=epsilon), 1, dtype)
+
+
+_CACHE = collections.OrderedDict()
+_CACHE_SIZE = 4
+_MAX_CACHED_NODES = 5_000_000  # of all together: large games take gigabytes
+
+
+def compile_game(game, form=None, perfect_recall=False):
+  """Returns the `CompiledGame`; the last few are kept.
+
+  Args:
+    game: a `pyspiel.Game`.
+    form: "deal", "sequence" or "history"; None chooses the fastest that fits.
+    perfect_recall: whether to split information sets in which players have
+      forgotten what they knew or did.
+  """
+  # Games that are made from data, as EFG games are, may share their string: so
+  # only the very same object counts as the same game.
+  key = (id(arguments.game("game", game)),
+         arguments.choice("form", form, (None, *FORMS)), perfect_recall)
+  compiled = _CACHE.get(key)
+  if compiled is None or compiled.game is not game:
+    _drop_games(0)  # before others take memory
+    tree = _remembering_tree(game, form) if perfect_recall else None
+    compiled = _CACHE[key] = CompiledGame(game, form, tree)
+  with contextlib.suppress(KeyError):  # another thread may have removed it
+    _CACHE.move_to_end(key)
+  _drop_games(1)
+  return compiled
+
+
+def _drop_games(least):
+  """Drops the oldest games if those that are kept take much memory.
+
+  Args:
+    least: how many are kept, however large they are.
+  """
+  while len(_CACHE) > _CACHE_SIZE or (len(_CACHE) > least and
+                                      _cached_nodes() > _MAX_CACHED_NODES):
+    _CACHE.popitem(last=False)
+
+
+def _remembering_tree(game, form):
+  """Returns the game's tree, its sets split where players have forgotten."""
+  tree = rules_tree.make_tree(game, deal_form=form in _DEAL)
+  if not rules_tree.is_deal_form(tree) and (
+      sequence_form.ParentSequences(tree).of_set is None):
+    return tree.with_perfect_recall()
+  return tree
+
+
+def _cached_nodes():
+  """Returns how many histories the games that are kept have in all."""
+  return sum(compiled.tree.num_nodes for compiled in list(_CACHE.values()))

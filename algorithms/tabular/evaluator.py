@@ -1,0 +1,193 @@
+"""Exact evaluation of policies: values, best responses, exploitability.
+
+Each function means what OpenSpiel's function of the same name means, for any
+number of players and any OpenSpiel policy, but runs on a compiled game. A best
+responder always has perfect recall: a policy that was learned with imperfect
+recall is measured against players who forget nothing.
+
+With `epsilon` the game is perturbed: all players, responders included, play
+every action with at least that probability.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.tabular import compiled_game
+from dudo_spiel.algorithms.tabular import table_policy
+from dudo_spiel.algorithms.tabular.updates import set_blocks
+
+_ROUNDING = 1e-6  # by which a policy of a perturbed game may miss epsilon
+
+
+class BestResponse(NamedTuple):
+  """A best response.
+
+  Attributes:
+    value: what the player gets with it.
+    policy: a `table_policy.TablePolicy` in which the player plays it and the
+      others play what they played.
+  """
+  value: float
+  policy: table_policy.TablePolicy
+
+
+class Evaluator:
+  """Evaluates strategies of a compiled game, whatever its recall.
+
+  Each evaluation that is under way has its own scratch memory, so that threads
+  that share a game or an evaluator do not get into each other's way.
+
+  Args:
+    compiled: the `game.CompiledGame` whose strategies are evaluated.
+  """
+
+  def __init__(self, compiled):
+    self.compiled = compiled
+    self._real = None  # the game in which the responder has perfect recall
+    self._entries = None  # [entry of the real game]: the abstract one's entry
+    self._workspaces = {}  # by compiled game, a list of those not in use
+
+  def _prepare(self):
+    """Finds the game with perfect recall and its sets' abstractions."""
+    if self._real is not None:
+      return
+    compiled = self.compiled
+    real = compiled.with_perfect_recall()
+    if real is compiled:
+      self._entries = slice(None)
+    else:
+      sets, actions, entries = real.entries_of_sets()
+      abstract = compiled.tree.info_set[real.tree.set_node[sets]]
+      self._entries = np.zeros(real.num_entries, dtype=np.int64)
+      self._entries[entries] = (compiled.form.set_entry[abstract] +
+                                actions * compiled.form.set_stride[abstract])
+    self._real = real
+
+  def _evaluate(self, compiled, strategy, mode, epsilon=0.0):
+    """Returns each player's value in the mode, and the responses then."""
+    free = self._workspaces.setdefault(compiled, [])
+    try:
+      space = free.pop()
+    except IndexError:  # all are in use
+      space = compiled.workspace()
+    strategy = np.array(strategy, dtype=np.float64)
+    tables = set_blocks.SolverTables(strategy, response=np.empty_like(strategy))
+    compiled.propagate(strategy, space)
+    values = compiled.evaluate(tables, space, mode, epsilon)
+    free.append(space)
+    return values, tables.response
+
+  def expected_values(self, strategy):
+    """Returns [player] float64, what each gets if all play the strategy."""
+    return self._evaluate(self.compiled, strategy, set_blocks.EVALUATE)[0]
+
+  def best_responses(self, strategy, epsilon=0.0):
+    """Returns the compiled game with perfect recall, and best responses there.
+
+    Args:
+      strategy: [entry], what the others play.
+      epsilon: the lowest probability of every action in a response.
+
+    Returns:
+      (real, values, responses, strategy): the `CompiledGame` in which they
+      respond, [player] what each gets, [entry of real] the best responses, and
+      the strategy as one of `real`.
+    """
+    self._prepare()
+    real_strategy = np.asarray(strategy)[self._entries]
+    values, responses = self._evaluate(self._real, real_strategy,
+                                       set_blocks.RESPOND, epsilon)
+    return self._real, values, responses, real_strategy
+
+  def measure(self, strategy, epsilon=0.0):
+    """Returns each player's expected value, and the NashConv.
+
+    Args:
+      strategy: [entry].
+      epsilon: above 0, the NashConv of the perturbed game, in which responses
+        too play every action with at least this probability.
+    """
+    values = self.expected_values(strategy)
+    _, best, _, _ = self.best_responses(strategy, epsilon)
+    return values, float(np.sum(best - values))
+
+  def nash_conv(self, strategy, epsilon=0.0):
+    """Returns the sum of what each player could gain by a best response."""
+    return self.measure(strategy, epsilon)[1]
+
+  def exploitability(self, strategy, epsilon=0.0):
+    """Returns the NashConv divided by the number of players."""
+    return self.nash_conv(strategy, epsilon) / self.compiled.num_players
+
+
+def _compile(game, policy):
+  """Returns the evaluator and the strategy for a policy on a game."""
+  compiled = compiled_game.compile_game(game)
+  return Evaluator(compiled), table_policy.to_strategy(compiled, policy)
+
+
+def expected_values(game, policy):
+  """Returns [player] float64, what each gets if all play the policy.
+
+  Args:
+    game: a `pyspiel.Game`.
+    policy: any OpenSpiel policy, or a list of one for each player.
+  """
+  evaluator, strategy = _compile(game, policy)
+  return evaluator.expected_values(strategy)
+
+
+def nash_conv(game, policy, epsilon=0.0):
+  """Returns the sum of what each player could gain by a best response.
+
+  Args:
+    game: a `pyspiel.Game`.
+    policy: any OpenSpiel policy, or a list of one for each player.
+    epsilon: above 0, the NashConv of the perturbed game, in which all play
+      every action with at least this probability; so must the policy.
+  """
+  evaluator, strategy = _compile(game, policy)
+  epsilon = evaluator.compiled.check_epsilon(epsilon)
+  least = float(strategy.min())
+  if least < epsilon - _ROUNDING:
+    raise ValueError(f"policy={policy}: plays an action with probability "
+                     f"{least}; must be at least epsilon={epsilon}")
+  return evaluator.nash_conv(strategy, epsilon)
+
+
+def exploitability(game, policy, epsilon=0.0):
+  """Returns the NashConv divided by the number of players.
+
+  Args:
+    game: a `pyspiel.Game`.
+    policy: any OpenSpiel policy, or a list of one for each player.
+    epsilon: above 0, the exploitability in the perturbed game; see `nash_conv`.
+  """
+  return nash_conv(game, policy, epsilon) / game.num_players()
+
+
+def best_response(game, policy, player):
+  """Returns a player's `BestResponse` to a policy.
+
+  Args:
+    game: a `pyspiel.Game`.
+    policy: any OpenSpiel policy for the other players, or a list of one for
+      each player; that of the responder is asked, but not played.
+    player: the player who responds.
+  """
+  arguments.game("game", game)
+  player = arguments.integer("player", player, 0, game.num_players() - 1)
+  evaluator, strategy = _compile(game, policy)
+  real, values, responses, strategy = evaluator.best_responses(strategy)
+  if real.game is game and not evaluator.compiled.has_perfect_recall:
+    raise ValueError(
+        f"game={game}: has imperfect recall, and no game is known of which it "
+        "is the abstraction, so there is no policy that remembers; nash_conv "
+        "measures against one")
+  sets, _, entries = real.entries_of_sets()
+  own = entries[real.tree.set_player[sets] == player]
+  strategy[own] = responses[own]
+  return BestResponse(float(values[player]),
+                      table_policy.from_strategy(real, strategy))

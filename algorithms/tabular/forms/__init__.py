@@ -1,0 +1,1 @@
+"""Array representations of a game, with their traversals."""

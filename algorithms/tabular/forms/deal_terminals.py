@@ -1,0 +1,318 @@
+"""What terminal nodes of the deal form are worth to each hand.
+
+At a terminal node a hand earns the sum over the other's hands of payoff times
+reach. Where the table of payoffs [other's hand, own hand] is made of steps (see
+`step_payoffs`), the sums take time linear in the hands. Elsewhere they are the
+product of a matrix and a vector, eight own hands at once. Each different matrix
+is kept once.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import simd
+from dudo_spiel.algorithms.tabular.forms import step_payoffs
+
+# A run of neighbouring terminals: the first of them, and what they have.
+RUN = np.dtype([("begin", np.int64), ("kind", np.int64)])
+MIXED = 0  # a matrix each
+EQUAL = 1  # the same matrix
+STEPS = 2  # steps each
+
+PADDING = simd.OCTET  # cells behind a side, as eight values are written at once
+_SIX = 6  # hands that have a kernel of their own
+_TOGETHER = 4  # terminals whose values are computed together
+_MIN_EQUAL = 16  # terminals that are worth a run of their own
+
+
+def find_runs(payoffs, payoff_of, edges, is_cut):
+  """Cuts the terminals into runs, and keeps each different table once.
+
+  Args:
+    payoffs: for each player [own hand, other hand, table]; some may be equal.
+    payoff_of: [terminal] int64, its table in `payoffs`; None if terminal t has
+      table t.
+    edges: [edge] int64, how many terminals each edge of the tree leads to; they
+      stand in the order of the edges.
+    is_cut: whether a player's hands are cut into sides.
+
+  Returns:
+    (runs, run_begin, table_of, matrices, steps): [run + 1] of RUN, whose last
+    is the end; [edge + 1] int64, the runs of each edge; [terminal] int64, the
+    terminal's matrix or step table; for each player [matrix, other hand, own
+    hand] float64, own hands padded with zeros; the `step_payoffs.Steps`.
+  """
+  if payoff_of is None:
+    payoff_of = np.arange(payoffs[0].shape[2])
+  is_step_table, steps = step_payoffs.find_steps(payoffs)
+  is_step = is_step_table[payoff_of]
+  table_of, members = _distinct(payoffs, np.where(is_step, -1, payoff_of))
+  table_of[is_step] = np.arange(is_step.sum())
+  number = (np.cumsum(is_step_table) - 1)[payoff_of[is_step]]
+  steps = step_payoffs.Steps(*(column[:, number] for column in steps))
+  ends = np.cumsum(edges)
+  runs = _cut(np.where(is_step, -1, table_of), ends)
+  run_begin = np.searchsorted(runs["begin"], np.append(0, ends))
+  matrices = []
+  for payoff in payoffs:
+    hands, others, _ = payoff.shape
+    # A side loads eight hands, and may begin at any of them.
+    past = simd.OCTET if is_cut else 0
+    row = -(-(hands + past) // simd.OCTET) * simd.OCTET
+    matrix = np.zeros((len(members), others, row))
+    matrix[:, :, :hands] = payoff[:, :, members].transpose(2, 1, 0)
+    matrices.append(matrix)
+  return runs, run_begin, table_of, matrices, steps
+
+
+def _cut(matrix_of, ends):
+  """Cuts terminals into runs.
+
+  Args:
+    matrix_of: [terminal] int64, its matrix, or -1 if it has steps.
+    ends: [edge] int64, where the terminals of each edge end.
+
+  Returns:
+    [run + 1] of RUN; the last is the end.
+  """
+  edge_of = np.searchsorted(ends, np.arange(len(matrix_of)), side="right")
+  is_new = np.append(True, (matrix_of[1:] != matrix_of[:-1]) |
+                     (edge_of[1:] != edge_of[:-1]))
+  begins = np.flatnonzero(is_new)
+  sizes = np.diff(np.append(begins, len(matrix_of)))
+  kind = np.where(matrix_of[begins] < 0, STEPS,
+                  np.where(sizes >= _MIN_EQUAL, EQUAL, MIXED))
+  # Neighbouring short runs are handled as one.
+  edge_of = edge_of[begins]
+  keep = (kind != MIXED) | np.append(True, (kind[:-1] != MIXED) |
+                                     (edge_of[1:] != edge_of[:-1]))
+  runs = np.zeros(int(keep.sum()) + 1, RUN)
+  runs["begin"] = np.append(begins[keep], len(matrix_of))
+  runs["kind"][:-1] = kind[keep]
+  return runs
+
+
+def _distinct(payoffs, payoff_of):
+  """Numbers the different tables of terminals, as they come.
+
+  Args:
+    payoffs: for each player [own hand, other hand, table].
+    payoff_of: [terminal] int64, its table, or -1 for those without a number.
+
+  Returns:
+    (numbers, members): [terminal] int64, the number of each terminal's table,
+    or -1, and [number] int64, the table.
+  """
+  used, first = np.unique(payoff_of, return_index=True)
+  used = used[np.argsort(first)]
+  number_of = np.full(payoffs[0].shape[2] + 1, -1)  # the last is that of -1
+  found = {}
+  members = []
+  for table in used[used >= 0].tolist():
+    key = tuple(payoff[:, :, table].tobytes() for payoff in payoffs)
+    number_of[table] = found.setdefault(key, len(found))
+    if number_of[table] == len(members):
+      members.append(table)
+  return number_of[payoff_of], np.array(members, dtype=np.int64)
+
+
+class _Terminals(NamedTuple):
+  """Where the numbers of an edge's terminals stand.
+
+  Attributes:
+    source: the class whose cells have the other's reaches.
+    shift: the terminal whose reaches are those of the first node there.
+    target: where the value of terminal 0 and the side's first hand would stand.
+  """
+  source: int
+  shift: int
+  target: int
+
+
+@jit.inline
+def _source(deal, side, terminals):
+  """Returns where a side's reach of terminal 0 and its first hand would be."""
+  return (deal.cell_begin[side, terminals.source] -
+          terminals.shift * deal.num_hands[side])
+
+
+@jit.kernel
+def _gather_reach(space, player, terminals, z, out):
+  """Writes how likely a player plays to a terminal, by hand."""
+  deal = space.arrays
+  for side in range(deal.side_begin[player], deal.side_begin[player + 1]):
+    hands = deal.num_hands[side]
+    first = _source(deal, side, terminals) + z * hands
+    source = space.reach[first:first + hands]
+    target = out[deal.hand_begin[side]:deal.hand_begin[side] + hands]
+    for h in range(hands):
+      target[h] = source[h]
+
+
+@jit.kernel
+def _step_values(space, side, player, terminals, begin, end):
+  """Writes the values of terminals whose payoffs are steps."""
+  deal, values, work = space.arrays, space.values, space.work[side]
+  others = deal.matrix_0.shape[1] if player == 0 else deal.matrix_1.shape[1]
+  hands, first_hand = deal.num_hands[side], deal.hand_begin[side]
+  other_reach, sums = work[:others], work[others:2 * others + 1]
+  for z in range(begin, end):
+    _gather_reach(space, 1 - player, terminals, z, other_reach)
+    own, table = terminals.target + z * hands, deal.table_of[z]
+    step_payoffs.step_values(
+        deal.step_index[player, table], deal.step_coefficient[player, table],
+        other_reach, first_hand, sums, values[own:own + hands])
+
+
+@jit.inline
+def _first_of_octet(octet, hands):
+  """Returns the hand at which eight of a side's hands begin.
+
+  The last eight overlap with those before. Where a side has fewer than eight
+  hands, the rest belongs to the next terminal, whose values come later.
+  """
+  return min(octet, max(hands - simd.OCTET, 0))
+
+
+@jit.kernel
+def _mixed_values(space, side, player, terminals, begin, end):
+  """Writes the values of terminals that have a matrix each."""
+  deal = space.arrays
+  matrices = deal.matrix_0 if player == 0 else deal.matrix_1
+  row = matrices.shape[2]
+  matrix, reach = jit.pointer(matrices), jit.pointer(space.reach)
+  values = jit.pointer(space.values)
+  hands = deal.num_hands[side]
+  first, last = deal.side_begin[1 - player], deal.side_begin[2 - player]
+  for z in range(begin, end):
+    entry = (deal.table_of[z] * matrices.shape[1] * row +
+             deal.hand_begin[side])
+    for octet in range(0, hands, simd.OCTET):
+      h = _first_of_octet(octet, hands)
+      total = simd.splat_octet(space.reach.dtype.type(0.0))
+      for q in range(first, last):
+        size = deal.num_hands[q]
+        source = _source(deal, q, terminals) + z * size
+        there = entry + deal.hand_begin[q] * row + h
+        for g in range(size):
+          total += (simd.load_octet(matrix, there + g * row) *
+                    simd.splat_octet(reach[source + g]))
+      simd.store(values, terminals.target + z * hands + h, total)
+
+
+@jit.kernel
+def _equal_values(space, side, player, terminals, begin, end):
+  """Writes the values of terminals that share a matrix; whole fours only."""
+  deal = space.arrays
+  matrices = deal.matrix_0 if player == 0 else deal.matrix_1
+  row = matrices.shape[2]
+  matrix, reach = jit.pointer(matrices), jit.pointer(space.reach)
+  values = jit.pointer(space.values)
+  hands = deal.num_hands[side]
+  zero = simd.splat_octet(space.reach.dtype.type(0.0))
+  first, last = deal.side_begin[1 - player], deal.side_begin[2 - player]
+  entry = (deal.table_of[begin] * matrices.shape[1] * row +
+           deal.hand_begin[side])
+  for z in range(begin, end, _TOGETHER):
+    for octet in range(0, hands, simd.OCTET):
+      h = _first_of_octet(octet, hands)
+      sum_0, sum_1, sum_2, sum_3 = zero, zero, zero, zero
+      for q in range(first, last):
+        size = deal.num_hands[q]
+        source_0 = _source(deal, q, terminals) + z * size
+        source_1, source_2 = source_0 + size, source_0 + 2 * size
+        source_3 = source_0 + 3 * size
+        there = entry + deal.hand_begin[q] * row + h
+        for g in range(size):
+          payoff = simd.load_octet(matrix, there + g * row)
+          sum_0 += payoff * simd.splat_octet(reach[source_0 + g])
+          sum_1 += payoff * simd.splat_octet(reach[source_1 + g])
+          sum_2 += payoff * simd.splat_octet(reach[source_2 + g])
+          sum_3 += payoff * simd.splat_octet(reach[source_3 + g])
+      target = terminals.target + z * hands + h
+      simd.store(values, target, sum_0)
+      simd.store(values, target + hands, sum_1)
+      simd.store(values, target + 2 * hands, sum_2)
+      simd.store(values, target + 3 * hands, sum_3)
+
+
+@jit.embedded
+def _six_values(matrix, table_of, reach, values, begin, end):
+  """Writes the values of terminals if both players have six hands.
+
+  Those of a die and of Leduc's cards: the processor gets each product in one
+  piece, and a matrix that neighbours share stays in its registers.
+
+  Args:
+    matrix: [matrix, six, eight] pointer.
+    table_of: [terminal] pointer.
+    reach: [terminal, six] array, the other's reaches from `begin` on.
+    values: [terminal, six] array, written from `begin` on.
+    begin: the first terminal.
+    end: the end of the terminals.
+  """
+  sources, targets = jit.pointer(reach), jit.pointer(values)
+  zero = simd.splat_octet(reach.dtype.type(0.0))
+  row_0, row_1, row_2, row_3, row_4, row_5 = zero, zero, zero, zero, zero, zero
+  held = np.int64(-1)
+  for z in range(begin, end):
+    if table_of[z] != held:
+      held = table_of[z]
+      first = held * _SIX * simd.OCTET
+      row_0 = simd.load_octet(matrix, first)
+      row_1 = simd.load_octet(matrix, first + simd.OCTET)
+      row_2 = simd.load_octet(matrix, first + 2 * simd.OCTET)
+      row_3 = simd.load_octet(matrix, first + 3 * simd.OCTET)
+      row_4 = simd.load_octet(matrix, first + 4 * simd.OCTET)
+      row_5 = simd.load_octet(matrix, first + 5 * simd.OCTET)
+    cell = (z - begin) * _SIX
+    total = zero + row_0 * simd.splat_octet(sources[cell])
+    total += row_1 * simd.splat_octet(sources[cell + 1])
+    total += row_2 * simd.splat_octet(sources[cell + 2])
+    total += row_3 * simd.splat_octet(sources[cell + 3])
+    total += row_4 * simd.splat_octet(sources[cell + 4])
+    total += row_5 * simd.splat_octet(sources[cell + 5])
+    simd.store(targets, cell, total)
+
+
+@jit.embedded
+def write_values(space, side, player, c):
+  """Writes what terminals below a class are worth to a side's hands.
+
+  Args:
+    space: the `set_blocks.FormWorkspace` of a deal form; `reach` is up to date for
+      the other player, and `values` is modified in place.
+    side: the side.
+    player: whose side it is.
+    c: the class.
+  """
+  deal = space.arrays
+  runs, run_begin = deal.runs, deal.run_begin
+  matrix = jit.pointer(deal.matrix_0 if player == 0 else deal.matrix_1)
+  table_of = jit.pointer(deal.table_of)
+  are_six = (len(deal.num_hands) == 2 and deal.num_hands[0] == _SIX and
+             deal.num_hands[1] == _SIX)
+  # Where the other does not choose, its reach is that of the class.
+  chooses = (deal.actor[c] == 1 - player and
+             deal.edge_begin[c + 1] - deal.edge_begin[c] > 1)
+  for edge in range(deal.edge_begin[c], deal.edge_begin[c + 1]):
+    first = runs[run_begin[edge]].begin
+    target = deal.edge_row[side, edge] - first * deal.num_hands[side]
+    terminals = _Terminals(len(deal.actor) - 1 if chooses else c,
+                           0 if chooses else first, target)
+    for run in range(run_begin[edge], run_begin[edge + 1]):
+      kind, begin, end = runs[run].kind, runs[run].begin, runs[run + 1].begin
+      if kind == STEPS:
+        _step_values(space, side, player, terminals, begin, end)
+      elif are_six:
+        source = _source(deal, 1 - side, terminals) + begin * _SIX
+        _six_values(matrix, table_of, space.reach[source:],
+                    space.values[target + begin * _SIX:], begin, end)
+      else:
+        if kind == EQUAL:
+          rest = begin + (end - begin) // _TOGETHER * _TOGETHER
+          _equal_values(space, side, player, terminals, begin, rest)
+          begin = rest
+        _mixed_values(space, side, player, terminals, begin, end)

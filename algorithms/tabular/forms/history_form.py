@@ -1,0 +1,256 @@
+"""History form: the whole game tree, for games of imperfect recall.
+
+Histories of one information set may differ in what the player did before. So
+counterfactual values and reaches are summed over the histories of a set, as
+OpenSpiel's CFR does. Best responses to policies of such games have perfect
+recall and are computed in another form.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.tabular.forms import sequence_form
+from dudo_spiel.algorithms.tabular.updates import learning
+from dudo_spiel.algorithms.tabular.updates import set_blocks
+
+
+class HistoryArrays(NamedTuple):
+  """The tree as arrays that kernels can take.
+
+  Attributes:
+    blocks: the `set_blocks.Blocks`.
+    rows: [block, most actions] int64, where each action's entries begin.
+    set_begin: [block] int64, where the block's sets begin in order of blocks.
+    least: [block], the `least` of each `set_blocks.Block`.
+    actor: [node] int64, a player, CHANCE or TERMINAL.
+    child_begin: [node + 1] int64.
+    entry: [node] int64, the entry of the first action, -1 where nobody acts.
+    stride: [node] int64, how far apart the entries are.
+    place: [node] int64, the node's set in order of blocks.
+    payoff: [player, node], what the player gets at a terminal, times the
+      probability of chance; zero at other nodes.
+    num_levels: [player] int64, how many of the player's sets a history passes
+      at most; 0 in a game of imperfect recall.
+  """
+  blocks: set_blocks.Blocks
+  rows: np.ndarray
+  set_begin: np.ndarray
+  least: np.ndarray
+  actor: np.ndarray
+  child_begin: np.ndarray
+  entry: np.ndarray
+  stride: np.ndarray
+  place: np.ndarray
+  payoff: np.ndarray
+  num_levels: np.ndarray
+
+
+class HistoryForm:
+  """A game as a tree of histories.
+
+  Attributes:
+    tree: the `game_tree.GameTree`.
+    blocks: the `set_blocks.Blocks`.
+    num_entries: how many strategy entries there are.
+    set_entry: [set] int64, the entry of a set's first action.
+    set_stride: [set] int64, how far apart its entries are.
+    arrays: the `HistoryArrays`.
+  """
+
+  def __init__(self, tree, parents):
+    self.tree = tree
+    actions = np.array([len(legal) for legal in tree.set_actions])
+    order = np.lexsort((actions, tree.set_player))
+    self.blocks, self.set_entry, self.set_stride = sequence_form.lay_out_sets(
+        order, np.stack([tree.set_player.astype(np.int64), actions]), actions)
+    self.num_entries = int(actions.sum())
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    acts = tree.info_set >= 0
+    info_set = np.where(acts, tree.info_set, 0)
+    set_begin = np.cumsum(self.blocks.width) - self.blocks.width
+    self.arrays = HistoryArrays(
+        blocks=self.blocks, rows=set_blocks.entry_rows(self.blocks),
+        set_begin=set_begin, least=np.maximum.reduceat(
+            set_blocks.least_regrets(tree)[order], set_begin),
+        actor=tree.player.astype(np.int64),
+        child_begin=tree.child_begin.astype(np.int64),
+        entry=np.where(acts, self.set_entry[info_set], -1),
+        stride=self.set_stride[info_set], place=place[info_set],
+        payoff=np.ascontiguousarray(tree.returns.T * tree.chance_reach()),
+        num_levels=sequence_form.num_levels(tree, parents))
+
+  def workspace(self, dtype):
+    """Returns the `set_blocks.FormWorkspace` for tables of this type."""
+    tree = self.tree
+    size = tree.num_nodes + self.num_entries + tree.num_info_sets
+    return set_blocks.FormWorkspace(
+        set_blocks.with_dtype(self.arrays, dtype),
+        np.zeros((tree.num_players, tree.num_nodes), dtype),
+        np.zeros(size, dtype),
+        np.zeros((3, max(int(self.blocks.width.max()), 1)), dtype))
+
+
+# Kernels.
+
+
+@jit.inline
+def propagate(space, player, strategy):
+  """Writes how likely the player plays to every node to `reach`."""
+  form, own = space.arrays, space.reach[player]
+  own[0] = 1.0
+  for node in range(len(form.actor)):
+    begin = form.child_begin[node]
+    for child in range(begin, form.child_begin[node + 1]):
+      own[child] = own[node]
+      if form.actor[node] == player:
+        own[child] *= strategy[
+            form.entry[node] + (child - begin) * form.stride[node]]
+
+
+@jit.kernel
+def _parts(space, num_entries):
+  """Returns the three parts of `values`: of nodes, of entries, of sets."""
+  num_nodes = len(space.arrays.actor)
+  values = space.values
+  return (values[:num_nodes], values[num_nodes:num_nodes + num_entries],
+          values[num_nodes + num_entries:])
+
+
+@jit.kernel
+def _sweep(space, player, strategy):
+  """Writes the values of nodes and entries, and the player's reaches of sets.
+
+  Args:
+    space: the `set_blocks.FormWorkspace`, see `evaluate`.
+    player: the player.
+    strategy: [entry], what the player plays.
+  """
+  form, reach = space.arrays, space.reach
+  node_value, entry_value, set_reach = _parts(space, len(strategy))
+  entry_value[:] = 0.0
+  set_reach[:] = 0.0
+  for node in range(len(form.actor) - 1, -1, -1):
+    begin, end = form.child_begin[node], form.child_begin[node + 1]
+    total = form.payoff[player, node]
+    if begin == end:
+      for q in range(len(reach)):
+        if q != player:
+          total *= reach[q, node]
+    elif form.actor[node] != player:
+      for child in range(begin, end):
+        total += node_value[child]
+    else:
+      set_reach[form.place[node]] += reach[player, node]
+      for child in range(begin, end):
+        e = form.entry[node] + (child - begin) * form.stride[node]
+        total += strategy[e] * node_value[child]
+        entry_value[e] += node_value[child]
+    node_value[node] = total
+
+
+@jit.inline
+def evaluate(space, player, tables, mode, rule):
+  """Computes the player's counterfactual values, and learns from them.
+
+  Args:
+    space: the `set_blocks.FormWorkspace`: `arrays` are the `HistoryArrays`; `reach`
+      [player, node] is up to date for all players; `values` [node + entry +
+      set] and `work` [3, widest block] are scratch.
+    player: the player.
+    tables: the `set_blocks.SolverTables`, modified in place as the mode says.
+    mode: what to do with the values, such as `set_blocks.LEARN`.
+    rule: the `learning.Rule` of this iteration.
+
+  Returns:
+    The player's expected value.
+  """
+  if mode >= set_blocks.RESPOND:
+    # Each sweep settles the last sets that are not settled yet.
+    for _ in range(space.arrays.num_levels[player]):
+      _sweep(space, player, tables.response)
+      _update_blocks(space, player, tables, mode, rule)
+    _sweep(space, player, tables.response)
+  else:
+    _sweep(space, player, tables.strategy)
+    if mode != set_blocks.EVALUATE:
+      _update_blocks(space, player, tables, mode, rule)
+  return space.values[0]
+
+
+@jit.kernel
+def _update_blocks(space, player, tables, mode, rule):
+  """Changes the player's tables by what a sweep has found."""
+  form = space.arrays
+  blocks = form.blocks
+  _, entry_value, set_reach = _parts(space, len(tables.strategy))
+  out, scratch = space.work[0], space.work[1:].reshape(-1)
+  for b in range(len(set_blocks.width)):
+    if set_blocks.player[b] != player:
+      continue
+    width = set_blocks.width[b]
+    reach = set_reach[form.set_begin[b]:form.set_begin[b] + width]
+    block = set_blocks.Block(set_blocks.entry_begin[b], width, width,
+                             form.rows[b, :set_blocks.actions[b]], form.least[b])
+    set_blocks.update_block(block, tables, entry_value, out, reach, mode, rule,
+                            scratch)
+
+
+@jit.inline
+def mix(space, player, tables):
+  """Adds the player's response, whose reach this is, to the strategy."""
+  form = space.arrays
+  blocks = form.blocks
+  _, _, set_reach = _parts(space, len(tables.strategy))
+  set_reach[:] = 0.0
+  for node in range(len(form.actor)):
+    if form.actor[node] == player:
+      set_reach[form.place[node]] += space.reach[player, node]
+  for b in range(len(set_blocks.width)):
+    if set_blocks.player[b] == player:
+      set_blocks.mix_block(set_blocks.entry_begin[b], set_blocks.width[b],
+                           set_blocks.actions[b], tables,
+                           set_reach[form.set_begin[b]:], space.work[0])
+
+
+@jit.inline
+def renew(space, player, tables, mode):
+  """Updates what depends on the player's table that `evaluate` changed."""
+  if mode == set_blocks.MIX:
+    propagate(space, player, tables.response)
+    mix(space, player, tables)
+  propagate(space, player, tables.strategy)
+
+
+@jit.kernel
+def run(space, tables, rules, alternating, mode, iteration, values):
+  """Runs an iteration for each of the rules, or evaluates once.
+
+  Python calls it for both, as everything below it is compiled anew for each
+  kernel that Python calls.
+
+  Args:
+    space: the `set_blocks.FormWorkspace`. Its reaches must be up to date before,
+      and are so afterwards.
+    tables: the `set_blocks.SolverTables`, modified in place as the mode says.
+    rules: the `learning.Rule` of arrays [iteration].
+    alternating: whether players are updated one after the other.
+    mode: what to do with the values, such as `set_blocks.LEARN`.
+    iteration: [1] int64, counted up here, so that it is right whenever Python
+      gets to see it.
+    values: [player] float64, written: what each player gets, in modes EVALUATE
+      and RESPOND.
+  """
+  space, tables = jit.borrowed(space), jit.borrowed(tables)
+  players = len(values)
+  for t in range(len(rules.step)):
+    rule = learning.rule_at(rules, t)
+    for step in range(2 * players):  # each is evaluated, then renewed
+      player = step // 2 if alternating else step % players
+      if step == 2 * player if alternating else step < players:
+        values[player] = evaluate(space, player, tables, mode, rule)
+      elif mode != set_blocks.EVALUATE and mode != set_blocks.RESPOND:
+        renew(space, player, tables, mode)
+    iteration[0] += 1

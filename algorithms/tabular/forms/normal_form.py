@@ -1,0 +1,367 @@
+"""Two-player games of one simultaneous move, as matrices.
+
+`NormalForm` holds the payoffs of a game and measures pairs of strategies and
+joint distributions. `match_regrets` iterates on it: regret matching (Hart &
+Mas-Colell 2000). An iteration t has these steps.
+
+  1. Both players play their strategies: they sample an action each, or play
+     all of them with their probabilities.
+  2. The regret of an action grows by what it would have got against what the
+     other played, minus what the player got.
+  3. The strategy is added to the sum that makes the average, and what was
+     played to the joint distribution.
+  4. The next strategy is proportional to the positive regrets, and uniform if
+     there are none.
+
+`match_conditional_regrets` is the procedure of the same paper whose joint play
+approaches a correlated equilibrium. Players always sample, and two steps are
+different.
+
+  2. If a player took the action j, only the regrets of j grow: what each action
+     k would have got more than j, whenever j was played.
+  4. A player who took j changes to k with the probability of the mean positive
+     regret of j for k, divided by a constant that is large enough, and
+     otherwise plays j again.
+"""
+
+import hashlib
+from typing import NamedTuple
+
+import numpy as np
+import pyspiel
+
+from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import ram
+from dudo_spiel.algorithms.runtime import random_streams
+from dudo_spiel.algorithms.tabular import table_policy
+from dudo_spiel.algorithms.tabular.tree import game_tree
+
+_NUM_PLAYERS = 2
+_ALLOWED = ("must be a game of one simultaneous move for two players, such as "
+            "matrix_rps or blotto(players=2)")
+
+
+class MatchingTables(NamedTuple):
+  """What regret matching keeps. Actions are numbered from 0 for each player.
+
+  Attributes:
+    strategy_0: [row] float64, what player 0 plays next.
+    strategy_1: [column] float64, what player 1 plays next.
+    regret_0: [row] float64, sums of regrets; [row, row] conditional ones.
+    regret_1: [column] float64; [column, column] conditional ones.
+    cumulative_0: [row] float64, sums of strategies.
+    cumulative_1: [column] float64.
+    joint: [row, column] float64, how often both were played together.
+  """
+  strategy_0: np.ndarray
+  strategy_1: np.ndarray
+  regret_0: np.ndarray
+  regret_1: np.ndarray
+  cumulative_0: np.ndarray
+  cumulative_1: np.ndarray
+  joint: np.ndarray
+
+
+@jit.kernel
+def _sample(strategy, x):
+  """Returns the action in which a uniform x falls."""
+  last = 0
+  reached = 0.0
+  for action in range(len(strategy)):
+    if strategy[action] > 0.0:
+      last = action
+      reached += strategy[action]
+      if x < reached:
+        break
+  return last
+
+
+@jit.kernel
+def _learn_sampled(payoffs, own, other, regret):
+  """Adds what each action would have got more than `own`, against `other`.
+
+  Args:
+    payoffs: [own action, other's action] float64.
+    own: the action that the player took.
+    other: the action that the other took.
+    regret: [own action] float64, modified in place.
+  """
+  got = payoffs[own, other]
+  for action in range(len(regret)):
+    regret[action] += payoffs[action, other] - got
+
+
+@jit.sums
+def _learn_expected(payoffs, own, other, values, regret):
+  """Adds what each action would have got more than the strategy.
+
+  Args:
+    payoffs: [own action, other's action] float64.
+    own: [own action] float64, the player's strategy.
+    other: [other's action] float64, the other's strategy.
+    values: [own action] float64, scratch.
+    regret: [own action] float64, modified in place.
+  """
+  mean = 0.0
+  for action in range(len(own)):
+    value = 0.0
+    for theirs in range(len(other)):
+      value += payoffs[action, theirs] * other[theirs]
+    values[action] = value
+    mean += own[action] * value
+  for action in range(len(own)):
+    regret[action] += values[action] - mean
+
+
+@jit.kernel
+def _renew(regret, strategy, cumulative):
+  """Adds the strategy to its sum and matches regrets; both are modified.
+
+  The kernels of `blocks` work on many information sets at once. Here each
+  player has one.
+  """
+  total = 0.0
+  for action in range(len(regret)):
+    cumulative[action] += strategy[action]
+    total += max(regret[action], 0.0)
+  for action in range(len(regret)):
+    strategy[action] = (max(regret[action], 0.0) / total if total > 0.0 else
+                        1.0 / len(regret))
+
+
+@jit.kernel
+def match_regrets(payoffs, tables, is_sampled, seed, iterations, count):
+  """Runs iterations of regret matching.
+
+  Args:
+    payoffs: the two arrays of `NormalForm.payoffs`.
+    tables: the `MatchingTables`, modified in place.
+    is_sampled: whether players sample their actions.
+    seed: uint64, of the samples.
+    iterations: how many to run.
+    count: [1] int64, how many were run in all; counted up.
+  """
+  payoffs_0, payoffs_1 = payoffs
+  first, second = tables.strategy_0, tables.strategy_1
+  values_0, values_1 = np.empty_like(first), np.empty_like(second)
+  joint = tables.joint
+  for _ in range(iterations):
+    if is_sampled:
+      iteration = count[0] + 1
+      row = _sample(first, random_streams.node_uniform(seed, iteration, 0))
+      column = _sample(second, random_streams.node_uniform(seed, iteration, 1))
+      _learn_sampled(payoffs_0, row, column, tables.regret_0)
+      _learn_sampled(payoffs_1, column, row, tables.regret_1)
+      joint[row, column] += 1.0
+    else:
+      _learn_expected(payoffs_0, first, second, values_0, tables.regret_0)
+      _learn_expected(payoffs_1, second, first, values_1, tables.regret_1)
+      for row in range(len(first)):
+        if first[row] > 0.0:
+          for column in range(len(second)):
+            joint[row, column] += first[row] * second[column]
+    _renew(tables.regret_0, first, tables.cumulative_0)
+    _renew(tables.regret_1, second, tables.cumulative_1)
+    count[0] += 1
+
+
+@jit.kernel
+def _change(regret, own, inertia, strategy, cumulative):
+  """Adds the strategy to its sum, and makes the next after an action.
+
+  Args:
+    regret: [own action] float64, the regrets of the action.
+    own: the action that the player took.
+    inertia: what regrets are divided by to make probabilities.
+    strategy: [own action] float64, modified in place.
+    cumulative: [own action] float64, modified in place.
+  """
+  stays = 1.0
+  for action in range(len(regret)):
+    cumulative[action] += strategy[action]
+    strategy[action] = max(regret[action], 0.0) / inertia
+    if action != own:
+      stays -= strategy[action]
+  strategy[own] = stays
+
+
+@jit.kernel
+def match_conditional_regrets(payoffs, tables, inertia, seed, iterations,
+                              count):
+  """Runs iterations of conditional regret matching.
+
+  Args:
+    payoffs: the two arrays of `NormalForm.payoffs`.
+    tables: the `MatchingTables`, modified in place.
+    inertia: [player] float64, see `NormalForm.inertia`.
+    seed: uint64, of the samples.
+    iterations: how many to run.
+    count: [1] int64, how many were run in all; counted up.
+  """
+  payoffs_0, payoffs_1 = payoffs
+  first, second = tables.strategy_0, tables.strategy_1
+  for _ in range(iterations):
+    iteration = count[0] + 1
+    row = _sample(first, random_streams.node_uniform(seed, iteration, 0))
+    column = _sample(second, random_streams.node_uniform(seed, iteration, 1))
+    _learn_sampled(payoffs_0, row, column, tables.regret_0[row])
+    _learn_sampled(payoffs_1, column, row, tables.regret_1[column])
+    tables.joint[row, column] += 1.0
+    _change(tables.regret_0[row], row, inertia[0] * iteration, first,
+            tables.cumulative_0)
+    _change(tables.regret_1[column], column, inertia[1] * iteration, second,
+            tables.cumulative_1)
+    count[0] += 1
+
+
+class NormalForm:
+  """The payoffs of a game of one simultaneous move.
+
+  Args:
+    game: the `pyspiel.Game`.
+
+  Attributes:
+    game: the game.
+    actions: list of two lists of int, each player's actions in OpenSpiel.
+    payoffs: ([row, column], [column, row]) float64: each player's payoffs, by
+      the player's own action first.
+  """
+
+  def __init__(self, game):
+    self.game = game
+    state = arguments.game("game", game).new_initial_state()
+    if (game.num_players() != _NUM_PLAYERS or
+        not state.is_simultaneous_node()):
+      raise ValueError(f"game={game}: {_ALLOWED}")
+    self.actions = [state.legal_actions(player)
+                    for player in range(_NUM_PLAYERS)]
+    rows, columns = map(len, self.actions)
+    # Payoffs twice, the joint distribution, copies of them, and regrets.
+    numbers = 6 * rows * columns + rows**2 + columns**2
+    ram.check("game", game, 8 * numbers, "regret matching", "a smaller game")
+    returns = _returns(game, state, self.actions)
+    game_tree.check_payoffs(game, returns, "float64")
+    self.payoffs = (np.ascontiguousarray(returns[0]),
+                    np.ascontiguousarray(returns[1].T))
+
+  def new_tables(self, conditional=False):
+    """Returns new `MatchingTables`; the strategies are uniform.
+
+    Args:
+      conditional: whether regrets are conditional.
+    """
+    rows, columns = map(len, self.actions)
+    power = 2 if conditional else 1
+    return MatchingTables(
+        np.full(rows, 1.0 / rows), np.full(columns, 1.0 / columns),
+        np.zeros((rows,) * power), np.zeros((columns,) * power),
+        np.zeros(rows), np.zeros(columns), np.zeros((rows, columns)))
+
+  def inertia(self):
+    """Returns [player] float64, by what conditional regrets are divided.
+
+    It is the number of actions times the range of the payoffs, so that the
+    probabilities to change add up to less than one.
+    """
+    return np.array([len(payoffs) * (np.ptp(payoffs) or 1.0)
+                     for payoffs in self.payoffs])
+
+  def fingerprint(self):
+    """Returns a str that tells the game from others that print the same."""
+    digest = hashlib.sha256(repr(self.actions).encode())
+    for payoffs in self.payoffs:
+      digest.update(payoffs.tobytes())
+    return digest.hexdigest()[:16]
+
+  def expected_values(self, strategies):
+    """Returns [player] float64, what each gets if both play the strategies."""
+    return np.array([strategies[player] @ self.payoffs[player]
+                     @ strategies[1 - player] for player in range(2)])
+
+  def nash_conv(self, strategies):
+    """Returns what both could gain by best responses."""
+    best = [np.max(self.payoffs[player] @ strategies[1 - player])
+            for player in range(2)]
+    return float(np.sum(best - self.expected_values(strategies)))
+
+  def ce_dist(self, joint):
+    """Returns how far a joint distribution is from a correlated equilibrium.
+
+    Args:
+      joint: [row, column] float64, a distribution.
+
+    Returns:
+      What both players could gain together if each may change every action
+      that the distribution tells them to another one.
+    """
+    return sum(float(np.sum(np.max(gains, axis=1) - np.diag(gains)))
+               for gains in self._gains(joint))
+
+  def cce_dist(self, joint):
+    """Returns how far it is from a coarse correlated equilibrium.
+
+    Args:
+      joint: [row, column] float64, a distribution.
+
+    Returns:
+      What both players could gain together if each may take one action
+      instead, whatever the distribution tells them.
+    """
+    return sum(float(np.max(gains.sum(axis=0)) - np.trace(gains))
+               for gains in self._gains(joint))
+
+  def _gains(self, joint):
+    """Yields [told, taken] payoffs of both players under a distribution."""
+    for payoffs, told in zip(self.payoffs, (joint, joint.T)):
+      yield told @ payoffs.T
+
+
+def _returns(game, state, actions):
+  """Returns [player, row, column] float64 by asking the game."""
+  if isinstance(game, pyspiel.MatrixGame):
+    return np.array([game.row_utilities(), game.col_utilities()])
+  returns = np.empty((_NUM_PLAYERS, *map(len, actions)))
+  for row, first in enumerate(actions[0]):
+    for column, second in enumerate(actions[1]):
+      end = state.clone()
+      end.apply_actions([first, second])
+      if not end.is_terminal():
+        raise ValueError(f"game={game}: {_ALLOWED}")
+      returns[:, row, column] = end.returns()
+  return returns
+
+
+class NormalFormPolicy(table_policy.TablePolicy):
+  """An OpenSpiel policy for a game of one simultaneous move.
+
+  `action_probabilities(state, player)` has the player's actions. Without a
+  player, it has the joint actions of a simultaneous state, as
+  `state.legal_actions()` lists them; and the actions of the player to move
+  where the game was made turn-based (`pyspiel.convert_to_turn_based`).
+
+  Args:
+    form: the `NormalForm`.
+    strategies: two arrays, [row] and [column] float64.
+  """
+
+  def __init__(self, form, strategies):
+    state = form.game.new_initial_state()
+    super().__init__(form.game,
+                     [state.information_state_string(p) for p in range(2)],
+                     range(2), form.actions, np.concatenate(strategies))
+
+  def action_probabilities(self, state, player_id=None):
+    """Returns {action: probability}; see the class."""
+    arguments.state("state", state)
+    player = arguments.player("player_id", player_id, state)
+    if player == pyspiel.PlayerId.SIMULTANEOUS:
+      first, second = (list(self.action_probabilities(state, p).values())
+                       for p in range(2))
+      joint = np.outer(second, first).reshape(-1)  # player 0's moves fastest
+      return dict(zip(state.legal_actions(), joint.tolist()))
+    if player not in (0, 1) or (
+        tuple(state.legal_actions(player)) != self.actions[player]):
+      raise ValueError(f"state={state}: is not one in which player {player} of "
+                       f"{self.game} moves")
+    return self.at(player, self.info_states[player])

@@ -1,0 +1,444 @@
+"""Sequence form: for each player a tree of information sets.
+
+It fits all games of perfect recall (Koller, Megiddo & von Stengel 1996), with
+any number of players. A sequence is a player's last action together with all
+that the player did before. One sequence of each player leads to a leaf, which
+pays all of them. An iteration is one pass over the leaves and one over the
+player's sets.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import regret_tables
+from dudo_spiel.algorithms.tabular.tree import game_tree
+from dudo_spiel.algorithms.tabular.updates import learning
+from dudo_spiel.algorithms.tabular.updates import set_blocks
+
+_MAX_KEY = 2**62
+_TOGETHER = 512  # sets that learn before the next ones: their scratch is small
+
+# The rows of a workspace's `work`.
+_VALUE = 0  # the value of each set
+_REACH = 1  # how likely the player plays to each set
+_UPDATE = 2  # two rows that belong to the update
+_ROWS = 4
+
+# Sequences of one player with equally many leaves: the first of them, how many
+# they are, how many leaves each has, and the first leaf.
+GROUP = np.dtype([("begin", np.int64), ("size", np.int64),
+                  ("leaves", np.int64), ("first_leaf", np.int64)])
+
+
+class SequenceArrays(NamedTuple):
+  """The sets' trees and the leaves, as arrays that kernels can take.
+
+  Sequences are numbered as entries are; behind them, num_entries + p is the
+  empty sequence of player p.
+
+  Attributes:
+    blocks: the `set_blocks.Blocks`, each player's parents before their children.
+    rows: [block, most actions] int64, where each action's entries begin.
+    set_begin: [block] int64, where the block's sets begin in `parent`.
+    least: [block], the `least` of each `set_blocks.Block`.
+    parent: [set in order of blocks] integers, the sequence that leads to it.
+    groups: [group] of GROUP, the sequences that lead to leaves at once. Leaves
+      of a sequence stand together, so each player has its own order of them.
+    group_begin: [player + 1] int64, the groups of each player.
+    sequence: [sequence in order of groups] integers.
+    others: [player, leaf, other player] integers, the others' sequences to it.
+    payoff: [player, leaf], what the player gets there, times the probability
+      of chance.
+  """
+  blocks: set_blocks.Blocks
+  rows: np.ndarray
+  set_begin: np.ndarray
+  least: np.ndarray
+  parent: np.ndarray
+  groups: np.ndarray
+  group_begin: np.ndarray
+  sequence: np.ndarray
+  others: np.ndarray
+  payoff: np.ndarray
+
+
+class SequenceForm:
+  """A game in sequence form.
+
+  Attributes:
+    tree: the `game_tree.GameTree`.
+    blocks: the `set_blocks.Blocks`.
+    num_entries: how many strategy entries there are.
+    set_entry: [set] int64, the entry of a set's first action.
+    set_stride: [set] int64, how far apart its entries are.
+    arrays: the `SequenceArrays`.
+  """
+
+  def __init__(self, tree, parents):
+    self.tree = tree
+    levels = _levels(tree, parents)
+    actions = np.array([len(legal) for legal in tree.set_actions])
+    players = tree.set_player.astype(np.int64)
+    order = np.lexsort((actions, levels, players))
+    self.blocks, self.set_entry, self.set_stride = lay_out_sets(
+        order, np.stack([players, levels, actions]), actions)
+    self.num_entries = int(actions.sum())
+    parent = self._sequences(players, *parents.of_set)
+    set_begin = np.cumsum(self.blocks.width) - self.blocks.width
+    self.arrays = SequenceArrays(
+        self.blocks, set_blocks.entry_rows(self.blocks), set_begin,
+        np.maximum.reduceat(set_blocks.least_regrets(tree)[order], set_begin),
+        _narrow(parent[order]), *_group_leaves(*self._merge_leaves(parents)))
+
+  def _sequences(self, player, info_set, action):
+    """Returns the sequences that end with an action in a set, or are empty."""
+    return np.where(
+        info_set < 0, self.num_entries + player,
+        self.set_entry[info_set] + action * self.set_stride[info_set])
+
+  def _merge_leaves(self, parents):
+    """Returns the leaves' sequences and payoffs; equal leaves are summed."""
+    tree = self.tree
+    ends = np.flatnonzero(tree.player == game_tree.TERMINAL)
+    sequences = [self._sequences(player, *parents.of_node(player, ends))
+                 for player in range(tree.num_players)]
+    leaves, which = _distinct(sequences, self.num_entries + tree.num_players)
+    payoff = np.zeros((tree.num_players, len(leaves)))
+    weight = tree.chance_reach()[ends]
+    for player in range(tree.num_players):
+      np.add.at(payoff[player], which, weight * tree.returns[ends, player])
+      sequences[player] = sequences[player][leaves]
+    return np.array(sequences), payoff
+
+  def workspace(self, dtype):
+    """Returns the `set_blocks.FormWorkspace` for tables of this type."""
+    num_sequences = self.num_entries + self.tree.num_players
+    return set_blocks.FormWorkspace(
+        set_blocks.with_dtype(self.arrays, dtype),
+        regret_tables.zeros_apart(num_sequences, dtype, 3),
+        regret_tables.zeros_apart(num_sequences, dtype, 4),
+        np.zeros((_ROWS, max(int(self.blocks.width.max()), 1)), dtype))
+
+
+def _narrow(numbers):
+  """Returns the numbers in 32 bits each, if they fit."""
+  fits = numbers.size == 0 or numbers.max() <= np.iinfo(np.int32).max
+  return numbers.astype(np.int32) if fits else numbers
+
+
+def _group_leaves(leaf_sequence, payoff):
+  """Sorts leaves by sequences, and these by how many leaves they have.
+
+  Loops of equal length are foreseen by the processor, and a sum stays in its
+  registers. The leaves of a sequence keep their order, which is that of the
+  sum.
+
+  Args:
+    leaf_sequence: [player, leaf] int64, each player's sequence to the leaf.
+    payoff: [player, leaf] float64.
+
+  Returns:
+    (groups, group_begin, sequence, others, payoff) of the `SequenceArrays`.
+  """
+  groups, sequences, others, payoffs = [], [], [], []
+  begin = 0
+  for player, own in enumerate(leaf_sequence):
+    sequence, place, leaves = np.unique(own, return_inverse=True,
+                                        return_counts=True)
+    order = np.lexsort((own, leaves[place]))
+    by_count = np.argsort(leaves, kind="stable")
+    count, first, size = np.unique(leaves[by_count], return_index=True,
+                                   return_counts=True)
+    of_player = np.zeros(len(count), GROUP)
+    of_player["begin"] = begin + first
+    of_player["size"], of_player["leaves"] = size, count
+    of_player["first_leaf"] = np.cumsum(size * count) - size * count
+    groups.append(of_player)
+    begin += len(sequence)
+    sequences.append(sequence[by_count])
+    others.append(np.delete(leaf_sequence, player, axis=0)[:, order].T)
+    payoffs.append(payoff[player, order])
+  group_begin = np.cumsum([0] + [len(of_player) for of_player in groups])
+  return (np.concatenate(groups), group_begin,
+          _narrow(np.concatenate(sequences)), _narrow(np.array(others)),
+          np.array(payoffs))
+
+
+def _distinct(columns, bound):
+  """Numbers different tuples in the order of their first, second, ... numbers.
+
+  Args:
+    columns: list of [tuple] int64, their first, second, ... numbers.
+    bound: above all these.
+
+  Returns:
+    ([number] int64, a tuple that has it; [tuple] int64, the number of each.)
+  """
+  key, size = columns[0], bound
+  for column in columns[1:]:
+    if size > _MAX_KEY // bound:  # the key would be too large
+      _, key = np.unique(key, return_inverse=True)
+      size = int(key.max()) + 1
+    key, size = key * bound + column, size * bound
+  _, which = np.unique(key, return_inverse=True)
+  members = np.empty(int(which.max()) + 1, dtype=np.int64)
+  members[which] = np.arange(len(which))
+  return members, which
+
+
+def lay_out_sets(order, keys, actions):
+  """Makes blocks of neighbouring sets with equal keys.
+
+  Args:
+    order: [set], the sets in the order in which they are to stand.
+    keys: [key, set]; the first key is the player.
+    actions: [set], how many actions each set has.
+
+  Returns:
+    (blocks, set_entry, set_stride).
+  """
+  sorted_keys = keys[:, order]
+  is_new = np.any(sorted_keys[:, 1:] != sorted_keys[:, :-1], axis=0)
+  begins = np.concatenate([[0], np.flatnonzero(is_new) + 1])
+  width = np.diff(np.append(begins, len(order)))
+  block_actions = actions[order[begins]]
+  sizes = block_actions * width
+  entry_begin = np.cumsum(sizes) - sizes
+  blocks = set_blocks.Blocks(keys[0, order[begins]].astype(np.int64),
+                             block_actions, width, entry_begin)
+  set_entry = np.empty(len(order), dtype=np.int64)
+  set_stride = np.empty(len(order), dtype=np.int64)
+  place = np.arange(len(order)) - np.repeat(begins, width)
+  set_entry[order] = np.repeat(entry_begin, width) + place
+  set_stride[order] = np.repeat(width, width)
+  return blocks, set_entry, set_stride
+
+
+class ParentSequences:
+  """Each player's last action before every node of a tree.
+
+  Attributes:
+    of_set: ([set] int64, [set] int64), the set and the action (its number among
+      the legal ones) before each set, -1 and 0 before a player's first sets.
+      None if the game has imperfect recall: if histories of one set differ.
+  """
+
+  def __init__(self, tree):
+    self._tree = tree
+    self.of_set = self._find_sets()
+
+  def of_node(self, player, nodes):
+    """Returns the player's last set and action before each node."""
+    after = self._tree.last_own_actions(player)[nodes]
+    before = self._tree.parent[after]
+    info_set = np.where(after > 0, self._tree.info_set[before], -1)
+    action = np.where(after > 0, after - self._tree.child_begin[before], 0)
+    return info_set, action
+
+  def _find_sets(self):
+    tree = self._tree
+    found = np.empty((2, tree.num_info_sets), dtype=np.int64)
+    for player in range(tree.num_players):
+      nodes = np.flatnonzero(tree.player == player)
+      info_set = tree.info_set[nodes]
+      for of_set, before in zip(found, self.of_node(player, nodes)):
+        of_set[info_set] = before
+        if np.any(of_set[info_set] != before):
+          return None
+    return tuple(found)
+
+
+def _levels(tree, parents):
+  """Returns [set], how many sets of the same player come before each set."""
+  levels = np.zeros(tree.num_info_sets, dtype=np.int64)
+  parent_set = parents.of_set[0]
+  for info_set in np.argsort(tree.set_node):
+    if parent_set[info_set] >= 0:
+      levels[info_set] = levels[parent_set[info_set]] + 1
+  return levels
+
+
+def num_levels(tree, parents):
+  """Returns [player] int64, how many of a player's sets a history passes.
+
+  That is the largest number over all histories.
+
+  Args:
+    tree: the `game_tree.GameTree`.
+    parents: its `ParentSequences`; without recall there are no levels.
+  """
+  counts = np.zeros(tree.num_players, dtype=np.int64)
+  if parents.of_set is not None:
+    np.maximum.at(counts, tree.set_player, _levels(tree, parents) + 1)
+  return counts
+
+
+# Kernels.
+
+
+@jit.inline
+def propagate(space, player, strategy):
+  """Writes how likely the player plays each of its sequences to `reach`."""
+  form, reach = space.arrays, space.reach
+  blocks = form.blocks
+  reach[len(strategy) + player] = 1.0
+  for b in range(len(set_blocks.width)):
+    if set_blocks.player[b] != player:
+      continue
+    width, begin = set_blocks.width[b], set_blocks.entry_begin[b]
+    parent = form.parent[form.set_begin[b]:form.set_begin[b] + width]
+    if set_blocks.actions[b] == 1:
+      out = reach[begin:begin + width]
+      for j in range(width):
+        out[j] = reach[parent[j]]
+      continue
+    for a in range(set_blocks.actions[b]):
+      shares = strategy[begin + a * width:begin + (a + 1) * width]
+      out = reach[begin + a * width:begin + (a + 1) * width]
+      for j in range(width):
+        out[j] = reach[parent[j]] * shares[j]
+
+
+@jit.kernel
+def _leaf_values(space, player, num_entries):
+  """Sums what the player's sequences earn at the leaves that they reach."""
+  space = jit.borrowed(space)
+  form, values = space.arrays, jit.pointer(space.values)
+  blocks = form.blocks
+  for b in range(len(set_blocks.width)):
+    if set_blocks.player[b] == player:
+      begin = set_blocks.entry_begin[b]
+      end = begin + set_blocks.actions[b] * set_blocks.width[b]
+      space.values[begin:end] = 0.0
+  values[num_entries + player] = 0.0
+  reach, sequence = jit.pointer(space.reach), jit.pointer(form.sequence)
+  payoff = jit.pointer(form.payoff[player])
+  others, num_others = jit.pointer(form.others[player]), form.others.shape[2]
+  zero = space.reach.dtype.type(0.0)
+  for g in range(form.group_begin[player], form.group_begin[player + 1]):
+    leaf, leaves = form.groups[g].first_leaf, form.groups[g].leaves
+    begin = form.groups[g].begin
+    end = begin + form.groups[g].size
+    if num_others != 1:
+      for s in range(begin, end):
+        total = zero
+        for k in range(leaf, leaf + leaves):
+          weight = payoff[k]
+          for q in range(k * num_others, (k + 1) * num_others):
+            weight *= reach[others[q]]
+          total += weight
+        values[sequence[s]] = total
+        leaf += leaves
+    elif leaves == 1:
+      for s in range(begin, end):
+        k = leaf + s - begin
+        values[sequence[s]] = zero + payoff[k] * reach[others[k]]
+    else:
+      for s in range(begin, end):
+        total = zero
+        for k in range(leaf, leaf + leaves):
+          total += payoff[k] * reach[others[k]]
+        values[sequence[s]] = total
+        leaf += leaves
+
+
+@jit.inline
+def evaluate(space, player, tables, mode, rule):
+  """Computes the player's counterfactual values, and learns from them.
+
+  Args:
+    space: the `set_blocks.FormWorkspace`: `arrays` are the `SequenceArrays`;
+      `reach` [sequence] is up to date for all players; `values` [sequence] and
+      `work` [4, widest block] are scratch.
+    player: the player.
+    tables: the `set_blocks.SolverTables`, modified in place as the mode says.
+    mode: what to do with the values, such as `set_blocks.LEARN`.
+    rule: the `learning.Rule` of this iteration.
+
+  Returns:
+    The player's expected value.
+  """
+  form, reach, values = space.arrays, space.reach, space.values
+  blocks = form.blocks
+  num_entries = len(tables.strategy)
+  _leaf_values(space, player, num_entries)
+  update = space.work[_UPDATE:].reshape(-1)
+  for b in range(len(set_blocks.width) - 1, -1, -1):
+    if set_blocks.player[b] != player:
+      continue
+    whole = set_blocks.width[b]
+    together = min(whole, _TOGETHER) if mode == set_blocks.LEARN else whole
+    for first in range(0, whole, together):
+      width = min(together, whole - first)
+      begin = form.set_begin[b] + first
+      parent = form.parent[begin:begin + width]
+      out = space.work[_VALUE, :width]
+      own_reach = space.work[_REACH, :width]
+      if mode == set_blocks.LEARN:
+        for j in range(width):
+          own_reach[j] = reach[parent[j]]
+      block = set_blocks.Block(set_blocks.entry_begin[b] + first, width, whole,
+                               form.rows[b, :set_blocks.actions[b]], form.least[b])
+      set_blocks.update_block(block, tables, values[first:], out, own_reach,
+                              mode, rule, update)
+      for j in range(width):
+        values[parent[j]] += out[j]
+  return values[num_entries + player]
+
+
+@jit.inline
+def mix(space, player, tables):
+  """Adds the player's response, whose reach this is, to the strategy."""
+  form, own_reach = space.arrays, space.work[_REACH]
+  blocks = form.blocks
+  for b in range(len(set_blocks.width)):
+    if set_blocks.player[b] == player:
+      width = set_blocks.width[b]
+      parent = form.parent[form.set_begin[b]:form.set_begin[b] + width]
+      for j in range(width):
+        own_reach[j] = space.reach[parent[j]]
+      set_blocks.mix_block(set_blocks.entry_begin[b], width, set_blocks.actions[b],
+                           tables, own_reach, space.work[_UPDATE])
+
+
+@jit.inline
+def renew(space, player, tables, mode):
+  """Updates what depends on the player's table that `evaluate` changed."""
+  if mode == set_blocks.MIX:
+    propagate(space, player, tables.response)
+    mix(space, player, tables)
+  propagate(space, player, tables.strategy)
+
+
+@jit.kernel
+def run(space, tables, rules, alternating, mode, iteration, values):
+  """Runs an iteration for each of the rules, or evaluates once.
+
+  Python calls it for both, as everything below it is compiled anew for each
+  kernel that Python calls.
+
+  Args:
+    space: the `set_blocks.FormWorkspace`. Its reaches must be up to date before,
+      and are so afterwards.
+    tables: the `set_blocks.SolverTables`, modified in place as the mode says.
+    rules: the `learning.Rule` of arrays [iteration].
+    alternating: whether players are updated one after the other.
+    mode: what to do with the values, such as `set_blocks.LEARN`.
+    iteration: [1] int64, counted up here, so that it is right whenever Python
+      gets to see it.
+    values: [player] float64, written: what each player gets, in modes EVALUATE
+      and RESPOND.
+  """
+  space, tables = jit.borrowed(space), jit.borrowed(tables)
+  players = len(values)
+  for t in range(len(rules.step)):
+    rule = learning.rule_at(rules, t)
+    for step in range(2 * players):  # each is evaluated, then renewed
+      player = step // 2 if alternating else step % players
+      if step == 2 * player if alternating else step < players:
+        values[player] = evaluate(space, player, tables, mode, rule)
+      elif mode != set_blocks.EVALUATE and mode != set_blocks.RESPOND:
+        renew(space, player, tables, mode)
+    iteration[0] += 1

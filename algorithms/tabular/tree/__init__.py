@@ -1,0 +1,1 @@
+"""The tree of a game: histories, information states, public states."""

@@ -1,0 +1,342 @@
+"""An OpenSpiel game, walked once into flat arrays.
+
+Every compiled form of a game is made from this tree; no solver walks pyspiel
+states.
+"""
+
+import copy
+import hashlib
+
+import numpy as np
+import pyspiel
+
+from dudo_spiel.algorithms.runtime import progress
+from dudo_spiel.algorithms.runtime import ram
+from dudo_spiel.algorithms.tabular.tree import split_sets
+from dudo_spiel.algorithms.tabular.tree import tree_size
+from dudo_spiel.algorithms.tabular.tree import tree_walk
+
+CHANCE = int(pyspiel.PlayerId.CHANCE)
+TERMINAL = tree_walk.TERMINAL
+
+# Sums over histories and iterations must stay finite, and so must squares.
+_MAX_PAYOFF = {"float64": 1e100, "float32": 1e15}
+_MOST_NODES = 2**31 - 2  # their numbers have 32 bits
+_OFTEN = 2**13  # histories, a moment's walk: then it looks at free memory
+# Bytes of memory. `docs/solvers.md` has what games took.
+_WALK_BYTES = 32  # of a history in the walk
+_NODE_BYTES = (35, 16)  # of one in what is made of it, and for each player more
+_SET_BYTES = 30  # of an information set, likewise
+_ENTRY_BYTES = 70  # of an action of a set; most of it is a solver's
+_LETTERS_ROOM = 4  # by what part of it the buffer of texts may grow at once
+_SPARE_BYTES = 2**26
+
+
+class GameTree:
+  """The histories of a game and its information sets.
+
+  Nodes are numbered level by level, the root first; the children of a node
+  follow each other in the order of its actions. Information sets are numbered
+  player by player.
+
+  A game may be as large as memory allows. One that is surely larger is refused
+  before it is walked. During the walk, what it will take is compared with what
+  is free.
+
+  Args:
+    game: a `pyspiel.Game` with sequential moves.
+    max_nodes: how many histories are allowed; None for as many as fit.
+    node_bytes: how much memory a history takes in what is made of the walk;
+      None for that of the forms and their solvers.
+
+  Attributes:
+    game: the `pyspiel.Game`.
+    num_players: how many players it has.
+    num_nodes: how many histories there are, terminal ones included.
+    player: [node] int8, who acts: a player, CHANCE or TERMINAL.
+    parent: [node] int32, -1 for the root.
+    action: [node] int32, the action that leads to the node, -1 for the root.
+    child_begin: [node + 1] int32, children of n are child_begin[n]..[n+1]-1.
+    chance: [node] float64, probability of the edge to the node where its parent
+      is a chance node, else 1.
+    info_set: [node] int32, the information set, -1 where no player acts.
+    level_begin: [level + 1] int32, the first node of each level.
+    returns: [node, player] float64, zero at all nodes that are not terminal.
+    num_info_sets: how many information sets there are.
+    info_states: `info_states.InfoStates`, each set's, like a list of str.
+    set_player: [set] int8, who acts there.
+    set_actions: list of tuple, each set's legal actions.
+    set_node: [set] int32, the first node of the set.
+    is_split: whether the sets were split, see `with_perfect_recall`; OpenSpiel
+      does not know the information states then.
+  """
+
+  is_split = False
+
+  def __init__(self, game, max_nodes=None, node_bytes=None):
+    check_game(game)
+    self.game = game
+    self.num_players = game.num_players()
+    self._node_bytes = _bytes_of_node(game, node_bytes)
+    self._check_size(_MOST_NODES if max_nodes is None else max_nodes)
+    walk = tree_walk.Walk(self.game)
+    try:
+      self._visit(walk, max_nodes)
+      self._number_nodes(walk)
+    except MemoryError as error:
+      raise self._no_memory("memory ran out in the walk") from error
+
+  def _check_size(self, max_nodes):
+    """Raises a ValueError if the game is surely too large."""
+    available = ram.available_bytes()
+    limit = max_histories(self.game, max_nodes, self._node_bytes, available)
+    if limit <= _OFTEN or not tree_size.is_surely_larger(self.game, limit):
+      return  # if there is little room, the walk is soon over
+    if limit == max_nodes:
+      raise _too_large(self.game, max_nodes)
+    raise self._no_memory(f"it has more than {limit:,} histories", available)
+
+  def _visit(self, walk, max_nodes):
+    """Walks, and raises a ValueError as soon as the game is too large."""
+    most = _MOST_NODES if max_nodes is None else max_nodes
+    with progress.progress_bar(desc="walking the game", unit=" histories",
+                             delay=2) as bar:
+      for count in walk.visit(_OFTEN):
+        bar.update(count - bar.n)
+        if count > most:
+          raise _too_large(self.game, most)
+        needed = (count * self._node_bytes + walk.sets.num_sets * _SET_BYTES +
+                  walk.num_entries * _ENTRY_BYTES +
+                  walk.sets.num_letters // _LETTERS_ROOM + _SPARE_BYTES)
+        available = ram.available_bytes()
+        if needed > available:
+          raise self._no_memory(
+              f"after {count:,} histories it needs {needed / 1e9:.1f} GB more",
+              available)
+
+  def _no_memory(self, why, available=None):
+    """Returns the ValueError of a game that does not fit into memory."""
+    have = "" if available is None else (
+        f", but {available / 1e9:.1f} GB are available")
+    return ValueError(f"game={self.game}: takes more memory than there is: "
+                      f"{why}{have}; {_advice(self.game)}")
+
+  def _number_nodes(self, walk):
+    """Numbers what a walk has found, level by level.
+
+    Args:
+      walk: the `tree_walk.Walk`, which loses its buffers one after the other.
+    """
+    # Within a level the order of the walk keeps siblings together.
+    depths = np.asarray(walk.release("depths"))
+    order = np.argsort(depths, kind="stable")
+    self.level_begin = np.append(0, np.cumsum(np.bincount(depths)))
+    del depths
+    rank = np.empty(len(order) + 1, dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    rank[-1] = -1  # the parent of the root
+    self.num_nodes = len(order)
+    self.parent = rank[np.asarray(walk.release("parents"))[order]]
+    self.action = np.asarray(walk.release("actions"))[order]
+    self.chance = np.asarray(walk.release("chances"))[order]
+    found = np.asarray(walk.release("info_sets"))[order]
+    players = np.asarray(walk.release("players"))
+    self.player = players[order]
+    del order
+    self.child_begin = np.ones(self.num_nodes + 1, dtype=np.int32)
+    self.child_begin[1:] += np.cumsum(
+        np.bincount(self.parent[1:], minlength=self.num_nodes), dtype=np.int32)
+    self.returns = np.zeros((self.num_nodes, self.num_players))
+    self.returns[rank[:-1][players == TERMINAL]] = np.asarray(
+        walk.release("returns")).reshape(-1, self.num_players)
+    del rank, players
+    check_payoffs(self.game, self.returns, "float64")
+    self._number_sets(walk, found)
+
+  def _number_sets(self, walk, found):
+    """Numbers the sets player by player, in order of discovery.
+
+    Args:
+      walk: the `tree_walk.Walk`.
+      found: [node] int32, its set in order of discovery, or -1.
+    """
+    self.info_states, self.set_player, legal, numbers = walk.sets.finish()
+    self.num_info_sets = len(self.info_states)
+    known = list(walk.legal_actions)
+    self.set_actions = [known[number] for number in legal.tolist()]
+    self.info_set = np.append(numbers, np.int32(-1))[found]
+    # The first node: a set's parent then has a smaller one.
+    acts = np.flatnonzero(self.info_set >= 0)[::-1]
+    self.set_node = np.empty(self.num_info_sets, dtype=np.int32)
+    self.set_node[self.info_set[acts]] = acts
+
+  def fingerprint(self):
+    """Returns a str that tells this tree from others."""
+    digest = hashlib.sha256()
+    for array in (self.player, self.parent, self.action, self.chance,
+                  self.info_set, self.returns):
+      digest.update(np.ascontiguousarray(array))
+    for number in range(self.num_info_sets):
+      digest.update(b"\n" if number else b"")
+      digest.update(self.info_states.encoded(number))
+    return digest.hexdigest()[:16]
+
+  @property
+  def payoffs(self):
+    """Array of all that players may get."""
+    return self.returns
+
+  def last_own_actions(self, player):
+    """Returns [node] int32, the node after the player's last action.
+
+    It is 0 where the player has not acted yet.
+
+    Args:
+      player: the player.
+    """
+    last = np.zeros(self.num_nodes, dtype=np.int32)
+    for begin, end in zip(self.level_begin[1:-1], self.level_begin[2:]):
+      parent = self.parent[begin:end]
+      last[begin:end] = np.where(self.player[parent] == player,
+                                 np.arange(begin, end), last[parent])
+    return last
+
+  def with_perfect_recall(self):
+    """Returns the tree with sets split so that players forget nothing.
+
+    Two histories stay in one set if the player has acted in the same sets in
+    the same way before.
+    """
+    tree = copy.copy(self)
+    tree.is_split = True
+    sets, tree.info_set = split_sets.split(self)
+    tree.info_states = split_sets.SplitInfoStates(self.info_states, sets)
+    tree.set_actions = [self.set_actions[old] for old in sets.original.tolist()]
+    tree.num_info_sets = len(sets.node)
+    entries = sum(map(len, tree.set_actions))
+    ram.check("game", self.game,
+              len(sets.node) * _SET_BYTES + entries * _ENTRY_BYTES,
+              "to solve it with perfect recall", "a smaller game")
+    tree.set_player = self.player[sets.node]
+    tree.set_node = sets.node
+    return tree
+
+  def history(self, node):
+    """Returns the actions that lead to the node."""
+    actions = []
+    while node > 0:
+      actions.append(int(self.action[node]))
+      node = self.parent[node]
+    return actions[::-1]
+
+  def state(self, node):
+    """Returns the pyspiel state of the node."""
+    state = self.game.new_initial_state()
+    for action in self.history(node):
+      state.apply_action(action)
+    return state
+
+  def chance_reach(self):
+    """Returns [node] float64, the product of chance probabilities to it."""
+    reach = self.chance.copy()
+    for begin, end in zip(self.level_begin[1:-1], self.level_begin[2:]):
+      reach[begin:end] *= reach[self.parent[begin:end]]
+    return reach
+
+
+def _bytes_of_node(game, node_bytes):
+  """Returns how much memory a history takes in what is made of the walk."""
+  if node_bytes is not None:
+    return node_bytes
+  return _NODE_BYTES[0] + _NODE_BYTES[1] * game.num_players()
+
+
+def max_histories(game, max_nodes=None, node_bytes=None, available=None):
+  """Returns how many histories a game may have at most.
+
+  Args:
+    game: the `pyspiel.Game`.
+    max_nodes: a limit of the caller, or None.
+    node_bytes: see `GameTree`.
+    available: how many bytes are free; None looks.
+  """
+  if available is None:
+    available = ram.available_bytes()
+  room = available // (_WALK_BYTES + _bytes_of_node(game, node_bytes))
+  most = _MOST_NODES if max_nodes is None else max_nodes
+  return int(min(room, most, _MOST_NODES))
+
+
+def _too_large(game, max_nodes):
+  """Returns the ValueError of a game with too many histories."""
+  return ValueError(f"game={game}: has more than {max_nodes:,} histories, too "
+                    f"many to walk; {_advice(game)}")
+
+
+def _sizes(game):
+  """Returns the names of the parameters that may decide how large a game is.
+
+  Those of a game made from another, such as a turn-based one, are the other's.
+
+  Args:
+    game: the `pyspiel.Game`.
+  """
+  kind, given = game.get_type(), game.get_parameters()
+  kinds = {one.short_name: one for one in pyspiel.registered_games()}
+  while "game" in kind.parameter_specification:
+    given = given["game"]
+    kind = kinds[given["name"]]
+  is_fixed = kind.min_num_players == kind.max_num_players
+  return [name for name, default in sorted(kind.parameter_specification.items())
+          if type(default) is int and not (name == "players" and is_fixed)]
+
+
+def _advice(game):
+  """Returns what to do about a game that is too large to walk."""
+  kind = game.get_type()
+  sizes = _sizes(game)
+  advice = f"choose parameters that make it smaller ({', '.join(sizes)})" if (
+      sizes) else "choose a smaller game"
+  if kind.short_name in ("dudo", "dudo_ir") and game.num_players() == 2:
+    return advice + ", or solve it round by round with fsicfr.MatchSolver"
+  if kind.short_name in ("dudo_single_round", "dudo_single_round_ir"):
+    return advice + (", or solve an abstraction with pfsi.PFSISolver or the "
+                     "solvers of pass_through")
+  return advice + (", or sample it with OpenSpiel's outcome_sampling_mccfr, "
+                   "which walks one history at a time")
+
+
+def check_payoffs(game, returns, dtype):
+  """Raises a ValueError for payoffs with which no solver can compute.
+
+  Args:
+    game: the `pyspiel.Game`.
+    returns: [node, player] float64.
+    dtype: "float64" or "float32", what it computes with.
+  """
+  most = _MAX_PAYOFF[dtype]
+  wrong = returns[~(np.abs(returns) <= most)]
+  if len(wrong):
+    raise ValueError(f"game={game}: pays a player {wrong[0]}; payoffs must be "
+                     f"between -{most:g} and {most:g} for {dtype} tables")
+
+
+def check_game(game):
+  """Raises a ValueError for a game that cannot be walked."""
+  kind = game.get_type()
+  if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
+    raise ValueError(f"game={kind.short_name}: mean-field games are not "
+                     "supported; choose a sequential game")
+  if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
+    raise ValueError(
+        f"game={kind.short_name}: its moves are not sequential; convert it "
+        "first with pyspiel.convert_to_turn_based(game) or load it as "
+        "turn_based_simultaneous_game(game=...)")
+  if not kind.provides_information_state_string:
+    raise ValueError(
+        f"game={kind.short_name}: it has no information states, so no policy "
+        "can be defined on it; choose a game that provides them")
+  if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
+    raise ValueError(
+        f"game={kind.short_name}: its chance nodes do not tell their outcomes; "
+        "load it with explicit chance nodes")

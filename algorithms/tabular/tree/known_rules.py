@@ -1,0 +1,119 @@
+"""The games whose rules are known, and how large these games are.
+
+The games of this package tell their rules themselves. OpenSpiel's `liars_dice`
+has them here, as a walk of it takes seconds, and with two dice each minutes.
+"""
+
+import itertools
+import math
+import operator
+
+import numpy as np
+import pyspiel
+
+from dudo_spiel import deal_rules
+
+_LINE_BYTES = 500  # that a line takes while the form is made
+_NUMBER_BYTES = 8
+
+
+class LiarsDiceRules(deal_rules.ClaimRules):
+  """OpenSpiel's `liars_dice` for two players.
+
+  Dice are rolled one by one, first all of player 0. A hand is their faces in
+  ascending order. The highest face is wild.
+
+  Args:
+    num_dice: how many dice each player has.
+    sides: how many sides a die has.
+    bidding_rule: "reset-face" or "reset-quantity", the order of claims.
+  """
+
+  def __init__(self, num_dice, sides, bidding_rule):
+    quantities, ranks = range(1, 2 * num_dice + 1), range(sides)
+    claims = (list(itertools.product(quantities, ranks))
+              if bidding_rule == "reset-face" else
+              [(quantity, rank) for rank in ranks for quantity in quantities])
+    super().__init__(claims, [f"{quantity}-{rank + 1}"
+                              for quantity, rank in claims], ("", " ", " "))
+    self.draws = [np.full(sides, 1.0 / sides)] * (2 * num_dice)
+    self.num_hands = (math.comb(num_dice + sides - 1, num_dice),) * 2
+    self._num_dice, self._sides = num_dice, sides
+
+  def _hands(self):
+    """Returns the list of all hands, tuples of faces from 0 on."""
+    return list(itertools.combinations_with_replacement(range(self._sides),
+                                                        self._num_dice))
+
+  def hands(self):
+    """Returns [player, deal] int64, the hands."""
+    number = {hand: i for i, hand in enumerate(self._hands())}
+    rolls = np.array([number[tuple(sorted(roll))] for roll in itertools.product(
+        range(self._sides), repeat=self._num_dice)])
+    return np.stack([np.repeat(rolls, len(rolls)), np.tile(rolls, len(rolls))])
+
+  def hand_texts(self, player):
+    """Returns a list of str, the texts of a player's hands."""
+    del player
+    return ["".join(str(face + 1) for face in hand) for hand in self._hands()]
+
+  def matches(self, player):
+    """Returns [hand, rank] int, how many of a hand's dice count for a rank."""
+    del player
+    faces = np.array(self._hands())[:, :, None]
+    counts = (faces == np.arange(self._sides)).sum(axis=1)
+    counts[:, :-1] += counts[:, -1:]
+    return counts
+
+
+def _liars_dice(game):
+  """Returns the `LiarsDiceRules` of a game, or None for other variants."""
+  parameters = game.get_parameters()
+  if set(parameters) - {"numdice", "dice_sides", "bidding_rule", "players"}:
+    return None
+  return LiarsDiceRules(parameters["numdice"], parameters["dice_sides"],
+                        parameters["bidding_rule"])
+
+
+_STOCK_RULES = {"liars_dice": _liars_dice}  # by the games' short names
+
+
+def find_rules(game):
+  """Returns the `deal_rules.DealRules` of a game, or None if it tells none.
+
+  Args:
+    game: a `pyspiel.Game`.
+  """
+  if game.num_players() != 2:
+    return None
+  if type(game) is pyspiel.Game:  # written in C++
+    make = _STOCK_RULES.get(game.get_type().short_name)
+    return make(game) if make else None
+  # A subclass may play by other rules than those of its parent.
+  return game.deal_rules() if "deal_rules" in vars(type(game)) else None
+
+
+def num_histories(rules):
+  """Returns how many histories a game has, terminal ones included.
+
+  Args:
+    rules: the game's `deal_rules.DealRules`.
+  """
+  sizes = list(itertools.accumulate(map(len, rules.draws), operator.mul,
+                                    initial=1))
+  return sum(sizes[:-1]) + sizes[-1] * rules.num_lines
+
+
+def form_bytes(rules):
+  """Returns about how much memory a game in deal form and a solver take.
+
+  Args:
+    rules: the game's `deal_rules.DealRules`.
+  """
+  # Returns, payoffs, and copies of them while they are made.
+  tables = 7 * math.prod(rules.num_hands) * rules.num_tables
+  # Reaches, values and three tables; a line has two entries, on average.
+  cells = 8 * sum(rules.num_hands) * rules.num_lines
+  deals = 4 * math.prod(map(len, rules.draws))
+  return (_LINE_BYTES * rules.num_lines +
+          _NUMBER_BYTES * (tables + cells + deals))

@@ -1,0 +1,469 @@
+"""The tree of a game of deal form, from its rules instead of a walk.
+
+Some games tell their rules as a few tables: hands, lines of play and returns
+(see `deal_rules`). Every history is then a deal and a line. What solvers need
+of the tree follows from the tables; the arrays over all histories are made only
+when something asks for them.
+
+The tree equals the walked one in all numbers and names. A few histories are
+compared with the game's own states. If one differs, the game is walked.
+"""
+
+import bisect
+import functools
+import hashlib
+from typing import NamedTuple
+
+import numpy as np
+
+from dudo_spiel.algorithms.runtime import ram
+from dudo_spiel.algorithms.runtime import random_streams
+from dudo_spiel.algorithms.tabular.tree import game_tree
+from dudo_spiel.algorithms.tabular.tree import known_rules
+
+_MAX_NODES = 2**31 - 1  # histories are numbered by int32
+_SAMPLES = 12  # histories that are compared with the game's states
+_NODE_BYTES = 32  # of the largest array over histories, while it is made
+_TEXT_BYTES = 150  # of an information state, and more for long ones
+_ATTRIBUTES = (  # of a `GameTree`
+    "game", "num_players", "num_nodes", "player", "parent", "action",
+    "child_begin", "chance", "info_set", "level_begin", "returns",
+    "num_info_sets", "info_states", "set_player", "set_actions", "set_node")
+
+
+def make_tree(game, max_nodes=None, deal_form=False, node_bytes=None):
+  """Returns the `RulesTree` of a game that tells its rules, or else walks it.
+
+  Args:
+    game: a `pyspiel.Game`.
+    max_nodes: how many histories there may be; None for as many as fit into
+      memory.
+    deal_form: whether the deal form is wanted, if the game has it. Then a game
+      that tells its rules may have any number for which there is memory.
+    node_bytes: see `GameTree`.
+  """
+  rules = known_rules.find_rules(game)
+  if rules is not None:
+    is_free = deal_form and not rules.forgets
+    if is_free or known_rules.num_histories(rules) <= (
+        game_tree.max_histories(game, max_nodes, node_bytes)):
+      tree = RulesTree(game, rules)
+      if tree.agrees_with_states():
+        return tree
+  return game_tree.GameTree(game, max_nodes, node_bytes)
+
+
+class RulesTree(game_tree.GameTree):
+  """The `GameTree` of a game that tells its rules.
+
+  Args:
+    game: the `pyspiel.Game`.
+    rules: its `deal_rules.DealRules`.
+
+  Attributes:
+    num_hands: (int, int), how many hands each player has. Hands are numbered in
+      the order of their names, as `public_tree.merge_deals` does it.
+    hands: [player, deal] int64.
+    deal_reach: [deal] float64, the probabilities of the deals.
+    lines: the `deal_rules.Lines`.
+    table_returns: [table, player, hand of 0, hand of 1] float64; see `Lines`.
+    num_children: [line] int64.
+    set_line: [set] int64, the first line of each information set.
+    set_hand: [set] int64, the hand.
+    forgets: whether a set has more than one line.
+  """
+
+  def __init__(self, game, rules):
+    game_tree.check_game(game)
+    self.game = game
+    self.num_players = 2
+    self.forgets = rules.forgets
+    self._draws = rules.draws
+    self.num_nodes = known_rules.num_histories(rules)
+    if self.num_nodes > _MAX_NODES:
+      raise ValueError(f"game={game}: has more than {_MAX_NODES:,} histories, "
+                       "too many to number them; choose smaller parameters")
+    ram.check("game", game, known_rules.form_bytes(rules), "its deal form",
+              "smaller parameters")
+    self.lines = rules.lines()
+    self.num_children = np.bincount(self.lines.parent[1:],
+                                    minlength=rules.num_lines)
+    self.deal_reach = functools.reduce(
+        lambda reach, draw: np.multiply.outer(reach, draw).ravel(),
+        rules.draws, np.ones(1))
+    self._line_texts = rules.line_texts(self.lines)
+    self._sort_hands(rules)
+    game_tree.check_payoffs(game, self.table_returns, "float64")
+    sizes = np.cumprod([1, *map(len, self._draws)])
+    self._level_sizes = np.concatenate(
+        [sizes[:-1], sizes[-1] * np.diff(self.lines.level_begin)])
+    self._place_sets()
+
+  def _sort_hands(self, rules):
+    """Numbers the hands in the order of their names."""
+    self.num_hands = rules.num_hands
+    self._hand_texts, numbers = [], []
+    self.table_returns = rules.returns()
+    for player, hands in enumerate(rules.hands()):
+      texts = rules.hand_texts(player)
+      order = np.argsort([text + self._line_texts[0] for text in texts])
+      number = np.empty(len(order), np.int64)
+      number[order] = np.arange(len(order))
+      numbers.append(number[hands])
+      self._hand_texts.append([texts[hand] for hand in order])
+      self.table_returns = self.table_returns.take(order, axis=2 + player)
+    self.hands = np.stack(numbers)
+
+  def _place_sets(self):
+    """Numbers the sets player by player, in the order of a walk.
+
+    A walk finds all sets of a hand in the first deal of the hand, in the order
+    in which it comes to their lines.
+    """
+    lines = self.lines
+    acts = np.flatnonzero(lines.actor >= 0)
+    order = acts[np.argsort(self._walk_order()[acts])]
+    first = np.arange(len(lines.actor))  # of the lines that look the same
+    if self.forgets:
+      seen = {}
+      for line in acts.tolist():
+        first[line] = seen.setdefault(
+            (int(lines.actor[line]), self._line_texts[line]), line)
+    self._rank = np.full(len(first), -1, np.int32)  # [line] among looks
+    self._set_begin = []  # for each player [hand] int32, the first of its sets
+    columns = []
+    count = 0
+    for player, hands in enumerate(self.hands):
+      _, deals = np.unique(hands, return_index=True)
+      looks = first[order[lines.actor[order] == player]]
+      looks = looks[np.sort(np.unique(looks, return_index=True)[1])]
+      self._rank[looks] = np.arange(len(looks))
+      found = np.argsort(deals)  # the hands in the order of a walk
+      begin = np.empty(len(found), np.int32)
+      begin[found] = count + len(looks) * np.arange(len(found))
+      self._set_begin.append(begin)
+      size = len(found) * len(looks)
+      columns.append((np.full(size, player, np.int8),
+                      np.tile(looks, len(found)),
+                      np.repeat(found, len(looks)),
+                      np.repeat(deals[found], len(looks))))
+      count += size
+    self._rank = self._rank[first]
+    self.num_info_sets = count
+    self.set_player, self.set_line, self.set_hand, deals = map(
+        np.concatenate, zip(*columns))
+    self.set_node = self._nodes(deals, self.set_line)
+
+  def _walk_order(self):
+    """Returns [line] int64, when a walk, depth first, comes to a line."""
+    lines = self.lines
+    size = np.ones(len(lines.parent), np.int64)  # of the subtree
+    begins = lines.level_begin
+    for begin, end in zip(begins[-2:0:-1], begins[:1:-1]):
+      np.add.at(size, lines.parent[begin:end], size[begin:end])
+    order = np.zeros_like(size)
+    for begin, end in zip(begins[1:-1], begins[2:]):
+      before = np.cumsum(size[begin:end]) - size[begin:end]
+      parent = lines.parent[begin:end]
+      eldest = np.searchsorted(parent, parent)  # the first of the siblings
+      order[begin:end] = order[parent] + 1 + before - before[eldest]
+    return order
+
+  def _nodes(self, deals, lines):
+    """Returns int32, the nodes of deals and lines."""
+    level = np.searchsorted(self.lines.level_begin, lines, side="right") - 1
+    begin = self.lines.level_begin[level]
+    width = self.lines.level_begin[level + 1] - begin
+    return (self.level_begin[level + len(self._draws)] + deals * width + lines -
+            begin).astype(np.int32)
+
+  def agrees_with_states(self, seed=0):
+    """Returns whether a few histories are those of the game's own states.
+
+    Args:
+      seed: for the choice.
+    """
+    rng = random_streams.chooser(seed)
+    ends = np.flatnonzero(self.num_children == 0)
+    for _ in range(_SAMPLES):
+      deal = rng.randrange(len(self.deal_reach))
+      if not self._agrees(deal, int(ends[rng.randrange(len(ends))])):
+        return False
+    return True
+
+  def _agrees(self, deal, end):
+    """Returns whether a history is that of the game's own states."""
+    state = self.game.new_initial_state()
+    for draw, outcome in zip(self._draws, self._outcomes(deal, self._draws)):
+      if not state.is_chance_node() or (
+          state.chance_outcomes() != list(enumerate(draw.tolist()))):
+        return False
+      state.apply_action(outcome)
+    path = self._path(end)
+    for line, child in zip(path, path[1:]):
+      player = int(self.lines.actor[line])
+      if (state.current_player() != player or
+          tuple(state.legal_actions()) != self._legal_actions(line) or
+          state.information_state_string() !=
+          self._info_state(player, self.hands[player, deal], line)):
+        return False
+      state.apply_action(int(self.lines.action[child]))
+    table = self.lines.table[end]
+    own, other = self.hands[:, deal]
+    return state.is_terminal() and (
+        state.returns() == self.table_returns[table, :, own, other].tolist())
+
+  def _outcomes(self, place, draws):
+    """Returns the list of what chance has drawn at a place among its nodes."""
+    outcomes = []
+    for draw in reversed(draws):
+      place, outcome = divmod(place, len(draw))
+      outcomes.append(outcome)
+    return outcomes[::-1]
+
+  def _path(self, line):
+    """Returns the list of lines from the first to this one."""
+    path = [line]
+    while path[-1] > 0:
+      path.append(int(self.lines.parent[path[-1]]))
+    return path[::-1]
+
+  def history(self, node):
+    """Returns the actions that lead to the node."""
+    begins, line_begins = self._level_lists
+    node, depth = int(node), len(self._draws)
+    level = bisect.bisect_right(begins, node) - 1
+    if level < depth:
+      return self._outcomes(node - begins[level], self._draws[:level])
+    begin, end = line_begins[level - depth:level - depth + 2]
+    deal, line = divmod(node - begins[level], end - begin)
+    path = self._path(begin + line)
+    return (self._outcomes(deal, self._draws) +
+            self.lines.action[path[1:]].tolist())
+
+  @functools.cached_property
+  def _level_lists(self):
+    """The first nodes and the first lines of each level, as lists."""
+    return self.level_begin.tolist(), self.lines.level_begin.tolist()
+
+  def _legal_actions(self, line):
+    """Returns the tuple of legal actions at a line."""
+    begin = int(self._first_action[line])
+    return tuple(range(begin, begin + int(self.num_children[line])))
+
+  def _info_state(self, player, hand, line):
+    return self._hand_texts[player][hand] + self._line_texts[line]
+
+  @functools.cached_property
+  def _first_action(self):
+    """[line] int64, the first legal action; of a line that ends, any."""
+    first_child = 1 + np.cumsum(self.num_children) - self.num_children
+    return self.lines.action[np.minimum(first_child, len(first_child) - 1)]
+
+  # What a `GameTree` has, made when it is first needed.
+
+  @functools.cached_property
+  def info_states(self):
+    """List of str, each set's information state."""
+    ram.check("game", self.game, _TEXT_BYTES * self.num_info_sets,
+              f"a list of {self.num_info_sets:,} information states",
+              "a smaller game")
+    return [self._info_state(*place) for place in zip(
+        self.set_player.tolist(), self.set_hand.tolist(),
+        self.set_line.tolist())]
+
+  @functools.cached_property
+  def set_actions(self):
+    """List of tuple, each set's legal actions."""
+    legal = {}  # the different ones, each once
+    begin, count = self._first_action[self.set_line], self.num_children[
+        self.set_line]
+    return [legal.setdefault((first, size), tuple(range(first, first + size)))
+            for first, size in zip(begin.tolist(), count.tolist())]
+
+  @functools.cached_property
+  def level_begin(self):
+    """[level + 1] int64, the first node of each level."""
+    return np.append(0, np.cumsum(self._level_sizes))
+
+  @functools.cached_property
+  def player(self):
+    """[node] int8, who acts."""
+    return self._join(self._players())
+
+  @functools.cached_property
+  def parent(self):
+    """[node] int32, the node before, -1 for the root."""
+    return self._join(self._parents())
+
+  @functools.cached_property
+  def action(self):
+    """[node] int32, the action that leads to the node, -1 for the root."""
+    return self._join(self._actions())
+
+  @functools.cached_property
+  def chance(self):
+    """[node] float64, probability of the edge to the node."""
+    return self._join(self._chances())
+
+  @functools.cached_property
+  def info_set(self):
+    """[node] int32, the information set, -1 where no player acts."""
+    return self._join(self._info_sets())
+
+  @functools.cached_property
+  def returns(self):
+    """[node, player] float64, zero at all nodes that are not terminal."""
+    return self._join(self._returns())
+
+  @functools.cached_property
+  def child_begin(self):
+    """[node + 1] int32, children of n are child_begin[n]..[n+1]-1."""
+    begin = np.ones(self.num_nodes + 1, dtype=np.int32)
+    begin[1:] += np.cumsum(np.bincount(
+        self.parent[1:], minlength=self.num_nodes), dtype=np.int32)
+    return begin
+
+  def fingerprint(self):
+    """Returns a str that tells this tree from others; see `GameTree`."""
+    digest = hashlib.sha256()
+    for levels in (self._players, self._parents, self._actions, self._chances,
+                   self._info_sets, self._returns):
+      for level in levels():
+        digest.update(np.ascontiguousarray(level).tobytes())
+    digest.update("\n".join(self.info_states).encode())
+    return digest.hexdigest()[:16]
+
+  def with_perfect_recall(self):
+    """Returns the tree with sets split so that players forget nothing.
+
+    It is a plain `GameTree`, as its sets do not follow from the rules.
+    """
+    plain = game_tree.GameTree.__new__(game_tree.GameTree)
+    for name in _ATTRIBUTES:
+      setattr(plain, name, getattr(self, name))
+    return plain.with_perfect_recall()
+
+  @property
+  def payoffs(self):
+    """Array of all that players may get."""
+    return self.table_returns
+
+  # Each of these yields an array for each level.
+
+  def _join(self, levels):
+    """Returns the levels as one array, if there is memory enough."""
+    ram.check("game", self.game, _NODE_BYTES * self.num_nodes,
+              f"an array of {self.num_nodes:,} histories", "a smaller game")
+    return np.concatenate(list(levels))
+
+  def _line_levels(self):
+    """Yields the lines of each level, as a slice."""
+    for begin, end in zip(self.lines.level_begin, self.lines.level_begin[1:]):
+      yield slice(begin, end)
+
+  def _players(self):
+    for size in self._level_sizes[:len(self._draws)]:
+      yield np.full(size, game_tree.CHANCE, np.int8)
+    actor = self.lines.actor.astype(np.int8)
+    for level in self._line_levels():
+      yield np.tile(actor[level], len(self.deal_reach))
+
+  def _parents(self):
+    begins = self.level_begin
+    yield np.array([-1], np.int32)
+    for number, draw in enumerate(self._draws):
+      yield np.repeat(np.arange(begins[number], begins[number + 1],
+                                dtype=np.int32), len(draw))
+    line_begin = self.lines.level_begin
+    deals = np.arange(len(self.deal_reach), dtype=np.int32)[:, None]
+    for number, level in enumerate(self._line_levels()):
+      if number:
+        width = line_begin[number] - line_begin[number - 1]
+        before = (begins[len(self._draws) + number - 1] +
+                  self.lines.parent[level] - line_begin[number - 1])
+        yield (deals * np.int32(width) + before.astype(np.int32)).ravel()
+
+  def _actions(self):
+    yield np.array([-1], np.int32)
+    for size, draw in zip(self._level_sizes, self._draws):
+      yield np.tile(np.arange(len(draw), dtype=np.int32), size)
+    action = self.lines.action.astype(np.int32)
+    for number, level in enumerate(self._line_levels()):
+      if number:
+        yield np.tile(action[level], len(self.deal_reach))
+
+  def _chances(self):
+    yield np.ones(1)
+    for size, draw in zip(self._level_sizes, self._draws):
+      yield np.tile(draw, size)
+    for size in self._level_sizes[len(self._draws) + 1:]:
+      yield np.ones(size)
+
+  def _info_sets(self):
+    for size in self._level_sizes[:len(self._draws)]:
+      yield np.full(size, -1, np.int32)
+    for level in self._line_levels():
+      rank, actor = self._rank[level], self.lines.actor[level]
+      begin = [begin[hands][:, None] for begin, hands in zip(self._set_begin,
+                                                             self.hands)]
+      info_set = rank + np.where(actor == 0, *begin)
+      info_set[:, actor < 0] = -1
+      yield info_set.ravel()
+
+  def _returns(self):
+    for size in self._level_sizes[:len(self._draws)]:
+      yield np.zeros((size, 2))
+    own, other = self.hands[:, :, None]
+    for level in self._line_levels():
+      table = self.lines.table[level]
+      returns = self.table_returns[table, :, own, other]  # [deal, line, player]
+      returns[:, table < 0] = 0.0
+      yield returns.reshape(-1, 2)
+
+
+class RulesPublicTree(NamedTuple):
+  """What a `RulesTree` tells the deal form, as `public_tree.PublicTree` does.
+
+  Attributes:
+    num_hands: (int, int).
+    actor: [public node], which is a line.
+    num_children: [public node] int64.
+  """
+  num_hands: tuple[int, int]
+  actor: np.ndarray
+  num_children: np.ndarray
+
+  def sets(self, tree):
+    """Returns each information set's public node and hand."""
+    return tree.set_line, tree.set_hand
+
+  def payoffs(self, tree, terminals):
+    """Returns tables of payoffs, and each terminal's; see `PublicTree`.
+
+    Args:
+      tree: the `RulesTree`.
+      terminals: [terminal] int64, the public nodes in the order of the form.
+    """
+    own, other = tree.hands
+    payoffs = []
+    for player in range(2):
+      tables = np.zeros((*self.num_hands, len(tree.table_returns)))
+      returns = tree.table_returns[:, player, own, other].T  # [deal, table]
+      np.add.at(tables, (own, other), tree.deal_reach[:, None] * returns)
+      payoffs.append(tables)
+    return payoffs, tree.lines.table[terminals]
+
+
+def is_deal_form(tree):
+  """Returns whether a tree is from rules by which each set is a hand at a line.
+
+  Args:
+    tree: a `game_tree.GameTree`.
+  """
+  return isinstance(tree, RulesTree) and not tree.forgets
+
+
+def make_public_tree(tree):
+  """Returns the `RulesPublicTree` of a tree that `is_deal_form`."""
+  return RulesPublicTree(tree.num_hands, tree.lines.actor, tree.num_children)

@@ -1,0 +1,1 @@
+"""What a solver does with the values of information sets."""

@@ -1,0 +1,107 @@
+"""Hints before a person's moves in Dudo, and a review after rounds and matches.
+
+The numbers come from a `review.Review` of `dudo_spiel.algorithms.match`, which
+the caller passes in.
+"""
+
+from dudo_spiel import odds
+from dudo_spiel import rolls as rolls_lib
+from dudo_spiel.terminal import narrator
+
+_MAX_MOVES = 8  # in a table of hints
+_LEAST_PROBABILITY = 0.005  # of moves that stand there though they are bad
+_LEAST_LOSS = 0.00005  # losses below count as none
+
+
+def _points(probability):
+  """Returns a part of all matches in per cent."""
+  return f"{100 * probability:.2f}%"
+
+
+class Coach:
+  """Tells what moves are worth.
+
+  Args:
+    review: a `review.Review`.
+    look: a function from a state to the `action_values.ActionValues` of the
+      player who acts.
+    seat: the person's player id.
+  """
+
+  def __init__(self, review, look, seat):
+    self._review = review
+    self._look = look
+    self._seat = seat
+    self._match = 1
+
+  def before(self, state):
+    """Returns lines that say what each move is worth.
+
+    Args:
+      state: a state in which it is the person's turn.
+    """
+    result = self._look(state)
+    order = state.claim_order()
+    best = result.values.max()
+    ranked = sorted(range(len(result.names)), key=lambda i: -result.values[i])
+    shown = [i for place, i in enumerate(ranked)
+             if place < _MAX_MOVES or
+             result.probabilities[i] >= _LEAST_PROBABILITY]
+    lines = ["What moves are worth, in matches won against the policy; how "
+             "often it makes", "them; how likely they are true by your dice "
+             "alone, and by its claims too:",
+             f"{'move':>6}{'worth':>9}{'loses':>8}{'policy':>8}{'dice':>7}"
+             f"{'claims':>8}"]
+    for i in shown:
+      name = result.names[i]
+      claim = state.last_claim() if name == "Dudo" else order.parse(name)
+      quantity, rank = order.claims[claim]
+      alone = odds.claim_odds(quantity, rank, state.hand(self._seat),
+                              order.num_dice, order.num_sides,
+                              order.wild_ones)
+      believed = result.odds[claim]
+      if name == "Dudo":
+        alone, believed = 1.0 - alone, 1.0 - believed
+      lines.append(
+          f"{name:>6}{_points(result.values[i]):>9}"
+          f"{_points(best - result.values[i]):>8}"
+          f"{narrator.percent(result.probabilities[i]):>8}"
+          f"{narrator.percent(alone):>7}{narrator.percent(believed):>8}")
+    if not result.posterior.is_expected:
+      lines.append("The policy never makes all of these claims itself.")
+    return lines
+
+  def after(self, before, action, state):
+    """Notes a move; returns the review if it ends a round or the match.
+
+    Args:
+      before: the state before the action.
+      action: the action.
+      state: the state after the action.
+    """
+    if before.current_player() == self._seat:
+      self._review.note(before, action, self._match)
+    rounds = len(state.past_rounds())
+    if rounds == len(before.past_rounds()):
+      return []
+    lines = self._told(f"Your moves in round {rounds}",
+                       self._review.worst(self._match, rounds))
+    if state.is_terminal():
+      lines += self._told("Your worst moves in this match",
+                          self._review.worst(self._match)[:_MAX_MOVES])
+      lines.append("All your moves so far lost "
+                   f"{_points(self._review.total_loss())} of a match.")
+      self._match += 1
+    return lines
+
+  def _told(self, title, moves):
+    """Returns lines about moves, the worst first."""
+    if not moves:
+      return []
+    lines = [f"{title}, and what they lost:"]
+    for move in moves:
+      hand = rolls_lib.hand_name(move.hand)
+      lost = (f"lost {_points(move.loss)}, best was {move.best_name}"
+              if move.loss >= _LEAST_LOSS else "lost nothing")
+      lines.append(f"  round {move.round}, with {hand}: {move.name} {lost}")
+    return lines

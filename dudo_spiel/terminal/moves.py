@@ -1,0 +1,89 @@
+"""Understands a move that a person types.
+
+People write the claim 3x5 as "3 fives", "3 5" or "three fives", and doubt it
+with "Dudo", "liar" or "doubt". The functions here know only names of moves, so
+they work for every game.
+"""
+
+import re
+
+_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven",
+            "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen",
+            "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty")
+_WORDS = {
+    "a": 1, "an": 1, "ace": 1, "aces": 1, "sixes": 6,
+    **{word: number for number, word in enumerate(_NUMBERS)},
+    **{f"{word}s": number for number, word in enumerate(_NUMBERS) if number},
+}
+_FILLERS = {"x", "times", "of", "dice", "die", "i", "say", "claim", "bid",
+            "s"}
+_DOUBTS = {"dudo", "doubt", "challenge", "liar", "lie", "bluff", "call liar"}
+
+
+def _number(word):
+  return int(word) if word.isdecimal() else _WORDS.get(word)
+
+
+def numbers(text):
+  """Returns the list of numbers that the text consists of, or None.
+
+  "3x5", "3 fives" and "I claim three fives" are all [3, 5].
+
+  Args:
+    text: what a person typed. It may have words such as "x" and "claim", but no
+      words that mean something else.
+  """
+  words = [word for word in re.findall(r"[0-9]+|[a-z]+|[^\sa-z0-9]",
+                                       text.lower())
+           if word not in _FILLERS and word not in "-,.!'"]
+  found = [_number(word) for word in words]
+  return found if found and None not in found else None
+
+
+def _plain(text):
+  """Returns the text in lower case with single spaces."""
+  return " ".join(text.lower().split())
+
+
+def _tokens(text):
+  """Returns (words, numbers) of a move's name, as a set and a list."""
+  return (set(re.findall("[a-z]+", text.lower())),
+          [int(digits) for digits in re.findall("[0-9]+", text)])
+
+
+def is_doubt(text):
+  """Returns whether the text says that one does not believe a claim."""
+  return _plain(text).strip("!. ") in _DOUBTS
+
+
+def find(names, text):
+  """Returns the action that a text means, or None if that is not clear.
+
+  Args:
+    names: {name of the move: action}.
+    text: what a person typed: the name of a move, in upper or lower case; the
+      beginning of its words, if no other move begins so; its numbers, if no
+      other move has the same; or any word of doubt.
+  """
+  if text.strip() in names:
+    return names[text.strip()]
+  typed = _plain(text)
+  for rule in (
+      lambda name: _plain(name) == typed,
+      lambda name: name.replace(" ", "").lower() == typed.replace(" ", ""),
+      lambda name: is_doubt(typed) and is_doubt(name),
+      lambda name: numbers(typed) and numbers(typed) == numbers(name),
+      lambda name: _fits(typed, name),
+      lambda name: typed.isalpha() and _plain(name).startswith(typed),
+  ):
+    meant = {action for name, action in names.items() if rule(name)}
+    if len(meant) == 1:
+      return meant.pop()
+  return None
+
+
+def _fits(typed, name):
+  """Returns whether a text has all numbers of a name, and no other words."""
+  words, digits = _tokens(typed)
+  name_words, name_digits = _tokens(name)
+  return bool(digits) and digits == name_digits and words <= name_words

@@ -1,0 +1,335 @@
+"""Tells a person in words what happens in any OpenSpiel game.
+
+A narrator speaks to the person in one seat. It tells only what follows from
+that seat's information: with perfect information everything, otherwise the
+seat's information states or observations, the seat's own moves, and the moves
+of the others in games whose moves are all public. `tests/terminal/test_narrator.py`
+checks this for all games of OpenSpiel: it changes what the person cannot see,
+and the words must stay the same.
+"""
+
+from collections.abc import Callable
+import textwrap
+from typing import NamedTuple
+
+import pyspiel
+
+from dudo_spiel import arguments
+from dudo_spiel.terminal import moves
+
+_WIDTH = 78
+_MAX_TYPED = 100  # characters of a move; the rest is cut off
+_MAX_HINTS = 6
+_SAME = 1e-6  # untrained policies play all moves with the same probability
+# Games of OpenSpiel in which everyone sees all moves of the players, and what
+# their information states mean.
+_PUBLIC_MOVES = {
+    "kuhn_poker": "your card, 0 is the lowest; then p for pass and b for bet",
+    "leduc_poker": "Private is your card, Public the one on the table; in the "
+                   "rounds 0 is fold, 1 is call, 2 is raise",
+    "liars_dice": "your dice, then the bids as number-rank; the highest rank "
+                  "is wild",
+}
+
+
+class Style(NamedTuple):
+  """How words look, as functions from text to text.
+
+  Attributes:
+    strong: for what must be in sight, such as the person's dice.
+    good: for a win.
+    bad: for a loss.
+  """
+  strong: Callable[[str], str] = str
+  good: Callable[[str], str] = str
+  bad: Callable[[str], str] = str
+
+
+PLAIN = Style()
+
+
+class Narrator:
+  """Speaks to the person who plays in one seat.
+
+  Attributes:
+    seat: the person's player id.
+
+  Args:
+    game: the game. Players must move in turn.
+    seat: the person's player id.
+    style: the `Style` of its words.
+  """
+
+  def __init__(self, game, seat, style=PLAIN):
+    arguments.integer("seat", seat, 0, game.num_players() - 1)
+    kind = game.get_type()
+    _check_can_be_told(game, kind)
+    self._game = game
+    self.seat = seat
+    self._style = style
+    self._is_perfect = (
+        kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION)
+    self._legend = _PUBLIC_MOVES.get(kind.short_name)
+
+  def name(self, player):
+    """Returns what the narrator calls a player."""
+    return "You" if player == self.seat else f"Player {player}"
+
+  def greeting(self, opponents):
+    """Returns lines that say what is played, against whom and how.
+
+    Args:
+      opponents: {player: what plays in that seat}.
+    """
+    others = ", ".join(f"Player {player} ({name})"
+                       for player, name in opponents.items())
+    against = f" against {others}" if others else ""
+    return [*self._title(),
+            *wrapped(f"You are Player {self.seat}{against}."),
+            *self._words(), *wrapped(self._how_to_move()),
+            "Type help for the rules and commands, quit to leave."]
+
+  def help(self):
+    """Returns lines that say what the person may type."""
+    return [*self._rules(), *self._words(), *wrapped(self._how_to_move()),
+            "  ?     lists the legal moves", "  hint  says what to consider",
+            "  quit  leaves, as do Ctrl-C and Ctrl-D"]
+
+  def _title(self):
+    """Returns lines with the name of the game and what is special about it."""
+    return [f"{self._game.get_type().long_name}."]
+
+  def _rules(self):
+    """Returns lines that sum up the rules."""
+    return []
+
+  def _words(self):
+    """Returns lines that explain the words of OpenSpiel, if there are any."""
+    return wrapped(f"What you know: {self._legend}.") if self._legend else []
+
+  def _how_to_move(self):
+    """Returns a text that says how to type a move."""
+    return ("Type the name of a move or the beginning of it; ? lists the legal "
+            "moves.")
+
+  def after(self, before, action, state):
+    """Returns what the person learns from an action.
+
+    Args:
+      before: the state before the action.
+      action: the action.
+      state: the state after the action.
+
+    Returns:
+      A list of lines, empty if the person learns nothing.
+    """
+    lines = self._told(before, action, state)
+    return lines + self._ending(state) if state.is_terminal() else lines
+
+  def _told(self, before, action, state):
+    """Returns what the person learns from an action, before any ending."""
+    del state
+    player = before.current_player()
+    if player == self.seat or self._is_public(before):
+      who = "Chance" if before.is_chance_node() else self.name(player)
+      return [f"{who}: {action_name(before, action)}"]
+    return []
+
+  def _is_public(self, before):
+    """Returns whether everyone sees the action made here."""
+    return self._is_perfect or (self._legend is not None and
+                                not before.is_chance_node())
+
+  def _ending(self, state):
+    """Returns lines that say what the person sees when the game is over."""
+    if self._is_perfect:
+      return ["The end:", *str(state).splitlines()]
+    if self._legend:  # all moves have been told
+      return []
+    try:
+      return self._information(state)
+    except (pyspiel.SpielError, NotImplementedError):  # none at the end
+      return []
+
+  def _information(self, state):
+    """Returns what the person knows, as lines in the words of OpenSpiel."""
+    if self._game.get_type().provides_information_state_string:
+      text = state.information_state_string(self.seat)
+    else:
+      text = state.observation_string(self.seat)
+    lines = text.splitlines() or [""]
+    if len(lines) > 1:
+      return ["You know:", *lines]
+    return [f"You know: {lines[0]}"]
+
+  def situation(self, state):
+    """Returns lines that say what the person knows before a move.
+
+    Args:
+      state: a state in which it is the person's turn.
+    """
+    return str(state).splitlines() if self._is_perfect else (
+        self._information(state))
+
+  def status(self, state):
+    """Returns lines that must stay in sight while the person thinks."""
+    names = [action_name(state, action) for action in state.legal_actions()]
+    line = f"Moves: {', '.join(names)}."
+    return self._only_move(state) or [line] * (len(line) <= _WIDTH)
+
+  def _only_move(self, state):
+    """Returns a line that names the only legal move, if there is only one."""
+    legal = state.legal_actions()
+    if len(legal) > 1:
+      return []
+    return [f"Your only move is {action_name(state, legal[0])}: press Enter."]
+
+  def legal_moves(self, state):
+    """Returns lines that list the legal moves."""
+    return columns([action_name(state, action)
+                    for action in state.legal_actions()])
+
+  def understand(self, state, text):
+    """Returns the action that the person means, or why there is none.
+
+    Args:
+      state: a state in which it is the person's turn.
+      text: what the person typed; see `moves.find`. Nothing at all means the
+        only legal move.
+
+    Returns:
+      (action, lines). If the text is no legal move, the action is None and the
+      lines say why. Otherwise there are no lines.
+    """
+    text = text[:_MAX_TYPED]
+    legal = state.legal_actions()
+    if not text.strip() and len(legal) == 1:
+      return legal[0], []
+    names = {action_name(state, action): action for action in legal}
+    action = moves.find(names, text)
+    if action is not None:
+      return action, []
+    return None, wrapped(self._why_not(state, text))
+
+  def _why_not(self, state, text):
+    """Returns why a text is no legal move."""
+    del state
+    return (f"I do not understand {text!r}. Type ? for the legal moves, or "
+            "help.")
+
+  def hint(self, state, adviser=None):
+    """Returns lines that say what to consider.
+
+    Args:
+      state: a state in which it is the person's turn.
+      adviser: a bot that could play in the person's seat, or None.
+    """
+    if adviser is None:
+      return ["I have no hint: no policy was trained for this game. To have "
+              "one:", f"  dudo-solve --game='{self._game}' --policy=FILE",
+              f"  dudo-play --game='{self._game}' --opponents=FILE"]
+    policy = sorted(adviser.get_policy(state), key=lambda pair: -pair[1])
+    if len(policy) > 2 and policy[0][1] - policy[-1][1] < _SAME:
+      return ["The policy never met this situation in its training."]
+    shown = [f"{action_name(state, action)} {percent(probability)}"
+             for action, probability in policy[:_MAX_HINTS] if probability > 0]
+    return wrapped(f"The policy would play: {', '.join(shown)}.")
+
+  def result(self, state):
+    """Returns a line that says how the game ended for the person."""
+    verdict = self.verdict(state)
+    words = {"win": self._style.good("You win. "),
+             "shared win": self._style.good("You share the win. "),
+             "loss": self._style.bad("You lose. "), "tie": "A tie. ",
+             None: ""}[verdict]
+    return f"{words}Your return is {state.returns()[self.seat]:g}."
+
+  def verdict(self, state):
+    """Returns "win", "shared win", "tie", "loss" or None.
+
+    It is None in a game of one player, and where the others' returns are not
+    for the person to know.
+
+    Args:
+      state: a terminal state.
+    """
+    returns = list(state.returns())
+    mine = returns.pop(self.seat)
+    if not returns or not self._knows_returns():
+      return None
+    if mine > max(returns):
+      return "win"
+    if mine < max(returns):
+      return "loss"
+    return "shared win" if min(returns) < mine else "tie"
+
+  def _knows_returns(self):
+    """Returns whether the person's information has everyone's returns."""
+    utility = self._game.get_type().utility
+    sums = (pyspiel.GameType.Utility.ZERO_SUM,
+            pyspiel.GameType.Utility.CONSTANT_SUM)
+    return self._is_perfect or (utility in sums and
+                                self._game.num_players() == 2)
+
+
+def _check_can_be_told(game, kind):
+  """Raises a ValueError for a game that no narrator can tell."""
+  name = kind.short_name
+  if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
+    raise ValueError(
+        f"game={name}: players must move in turn, but here they move at the "
+        f"same time; load turn_based_simultaneous_game(game={game}) instead")
+  if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
+    raise ValueError(f"game={name}: players must move in turn, which they do "
+                     "not in a mean field game")
+  if (kind.information != pyspiel.GameType.Information.PERFECT_INFORMATION and
+      not kind.provides_information_state_string and
+      not kind.provides_observation_string):
+    raise ValueError(f"game={name}: must have perfect information, "
+                     "information states or observations as text")
+  try:
+    game.new_initial_state().legal_actions()
+  except pyspiel.SpielError as error:
+    raise ValueError(f"game={name}: must list its legal actions") from error
+
+
+def action_name(state, action):
+  """Returns the name of an action of the player whose turn it is."""
+  return state.action_to_string(state.current_player(), action)
+
+
+def percent(probability):
+  """Returns a probability as text, rounded but never to a false certainty."""
+  if 0 < probability < 0.01:
+    return "<1%"
+  if 0.99 < probability < 1:
+    return ">99%"
+  return f"{100 * probability:.0f}%"
+
+
+def wrapped(text):
+  """Returns a text as lines that fit on a terminal."""
+  return textwrap.wrap(text, _WIDTH, subsequent_indent="  ",
+                       break_on_hyphens=False)
+
+
+def columns(entries):
+  """Returns lines with the entries in columns of equal width."""
+  width = max(map(len, entries), default=0) + 2
+  per_row = max(1, _WIDTH // width)
+  return ["".join(entry.ljust(width) for entry in entries[i:i + per_row])
+          .rstrip() for i in range(0, len(entries), per_row)]
+
+
+def last_that_fit(entries, start):
+  """Returns one line with the start and as many last entries as fit.
+
+  Args:
+    entries: list of texts.
+    start: the beginning of the line.
+  """
+  kept = len(entries)
+  while kept > 1 and len(f"{start}..., {', '.join(entries[-kept:])}") > _WIDTH:
+    kept -= 1
+  skipped = "..., " if kept < len(entries) else ""
+  return f"{start}{skipped}{', '.join(entries[len(entries) - kept:])}"

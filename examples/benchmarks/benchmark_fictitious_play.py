@@ -1,0 +1,102 @@
+"""Times iterations of fictitious play, OpenSpiel's XFP and our CFR.
+
+All solvers run in turn in one process, on one thread, so a noisy machine
+disturbs them alike. Ratios are medians over the rounds. Times are processor
+time, and compilation is not timed.
+"""
+
+from dudo_spiel_examples.support import binary
+
+import statistics
+import time
+
+from absl import flags
+from open_spiel.python.algorithms import fictitious_play as open_spiel
+
+from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms import fictitious_play
+from dudo_spiel.algorithms.tabular import compiled_game
+
+_GAMES = flags.DEFINE_multi_string(
+    "game", ["leduc_poker", "neumann_poker(num_ranks=100)"],
+    "A game to measure, with its parameters")
+_ROUNDS = flags.DEFINE_integer("rounds", 7, "How many rounds.",
+                               lower_bound=1)
+_SECONDS = flags.DEFINE_float("seconds", 0.3, "Seconds per measurement.",
+                              lower_bound=0.0)
+_PEER_NODES = flags.DEFINE_integer("peer_nodes", 20_000, "Leave OpenSpiel's "
+                                   "solver out of games with more histories.",
+                                   lower_bound=0)
+
+_OURS = {
+    "BDFP": lambda game: fictitious_play.BDFPSolver(game),
+    "BDFP, alternating": lambda game: fictitious_play.BDFPSolver(
+        game, alternating=True),
+    "BDFP, averaged": lambda game: fictitious_play.BDFPSolver(game,
+                                                              average=True),
+    "BDFP, perturbed": lambda game: fictitious_play.BDFPSolver(game,
+                                                               epsilon=0.01),
+    "XFP": lambda game: fictitious_play.XFPSolver(game),
+    "CFR": lambda game: cfr.CFRSolver(game, alternating=False),
+    "CFR, alternating": lambda game: cfr.CFRSolver(game),
+}
+_PEER = "OpenSpiel XFP"
+
+
+def repeat(step):
+  """Returns a function that makes a number of steps."""
+  def run(iterations):
+    for _ in range(iterations):
+      step()
+  return run
+
+
+def rate(run, seconds):
+  """Returns iterations a second of run(iterations), after one to warm up."""
+  iterations = 1
+  run(1)
+  while True:
+    begin = time.process_time()
+    run(iterations)
+    elapsed = time.process_time() - begin
+    if elapsed >= seconds:
+      return iterations / elapsed
+    iterations *= 2
+
+
+def measure(game):
+  """Returns {name: [round] iterations a second}."""
+  runs = {name: make(game).run for name, make in _OURS.items()}
+  if compiled_game.compile_game(game).tree.num_nodes <= _PEER_NODES.value:
+    runs[_PEER] = repeat(open_spiel.XFPSolver(game).iteration)
+  rates = {name: [] for name in runs}
+  for _ in range(_ROUNDS.value):
+    for name, run in runs.items():
+      rates[name].append(rate(run, _SECONDS.value))
+  return rates
+
+
+def ratio(rates, name, peer):
+  """Returns the median ratio of two rates, as text; a dash without a peer."""
+  if peer not in rates:
+    return "-"
+  value = statistics.median(a / b for a, b in zip(rates[name], rates[peer]))
+  return f"{value:,.2f}"
+
+
+def main(_):
+  games = {name: binary.load_game(name) for name in _GAMES.value}
+  forms = {name: compiled_game.compile_game(game).form_name
+           for name, game in games.items()}
+  for name, game in games.items():
+    rates = measure(game)
+    print(f"{name} ({forms[name]} form)")
+    print(f"  {'':<18} {'a second':>12} {'times ' + _PEER:>20} "
+          f"{'times CFR':>10}")
+    for kind, values in rates.items():
+      print(f"  {kind:<18} {statistics.median(values):12,.1f} "
+            f"{ratio(rates, kind, _PEER):>20} {ratio(rates, kind, 'CFR'):>10}")
+
+
+if __name__ == "__main__":
+  binary.run(main)

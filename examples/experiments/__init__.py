@@ -1,0 +1,1 @@
+"""Programs that make the papers' figures and tables."""

@@ -1,0 +1,121 @@
+"""What a policy with perfect recall wins against others, exactly.
+
+For each number of dice: how often the policy wins when it starts, when the
+other starts, and in all, if they trade seats. These are exact values, not
+samples. The last opponent is the worst that there is: a best response to the
+policy. What it gets is taken from the policy's file if it stands there. With
+--games the same pairs also play so many games, as a check; the standard error
+says how far the two may differ.
+"""
+
+from dudo_spiel_examples.support import binary
+
+import math
+
+from absl import flags
+import numpy as np
+from open_spiel.python.algorithms import evaluate_bots
+import pyspiel
+
+import dudo_spiel  # noqa: F401, registers the games
+from dudo_spiel import bots
+from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms import policy_bots
+from dudo_spiel.algorithms import simulation
+
+_DICE = flags.DEFINE_list("numdice", ["2"], "Numbers of dice per player.")
+_POLICY = flags.DEFINE_string("policy", policy_bots.TRAINED,
+                              "The policy: trained, or a policy file.")
+_OPPONENTS = flags.DEFINE_list(
+    "opponents", ["recall3", "heuristic", "random", "uniform"],
+    "Bots, or files of policies that remember some claims. Those that do not "
+    "know so many dice are left out.")
+_GAMES = flags.DEFINE_integer("games", 0, "Also play so many games a pair.",
+                              lower_bound=0)
+flags.register_validator("games", lambda games: games != 1,
+                         "must be 0, or at least 2 for a standard error")
+_SEED = flags.DEFINE_integer("seed", 0, "Seed of the dice and bots.",
+                             lower_bound=0, upper_bound=2**32 - 1)
+
+
+def dice_numbers():
+  """Returns the numbers of dice, or raises a ValueError."""
+  if not _DICE.value or not all(text.isdecimal() for text in _DICE.value):
+    raise ValueError(f"--numdice={','.join(_DICE.value)}: must be whole "
+                     "numbers, such as 2,3")
+  return [int(text) for text in _DICE.value]
+
+
+def opponent_policy(name, game):
+  """Returns an opponent as a policy with tables, None if it cannot play."""
+  if name in bots.bot_names(game):
+    return simulation.bot_policy(name, game)
+  policy = policy_bots.load_policy(name)
+  if not isinstance(policy, policies.MatchPolicy):
+    raise ValueError(f"{name!r}: must be a bot, or a policy that remembers "
+                     "some claims")
+  try:
+    policy.check_game(game)
+  except ValueError:
+    return None
+  return policy
+
+
+def play(policy, name, game, rng):
+  """Returns the win rate in sampled games, and its standard error."""
+  wins = []
+  for number in range(_GAMES.value):
+    seat = number % 2
+    players = [bots.PolicyBot(p, rng, policy) if p == seat else
+               policy_bots.make_bot(name, game, p, rng) for p in range(2)]
+    wins.append(evaluate_bots.evaluate_bots(
+        game.new_initial_state(), players, rng)[seat] > 0.0)
+  return np.mean(wins), np.std(wins, ddof=1) / math.sqrt(len(wins))
+
+
+def main(_):
+  rng = np.random.RandomState(_SEED.value)
+  numbers = dice_numbers()
+  with binary.errors_of("numdice"):
+    games = [pyspiel.load_game("dudo", {"numdice": n}) for n in numbers]
+  measured = []  # here, and not only by files
+  print("| dice | against | starts: wins % | other starts: wins % | in all % "
+        + "| played % " * (_GAMES.value > 0) + "|")
+  print("|---" * (6 if _GAMES.value > 0 else 5) + "|")
+  for number, game in zip(numbers, games):
+    with binary.errors_of("policy"):
+      policy = policy_bots.load_policy(_POLICY.value, game)
+      if not isinstance(policy, policies.RecallPolicy):
+        raise ValueError(f"{_POLICY.value!r}: has no perfect recall with "
+                         f"{number} dice each")
+      policy.check_game(game)
+    if not policy.measures:
+      policy.measure()
+      measured.append(policy)
+    for name in _OPPONENTS.value:
+      with binary.errors_of("opponents"):
+        other = opponent_policy(name, game)
+      if other is None:
+        continue
+      found = simulation.exact_match(policy, other, game)
+      played = ""
+      if _GAMES.value > 0:
+        mean, error = play(policy, name, game, rng)
+        played = f" {100 * mean:.2f} ± {100 * error:.2f} |"
+      show(number, name, found.win_rate_as_starter, found.win_rate_as_other,
+           played)
+    found = policy.measures[number, number]
+    is_told = policy not in measured and _POLICY.value != policy_bots.TRAINED
+    show(number, "its best response" + ", by its file" * is_told,
+         0.5 * (1.0 + found.low), 0.5 * (1.0 - found.high),
+         " |" * (_GAMES.value > 0))
+
+
+def show(number, name, starts, answers, played):
+  """Prints a row."""
+  print(f"| {number} | {name} | {100 * starts:.3f} | {100 * answers:.3f} | "
+        f"{50 * (starts + answers):.3f} |{played}", flush=True)
+
+
+if __name__ == "__main__":
+  binary.run(main)

@@ -1,0 +1,1 @@
+"""Programs of one subject; the README of `examples/` lists them."""

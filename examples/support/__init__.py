@@ -1,0 +1,1 @@
+"""What the programs share: how they start, Ctrl-C, figures."""

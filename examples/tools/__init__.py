@@ -1,0 +1,1 @@
+"""Programs that make the files and pages that ship."""

@@ -1,0 +1,97 @@
+import helpers
+import numpy as np
+import pyspiel
+import pytest
+
+import dudo_spiel  # noqa: F401, registers the games
+from dudo_spiel.algorithms.dudo_single_round import single_round_layout
+from dudo_spiel.algorithms.dudo_single_round import single_round_policy
+
+_GAMES = [
+    "players=2,numdice=1,dice_sides=2,claim_window=3,max_amount=2",
+    "players=3,numdice=1,dice_sides=2,claim_window=2,max_amount=2",
+    "players=2,numdice=1,dice_sides=3,claim_window=4,max_amount=9",
+    "players=2,numdice=2,dice_sides=2,claim_window=2,max_amount=2",
+    "players=3,numdice=1,dice_sides=2,claim_window=9,max_amount=1",
+]
+
+
+@pytest.mark.parametrize("abstraction", single_round_layout.ABSTRACTIONS)
+@pytest.mark.parametrize("parameters", _GAMES)
+def test_sets_are_those_of_the_walked_game(abstraction, parameters):
+  for recall_length in (1, 3):
+    game = pyspiel.load_game(
+        f"dudo_single_round_ir({parameters},abstraction={abstraction},"
+        f"recall_length={recall_length})")
+    layout = single_round_layout.SetLayout(game)
+    sets, places = {}, {}
+    for state in helpers.all_states(game):
+      player = state.current_player()
+      if player < 0:
+        continue
+      entry = layout.locate(state, player)
+      if entry < 0:
+        assert state.legal_actions() == [game.challenge_action]
+        continue
+      place = game.roll_table.index(state.hand(player)), entry
+      # Seats share their sets; the string begins with the player.
+      key = state.information_state_string().partition(" ")[2]
+      assert sets.setdefault(key, place) == place
+      assert places.setdefault(place, key) == key
+      begins = layout.set_entries().tolist()
+      assert (begins[begins.index(entry) + 1] - entry ==
+              len(state.legal_actions()))
+    assert len(sets) == layout.num_rolls * layout.num_sets
+    assert len(layout.set_entries()) == layout.num_sets + 1
+
+
+# Situations before a forced challenge, sets and entries of a roll.
+@pytest.mark.parametrize("abstraction, sizes", [
+    ("no_recall", (259, 133, 1338)),
+    ("type_recall", (48367, 27397, 273978)),
+    ("wait_type_recall", (48367, 54793, 328770))])
+def test_full_size(abstraction, sizes):
+  layout = single_round_layout.SetLayout(single_round_layout.abstract_game(
+      pyspiel.load_game("dudo_single_round"), abstraction))
+  assert (layout.situations[:67].sum(), layout.num_sets,
+          layout.num_entries) == sizes
+  assert layout.num_rolls == 252
+
+
+def test_abstract_game():
+  game = pyspiel.load_game("dudo_single_round_ir(abstraction=no_recall)")
+  assert str(single_round_layout.abstract_game(game)) == str(game)
+  assert "type_recall" in str(single_round_layout.abstract_game(game, "type_recall"))
+  real = pyspiel.load_game("dudo_single_round(players=2)")
+  abstract = single_round_layout.abstract_game(real, recall_length=1)
+  assert abstract.num_players() == 2 and abstract.recall_length == 1
+  assert str(abstract.abstraction) == "wait_type_recall"
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda game: single_round_layout.abstract_game(game, "all"), "abstraction='all'"),
+    (lambda game: single_round_layout.abstract_game(game, recall_length=-1),
+     "recall_length=-1"),
+    (lambda game: single_round_layout.abstract_game(pyspiel.load_game("dudo")),
+     "game=dudo"),
+    (lambda game: single_round_layout.SetLayout(
+        single_round_layout.abstract_game(game, recall_length=9)), "recall_length=9")])
+def test_wrong_arguments(call, message):
+  with pytest.raises(ValueError, match=message):
+    call(pyspiel.load_game("dudo_single_round"))
+
+
+@pytest.mark.parametrize("make", [
+    lambda game, table: (pyspiel.load_game("dudo_single_round"), table),
+    lambda game, table: (game, table[:, 1:]),
+    lambda game, table: (game, table.astype(np.int64)),
+    lambda game, table: (game, table - 1.0),
+    lambda game, table: (game, table / 0.0)])
+def test_tables_that_are_no_policies(make):
+  game = pyspiel.load_game("dudo_single_round_ir(players=2,numdice=1)")
+  layout = single_round_layout.SetLayout(game)
+  table = np.zeros((layout.num_rolls, layout.num_entries))
+  with np.errstate(invalid="ignore"):
+    arguments = make(game, table)
+  with pytest.raises(ValueError, match="must be"):
+    single_round_policy.SingleRoundPolicy(*arguments)

@@ -1,0 +1,187 @@
+"""Kernels on disk: kept while nothing changes, never kept too long."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import helpers
+import pytest
+
+import dudo_spiel
+from dudo_spiel import algorithms
+
+# Prints what a kernel computes with the help of another module's kernels, and
+# whether its machine code came from the disk.
+_PROGRAM = """
+import numpy as np
+from dudo_spiel.algorithms.graphs import graph_kernels
+rolls = np.zeros((2, 3), np.int64)
+sample = graph_kernels.sample_rolls
+sample(np.arange(1, 1001) / 1000, np.uint64(3), np.arange(2), rolls)
+print(rolls.tolist(), sum(sample.stats.cache_hits.values()))
+"""
+
+
+@pytest.fixture(name="copy")
+def _copy(tmp_path):
+  """Returns the folder of a copy of the package, without compiled code."""
+  copy = tmp_path / "dudo_spiel"
+  ignore = shutil.ignore_patterns("__pycache__")
+  shutil.copytree(pathlib.Path(dudo_spiel.__file__).parent, copy, ignore=ignore)
+  shutil.copytree(pathlib.Path(algorithms.__file__).parent, copy / "algorithms",
+                  ignore=ignore)
+  return copy
+
+
+def _environment(copy, **variables):
+  """Returns the environment in which Python finds the copy first."""
+  environment = {**os.environ, "PYTHONPATH": str(copy.parent)}
+  environment.pop("NUMBA_CACHE_DIR", None)
+  return {**environment, **variables}
+
+
+def _run(copy, program=_PROGRAM, **variables):
+  """Runs a program on the copy; returns (results, hits of the cache)."""
+  result = subprocess.run([sys.executable, "-c", program], cwd=copy.parent,
+                          env=_environment(copy, **variables), text=True,
+                          capture_output=True, check=True)
+  *results, hits = result.stdout.rsplit(maxsplit=1)
+  return results, int(hits)
+
+
+@pytest.mark.slow
+def test_only_changes_that_matter_compile_anew(copy):
+  first = _run(copy)
+  assert first[1] == 0
+  # A module that the kernel does not need.
+  with open(copy / "algorithms" / "match" / "kernels.py", "a",
+            encoding="utf-8") as file:
+    file.write("# nothing\n")
+  assert _run(copy) == (first[0], 1)
+  # The checked mode has kernels of its own.
+  assert _run(copy, DUDO_SPIEL_CHECKED="1") == (first[0], 0)
+  assert _run(copy) == (first[0], 1)
+  # A kernel in another module, which this one calls.
+  source = copy / "algorithms" / "runtime" / "random_streams.py"
+  times = os.stat(source)
+  text = source.read_text(encoding="utf-8")
+  changed = text.replace("np.uint64(31)", "np.uint64(29)")
+  assert changed != text
+  source.write_text(changed, encoding="utf-8")
+  os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
+  rolls, hits = _run(copy)
+  assert rolls != first[0]
+  assert hits == 0
+  source.write_text(text, encoding="utf-8")
+  assert _run(copy)[0] == first[0]
+
+
+def _terminal_output(copy, **variables):
+  """Returns what the program shows on a terminal besides its results."""
+  return helpers.terminal_output(_PROGRAM, cwd=copy.parent,
+                                 env=_environment(copy, **variables))
+
+
+def test_a_terminal_is_told_once_that_kernels_are_compiled(copy):
+  assert _terminal_output(copy).count("compiling kernels") == 1
+  assert _terminal_output(copy) == ""
+
+
+def test_works_without_a_cache_where_nothing_can_be_written(copy):
+  """Files stand where folders should be made: that stops root, too."""
+  for folder in (copy / "algorithms").rglob("*/"):
+    if folder.name != "__pycache__":
+      (folder / "__pycache__").write_text("")
+  shown = _terminal_output(copy, HOME=os.devnull, XDG_CACHE_HOME=os.devnull)
+  assert shown.count("compiling kernels") == 1
+  assert "set NUMBA_CACHE_DIR" in shown
+
+
+@pytest.mark.slow
+def test_a_kernel_does_the_same_for_python_and_for_other_kernels(copy):
+  """Also what it raises, and whether it comes from the disk or not."""
+  (copy / "algorithms" / "nested.py").write_text(
+      "from dudo_spiel.algorithms.runtime import jit\n"
+      "@jit.kernel\n"
+      "def checked_sum(numbers, most):\n"
+      "  if len(numbers) > most:\n"
+      "    raise ValueError('too many', len(numbers))\n"
+      "  return numbers.sum()\n"
+      "@jit.kernel\n"
+      "def caller(numbers, most):\n"
+      "  return checked_sum(numbers, most)\n", encoding="utf-8")
+  program = ("import numpy as np\n"
+             "from dudo_spiel.algorithms import nested\n"
+             "for kernel in (nested.caller, nested.checked_sum):\n"
+             "  print(kernel(np.arange(4.0), 4))\n"
+             "  try:\n"
+             "    kernel(np.arange(4.0), 3)\n"
+             "  except ValueError as error:\n"
+             "    print(*error.args)\n"
+             "print(sum(nested.caller.stats.cache_hits.values()))")
+  runs = [_run(copy, program) for _ in range(2)]
+  assert runs[0][0] == runs[1][0] == ["6.0\ntoo many 4\n6.0\ntoo many 4"]
+  assert [hits for _, hits in runs] == [0, 1]
+
+
+@pytest.mark.slow
+def test_the_order_of_fields_is_noticed(copy):
+  """A kernel need not import the named tuple that it gets."""
+  package = copy / "algorithms"
+  (package / "pair_kernel.py").write_text(
+      "from dudo_spiel.algorithms.runtime import jit\n"
+      "@jit.kernel\n"
+      "def first(pair):\n"
+      "  return pair.first\n", encoding="utf-8")
+  program = ("from dudo_spiel.algorithms import pair, pair_kernel\n"
+             "kernel = pair_kernel.first\n"
+             "print(kernel(pair.Pair(first=1.0, second=2.0)),\n"
+             "      sum(kernel.stats.cache_hits.values()))")
+  results = []
+  for fields in (("first", "second"), ("second", "first"),
+                 ("first", "second")):
+    (package / "pair.py").write_text(
+        "from typing import NamedTuple\n"
+        "class Pair(NamedTuple):\n"
+        + "".join(f"  {name}: float\n" for name in fields), encoding="utf-8")
+    results.append(_run(copy, program))
+  assert results == [(["1.0"], 0), (["1.0"], 0), (["1.0"], 1)]
+  # What is on disk names a class that there is no more.
+  text = (package / "pair.py").read_text(encoding="utf-8")
+  (package / "pair.py").write_text(text.replace("Pair", "Couple"),
+                                   encoding="utf-8")
+  assert _run(copy, program.replace("Pair", "Couple")) == (["1.0"], 0)
+
+
+@pytest.mark.slow
+def test_the_first_process_after_a_change_computes_the_same(copy):
+  """Code on disk must not be compiled into other code with other rounding."""
+  program = """
+import hashlib
+import numpy as np
+import pyspiel
+import dudo_spiel
+from dudo_spiel.algorithms import cfr, fsicfr
+digest = hashlib.sha256()
+for dtype in ("float32", "float64"):
+  solver = cfr.PredictiveCFRPlusSolver(pyspiel.load_game("leduc_poker"),
+                                       dtype=dtype)
+  solver.run(20)
+  digest.update(solver.tables.regret.tobytes())
+solver = fsicfr.MatchSolver(pyspiel.load_game("dudo(numdice=2)"), num_threads=1)
+solver.run(3)
+for key in solver.rounds:
+  for table in solver.tables(*key):
+    digest.update(np.ascontiguousarray(table).tobytes())
+print(digest.hexdigest(), 0)
+"""
+  results = [_run(copy, program)]
+  for module in ("tabular/forms/deal_form.py", "tabular/table_solver.py",
+                 "dudo/imperfect_recall/sweep_kernels.py"):
+    with open(copy / "algorithms" / module, "a", encoding="utf-8") as file:
+      file.write("# changed\n")
+    results.append(_run(copy, program))
+  results.append(_run(copy, program))
+  assert len({str(result) for result in results}) == 1
