@@ -187,13 +187,13 @@ def _update_blocks(space, player, tables, mode, rule):
   blocks = form.blocks
   _, entry_value, set_reach = _parts(space, len(tables.strategy))
   out, scratch = space.work[0], space.work[1:].reshape(-1)
-  for b in range(len(set_blocks.width)):
-    if set_blocks.player[b] != player:
+  for b in range(len(blocks.width)):
+    if blocks.player[b] != player:
       continue
-    width = set_blocks.width[b]
+    width = blocks.width[b]
     reach = set_reach[form.set_begin[b]:form.set_begin[b] + width]
-    block = set_blocks.Block(set_blocks.entry_begin[b], width, width,
-                             form.rows[b, :set_blocks.actions[b]], form.least[b])
+    block = set_blocks.Block(blocks.entry_begin[b], width, width,
+                             form.rows[b, :blocks.actions[b]], form.least[b])
     set_blocks.update_block(block, tables, entry_value, out, reach, mode, rule,
                             scratch)
 
@@ -208,10 +208,10 @@ def mix(space, player, tables):
   for node in range(len(form.actor)):
     if form.actor[node] == player:
       set_reach[form.place[node]] += space.reach[player, node]
-  for b in range(len(set_blocks.width)):
-    if set_blocks.player[b] == player:
-      set_blocks.mix_block(set_blocks.entry_begin[b], set_blocks.width[b],
-                           set_blocks.actions[b], tables,
+  for b in range(len(blocks.width)):
+    if blocks.player[b] == player:
+      set_blocks.mix_block(blocks.entry_begin[b], blocks.width[b],
+                           blocks.actions[b], tables,
                            set_reach[form.set_begin[b]:], space.work[0])
 
 

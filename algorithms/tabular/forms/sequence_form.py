@@ -284,17 +284,17 @@ def propagate(space, player, strategy):
   form, reach = space.arrays, space.reach
   blocks = form.blocks
   reach[len(strategy) + player] = 1.0
-  for b in range(len(set_blocks.width)):
-    if set_blocks.player[b] != player:
+  for b in range(len(blocks.width)):
+    if blocks.player[b] != player:
       continue
-    width, begin = set_blocks.width[b], set_blocks.entry_begin[b]
+    width, begin = blocks.width[b], blocks.entry_begin[b]
     parent = form.parent[form.set_begin[b]:form.set_begin[b] + width]
-    if set_blocks.actions[b] == 1:
+    if blocks.actions[b] == 1:
       out = reach[begin:begin + width]
       for j in range(width):
         out[j] = reach[parent[j]]
       continue
-    for a in range(set_blocks.actions[b]):
+    for a in range(blocks.actions[b]):
       shares = strategy[begin + a * width:begin + (a + 1) * width]
       out = reach[begin + a * width:begin + (a + 1) * width]
       for j in range(width):
@@ -307,10 +307,10 @@ def _leaf_values(space, player, num_entries):
   space = jit.borrowed(space)
   form, values = space.arrays, jit.pointer(space.values)
   blocks = form.blocks
-  for b in range(len(set_blocks.width)):
-    if set_blocks.player[b] == player:
-      begin = set_blocks.entry_begin[b]
-      end = begin + set_blocks.actions[b] * set_blocks.width[b]
+  for b in range(len(blocks.width)):
+    if blocks.player[b] == player:
+      begin = blocks.entry_begin[b]
+      end = begin + blocks.actions[b] * blocks.width[b]
       space.values[begin:end] = 0.0
   values[num_entries + player] = 0.0
   reach, sequence = jit.pointer(space.reach), jit.pointer(form.sequence)
@@ -365,10 +365,10 @@ def evaluate(space, player, tables, mode, rule):
   num_entries = len(tables.strategy)
   _leaf_values(space, player, num_entries)
   update = space.work[_UPDATE:].reshape(-1)
-  for b in range(len(set_blocks.width) - 1, -1, -1):
-    if set_blocks.player[b] != player:
+  for b in range(len(blocks.width) - 1, -1, -1):
+    if blocks.player[b] != player:
       continue
-    whole = set_blocks.width[b]
+    whole = blocks.width[b]
     together = min(whole, _TOGETHER) if mode == set_blocks.LEARN else whole
     for first in range(0, whole, together):
       width = min(together, whole - first)
@@ -379,8 +379,8 @@ def evaluate(space, player, tables, mode, rule):
       if mode == set_blocks.LEARN:
         for j in range(width):
           own_reach[j] = reach[parent[j]]
-      block = set_blocks.Block(set_blocks.entry_begin[b] + first, width, whole,
-                               form.rows[b, :set_blocks.actions[b]], form.least[b])
+      block = set_blocks.Block(blocks.entry_begin[b] + first, width, whole,
+                               form.rows[b, :blocks.actions[b]], form.least[b])
       set_blocks.update_block(block, tables, values[first:], out, own_reach,
                               mode, rule, update)
       for j in range(width):
@@ -393,13 +393,13 @@ def mix(space, player, tables):
   """Adds the player's response, whose reach this is, to the strategy."""
   form, own_reach = space.arrays, space.work[_REACH]
   blocks = form.blocks
-  for b in range(len(set_blocks.width)):
-    if set_blocks.player[b] == player:
-      width = set_blocks.width[b]
+  for b in range(len(blocks.width)):
+    if blocks.player[b] == player:
+      width = blocks.width[b]
       parent = form.parent[form.set_begin[b]:form.set_begin[b] + width]
       for j in range(width):
         own_reach[j] = space.reach[parent[j]]
-      set_blocks.mix_block(set_blocks.entry_begin[b], width, set_blocks.actions[b],
+      set_blocks.mix_block(blocks.entry_begin[b], width, blocks.actions[b],
                            tables, own_reach, space.work[_UPDATE])
 
 
