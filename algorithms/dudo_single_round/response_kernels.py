@@ -308,7 +308,7 @@ def respond_with(graph, truth, sample, test, responder, scratch, thread):
   _copy(work.values[thread], value[0])
 
 
-@jit.parallel
+@jit.kernel(parallel=True)
 def respond(graph, truth, sample, test, seat, rolls, scratch):
   """Finds the decisions of some rolls, and what they are worth.
 

@@ -261,7 +261,7 @@ def _play_share(lineup, rules, scratch, seed, tally, groups, thread):
             thread)
 
 
-@jit.parallel
+@jit.kernel(parallel=True)
 def _play_groups(lineup, rules, scratch, seed, tally, groups):
   """Plays groups of games, in each of them all turns of the line-up.
 

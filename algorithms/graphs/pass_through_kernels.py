@@ -416,7 +416,7 @@ def _run_share(graph, dice, tables, scratch, plan, level, thread):
     _iterate(graph, dice, tables, scratch, plan, thread, i)
 
 
-@jit.parallel
+@jit.kernel(parallel=True)
 def run_parallel(graph, dice, tables, scratch, plan, count):
   """Runs iterations level by level, those of a level at the same time.
 

@@ -2,14 +2,13 @@
 
 All kernels of the package are made by these decorators:
 
-  kernel: a function of its own.
-  inline: a small function that becomes part of every kernel that calls it.
-  embedded: a function whose machine code always stands within its callers. A
-    call with many arrays copies them all, which takes longer than a short loop.
-  parallel: a kernel with `numba.prange`.
-  sums: sums may be taken in any order (always the same one), so that they
-    become vectors; other Python threads run on meanwhile.
-  parallel_sums: both.
+  kernel: a compiled function; `kernel(nogil=True)` lets other Python threads
+    run meanwhile, `kernel(reassociate=True)` may add in any order (always the
+    same one), so that sums are vectorised, and `kernel(parallel=True)` may have
+    loops with `numba.prange`.
+  inline: a small function, inlined by Numba before type inference.
+  forceinline: a function that LLVM always inlines (`alwaysinline`). Use it for
+    functions with many array arguments, which a real call would copy.
 
 Compiled code is kept on disk (see `kernel_cache`). A kernel that another one
 calls becomes part of it (see `kernel_parts`). With the environment
@@ -22,6 +21,7 @@ the loop calls makes `Named(*columns)` of it.
 """
 
 import contextlib
+import functools
 import os
 import threading
 
@@ -42,40 +42,42 @@ from dudo_spiel.algorithms.runtime import kernel_parts
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
-def _decorator(fastmath=frozenset({"contract"}), parallel=False, **options):
-  """Returns a decorator that compiles a function when it is first called."""
-  options |= {"fastmath": set(fastmath), "error_model": "numpy",
-              "no_cfunc_wrapper": True, "boundscheck": checked.IS_CHECKED,
+def _decorator(py_func=None, *, reassociate=False, parallel=False, **options):
+  """Returns a dispatcher, or a decorator with these options.
+
+  Args:
+    py_func: the function, if the decorator stands without options.
+    reassociate: whether floating-point sums may be taken in any order.
+    parallel: whether `numba.prange` makes threads.
+    **options: other options of `numba.njit`.
+  """
+  if py_func is None:
+    return functools.partial(_decorator, reassociate=reassociate,
+                             parallel=parallel, **options)
+  options |= {"fastmath": {"contract", "reassoc"} if reassociate else
+                          {"contract"},
+              "error_model": "numpy", "no_cfunc_wrapper": True,
+              "boundscheck": checked.IS_CHECKED,
               "parallel": parallel and not checked.IS_CHECKED}
-  variant = ".checked" if checked.IS_CHECKED else ""
-
-  def decorate(py_func):
-    whole = numba.njit(**options)(py_func)
-    try:
-      whole._cache = kernel_cache.KernelCache(py_func, variant)
-    except RuntimeError:  # there is no folder that can be written
-      whole._cache = kernel_cache.NoCache()
-    if kernel_parts.IS_TRIED and not parallel and not checked.IS_CHECKED:
-      # Parts are not kept on disk: what Numba makes of those that it reads was
-      # a quarter to a third slower.
-      kernel_parts.call_from_kernels(whole, numba.njit(
-          **options, no_cpython_wrapper=True,
-          pipeline_class=kernel_parts.PartCompiler)(py_func))
-    kernel_parts.collect_later(whole)
-    return whole
-
-  return decorate
+  whole = numba.njit(**options)(py_func)
+  try:
+    whole._cache = kernel_cache.KernelCache(
+        py_func, ".checked" if checked.IS_CHECKED else "")
+  except RuntimeError:  # there is no folder that can be written
+    whole._cache = kernel_cache.NoCache()
+  if kernel_parts.IS_TRIED and not parallel and not checked.IS_CHECKED:
+    # Parts are not kept on disk: what Numba makes of those that it reads was
+    # a quarter to a third slower.
+    kernel_parts.call_from_kernels(whole, numba.njit(
+        **options, no_cpython_wrapper=True,
+        pipeline_class=kernel_parts.PartCompiler)(py_func))
+  kernel_parts.collect_later(whole)
+  return whole
 
 
-_ANY_ORDER = frozenset({"contract", "reassoc"})
-
-kernel = _decorator()
-background_kernel = _decorator(nogil=True)
+kernel = _decorator
 inline = _decorator(inline="always")
-embedded = _decorator(forceinline=True)
-parallel = _decorator(parallel=True)
-sums = _decorator(_ANY_ORDER, nogil=True)
-parallel_sums = _decorator(_ANY_ORDER, parallel=True, nogil=True)
+forceinline = _decorator(forceinline=True)
 
 
 def choose_by_types(dispatcher, choose):

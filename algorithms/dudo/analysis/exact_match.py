@@ -59,7 +59,7 @@ class _Tables(NamedTuple):
   matches: np.ndarray
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _add(game, other, place, reach, their_reach, work, outcomes):
   """Adds a challenge to the outcomes.
 
@@ -91,7 +91,7 @@ def _add(game, other, place, reach, their_reach, work, outcomes):
           line[j + k] += work[0, j] * work[1, k]
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _answer(game, other, place, reach, their_reach, work, product, outcomes):
   """Lets the other answer a claim after which nothing is stored.
 
@@ -118,7 +118,7 @@ def _answer(game, other, place, reach, their_reach, work, product, outcomes):
            reach, product, work, outcomes)
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _play(game, tree, table, role, other, scratch, their_reach, outcomes):
   """Finds how likely each challenge is; see `_outcomes`.
 

@@ -43,7 +43,7 @@ class HandArrays(NamedTuple):
   challenged: np.ndarray
 
 
-@jit.background_kernel
+@jit.kernel(nogil=True)
 def number_places(game, node, place):
   """Numbers the places that may be met after an action at a memory.
 
@@ -80,7 +80,7 @@ def number_places(game, node, place):
   return count
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _own_turn(game, node, place, values, out):
   """Writes out[hand], the value where the known hand acts by its table."""
   begin, end = game.row_begin[node], game.row_begin[node + 1]
@@ -103,7 +103,7 @@ def _own_turn(game, node, place, values, out):
         out[o] += share * values[child, o]
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _opponents_turn(game, node, place, values, totals, extra, out):
   """Writes out[hand], the value where the opponent acts.
 
@@ -146,7 +146,7 @@ def _opponents_turn(game, node, place, values, totals, extra, out):
     out[o] /= totals[o]
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def evaluate(game, place, values):
   """Writes the values of all places.
 

@@ -193,7 +193,7 @@ def _play_share(share, first, second, this_round, luck, games, states):
     state.starter = after.starter
 
 
-@jit.parallel
+@jit.kernel(parallel=True)
 def _play_games(threads, first, second, this_round, luck, games, states):
   """Plays one round of all games that are at the same numbers of dice.
 

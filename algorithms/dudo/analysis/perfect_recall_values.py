@@ -53,7 +53,7 @@ class _Scratch(NamedTuple):
   path: np.ndarray
 
 
-@jit.background_kernel
+@jit.kernel(nogil=True)
 def _enter(tree, table, node, work, depth):
   """Goes on at a node."""
   work.path[depth, _NODE] = node
@@ -64,7 +64,7 @@ def _enter(tree, table, node, work, depth):
               jit.pointer(work.norm), depth * work.norm.shape[1])
 
 
-@jit.background_kernel
+@jit.kernel(nogil=True)
 def _add(game, tree, table, node, work, result):
   """Adds what a node is worth to the result; see `claim_values`.
 

@@ -27,7 +27,7 @@ from dudo_spiel.algorithms.runtime import jit
 _RESPONDER, _POLICY = 0, 1  # who is to move
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def mean_reaches(memory, game, role, shares, weights):
   """Writes weights[unit, hand], the reach of the responder's turns there.
 
@@ -54,7 +54,7 @@ def mean_reaches(memory, game, role, shares, weights):
       weights[game.unit[node], o] += reach[_RESPONDER, node, o]
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _improve(chance, values, best, scores, tables, unit):
   """Updates a unit's bounds with what one action gives.
 
@@ -80,14 +80,14 @@ def _improve(chance, values, best, scores, tables, unit):
         tables[LOWER, unit, o, h] = -_rounded_up(-values[LOWER, o, h])
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _rounded_up(x):
   """Returns a float32 that is not below x."""
   y = np.float32(x)
   return y if y >= x else np.nextafter(y, np.float32(np.inf))
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _bound_unit(memory, game, weights, unit, tables):
   """Writes a unit's bounds from those of units with stronger claims."""
   hands, own_hands = tables.shape[2], tables.shape[3]
@@ -128,14 +128,14 @@ def _bound_unit(memory, game, weights, unit, tables):
     _improve(weights[unit], values, best, scores, tables, unit)
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _bound_unit_of(memory, game, weights, unit, tables):
   """Does the same with plain tuples, as threads get them."""
   _bound_unit(abstraction_graph.MemoryArrays(*memory),
               full_response_kernels.RoundArrays(*game), weights, unit, tables)
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def bound_units(memory, game, weights, tables):
   """Writes all bounds.
 
@@ -149,7 +149,7 @@ def bound_units(memory, game, weights, tables):
     _bound_unit(memory, game, weights, unit, tables)
 
 
-@jit.parallel_sums
+@jit.kernel(parallel=True, nogil=True, reassociate=True)
 def bound_units_parallel(memory, game, weights, tables):
   """Does the same as `bound_units`, on all threads."""
   level_begin = memory.level_begin

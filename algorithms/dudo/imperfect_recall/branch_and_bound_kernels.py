@@ -94,7 +94,7 @@ class SearchLimits(NamedTuple):
   highest: float
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _mass(reach, depth):
   """Returns the sum of a reach."""
   total = 0.0
@@ -103,7 +103,7 @@ def _mass(reach, depth):
   return total
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _doubt(game, upper, value, bar, depth):
   """Returns how much the responder might gain, as far as it matters.
 
@@ -125,7 +125,7 @@ def _doubt(game, upper, value, bar, depth):
   return total
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _prune(doubt, work):
   """Records what is not searched, if it may matter."""
   if doubt > _NEGLIGIBLE:
@@ -133,7 +133,7 @@ def _prune(doubt, work):
     work.record[0].pruned_mass += doubt
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _look_up(game, tables, unit, last, reach, depth, work, out):
   """Writes the bounds of a turn of the responder from the tables.
 
@@ -166,7 +166,7 @@ def _look_up(game, tables, unit, last, reach, depth, work, out):
                           work.worth[game.own_matches[rank, h]])
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _ask(game, child, claim, depth, work):
   """Writes work.total[depth], bounds of the policy's challenges at its turn.
 
@@ -190,7 +190,7 @@ def _ask(game, child, claim, depth, work):
   return rest
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _open_claim(game, tables, node, first, depth, work, limits):
   """Adds the bounds of all the policy's claims to work.total[depth].
 
@@ -228,7 +228,7 @@ def _open_claim(game, tables, node, first, depth, work, limits):
     work.child_doubt[depth, claim] = doubt
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _next_child(game, depth, work, limits):
   """Begins the turn below that has most in doubt; returns whether there is any.
 
@@ -264,7 +264,7 @@ def _next_child(game, depth, work, limits):
   return True
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _add_child(depth, work):
   """Replaces the bounds of the turn below by what was found there."""
   known = work.child[depth, work.place[depth].answer]
@@ -274,7 +274,7 @@ def _add_child(depth, work):
                                       known[bound, h])
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _begin_turn(game, tables, depth, work, limits):
   """Looks at all claims of the responder; returns whether to search there."""
   value, bar, total = work.value, work.bar, work.total
@@ -299,7 +299,7 @@ def _begin_turn(game, tables, depth, work, limits):
   return True
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _close_claim(claim, depth, work):
   """Updates the responder's turn with what was found about a claim."""
   upper, total = work.action[depth, claim], work.total[depth]
@@ -309,7 +309,7 @@ def _close_claim(claim, depth, work):
     value[LOWER, h] = max(value[LOWER, h], total[LOWER, h])
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _next_claim(game, tables, depth, work, limits):
   """Opens the responder's most promising claim; returns whether any is."""
   best, most = np.int64(-1), max(limits.min_mass, _NEGLIGIBLE)
@@ -333,7 +333,7 @@ def _next_claim(game, tables, depth, work, limits):
   return True
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _end_turn(game, depth, work):
   """Writes the upper bounds of a turn of the responder."""
   last, value = work.place[depth].last, work.value[depth]
@@ -350,7 +350,7 @@ def _end_turn(game, depth, work):
     value[UPPER, h] = min(value[UPPER, h], upper)
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def search(game, tables, role, work, limits):
   """Writes work.value[0], bounds of the responder's values of a round.
 

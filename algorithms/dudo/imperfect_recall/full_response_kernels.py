@@ -65,7 +65,7 @@ class RoundArrays(NamedTuple):
   challenged: np.ndarray
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def count_reach(game, claim, reach, depth, counts):
   """Writes counts[k], the reach of hands with k matching dice."""
   rank = game.rank[claim]
@@ -76,7 +76,7 @@ def count_reach(game, claim, reach, depth, counts):
     counts[k] = total
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def challenge_worth(game, claim, counts, leaves, bound, worth):
   """Writes worth[j], what a challenge gives with j matching own dice."""
   others = game.by_count.shape[1]
@@ -133,7 +133,7 @@ class Frontier(NamedTuple):
   size: np.ndarray
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _stop(node, last, depth, work, frontier):
   """Handles a place of the frontier."""
   place = frontier.size[0]
@@ -148,7 +148,7 @@ def _stop(node, last, depth, work, frontier):
       frontier.reach[place, o] = work.reach[depth, o]
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def policy_claims(game, node, row, depth, reach):
   """Writes the reach after a claim by the policy; returns whether there is any.
 
@@ -168,7 +168,7 @@ def policy_claims(game, node, row, depth, reach):
   return largest > 0.0
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _begin_turn(game, node, last, depth, work):
   """Begins a turn of the responder with a challenge.
 
@@ -193,7 +193,7 @@ def _begin_turn(game, node, last, depth, work):
   return True
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _begin_claim(game, claim, child, depth, work):
   """Begins a claim of the responder with the policy's challenges."""
   place, total = work.place[depth], work.total
@@ -211,14 +211,14 @@ def _begin_claim(game, claim, child, depth, work):
     total[depth, h] = work.worth[game.own_matches[rank, h]]
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _add_child(depth, work):
   """Adds the turn below to the policy's turn."""
   for h in range(work.total.shape[1]):
     work.total[depth, h] += work.value[depth + 1, h]
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def respond(game, node, last, begin, work, frontier):
   """Writes work.value[begin], the responder's best values at its turn.
 
@@ -264,7 +264,7 @@ def respond(game, node, last, begin, work, frontier):
       _add_child(depth, work)
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def respond_first(game, role, work, frontier):
   """Does the same from the start of the round; the result is in work.value[0].
 

@@ -224,7 +224,7 @@ def _play(memory, node, mine, action_values, strategy):
           out[deal + j] += probability * action_values[a, deal + j]
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _sum_regret(cf_reach, action_values, value, a, deal, length):
   """Returns the regret of action a, summed over neighbouring deals."""
   total = value.dtype.type(0.0)
@@ -369,7 +369,7 @@ def _backward_share(memory, starter, other, settings, scratch, level, thread):
     _backward_unit(memory, unit, starter, other, settings, scratch, thread)
 
 
-@jit.parallel
+@jit.kernel(parallel=True)
 def _forward_parallel(memory, starter, other, settings, scratch):
   """Does the same as `_forward`, with a thread for each row of scratch."""
   _start_forward(starter, other)
@@ -399,7 +399,7 @@ def backward(memory, starter, other, settings, scratch):
     _backward_unit(graph, unit, mine, theirs, settings, work, np.int64(0))
 
 
-@jit.parallel
+@jit.kernel(parallel=True)
 def backward_parallel(memory, starter, other, settings, scratch):
   """Does the same as `backward`, with a thread for each row of scratch."""
   num_levels, num_threads = memory.num_claims + 1, len(scratch.scale)
@@ -422,7 +422,7 @@ def _add_to_record(starter, chances, weight, record):
   record[0].sweeps += 1.0
 
 
-@jit.background_kernel
+@jit.kernel(nogil=True)
 def sweep(memory, starter, other, settings, scratch, chances, record):
   """Runs one iteration, forward and backward, for a list of deals.
 
@@ -441,7 +441,7 @@ def sweep(memory, starter, other, settings, scratch, chances, record):
   _add_to_record(starter, chances, settings.weight, record)
 
 
-@jit.background_kernel
+@jit.kernel(nogil=True)
 def sweep_parallel(memory, starter, other, settings, scratch, chances, record):
   """Does the same as `sweep`, with a thread for each row of scratch."""
   _forward_parallel(memory, starter, other, settings, scratch)

@@ -131,14 +131,14 @@ def new_scratch(hands, stop=None):
       interrupts.new_flag() if stop is None else stop)
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _mark(tree, node, is_stored, mark):
   """Marks the claims that are stored at a node."""
   for row in range(tree.row_begin[node], tree.row_begin[node + 1]):
     is_stored[tree.claim[row]] = mark
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _take_row(work, depth, row, width):
   """Takes work.result as the value of a row, where it is the best so far."""
   value, action, result = work.value[depth], work.action[depth], work.result
@@ -148,7 +148,7 @@ def _take_row(work, depth, row, width):
     action[h] = row if is_better else action[h]
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _add_row(work, depth, width):
   """Adds work.result to the value of a node."""
   value, result = work.value[depth], work.result
@@ -156,7 +156,7 @@ def _add_row(work, depth, width):
     value[h] += result[h]
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _finish_own(game, tree, responder, node, work, depth, choices):
   """Compares the rows of an own node with claims that are not stored."""
   last = tree.last[node]
@@ -177,7 +177,7 @@ def _finish_own(game, tree, responder, node, work, depth, choices):
                                                         h, work)
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _best_virtual(game, responder, last, level, work):
   """Writes work.result, the best response where nothing is stored.
 
@@ -195,7 +195,7 @@ def _best_virtual(game, responder, last, level, work):
     work.result[h] = max(work.best[h], work.result[h])
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def row_reach(tree, table, node, row, reach, work, depth):
   """Writes work.product, the actor's reach after a row; returns its sum.
 
@@ -217,7 +217,7 @@ def row_reach(tree, table, node, row, reach, work, depth):
                         width, jit.pointer(work.product))
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def enter(tree, table, node, work, depth):
   """Prepares `row_reach`."""
   width = tree.value_begin[node + 1] - tree.value_begin[node]
@@ -226,7 +226,7 @@ def enter(tree, table, node, work, depth):
               jit.pointer(work.norm), depth * work.norm.shape[1])
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def respond(game, tree, table, responder, work, choices):
   """Finds a best response to the average policy.
 
@@ -324,7 +324,7 @@ def respond(game, tree, table, responder, work, choices):
   return total
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _count(hands, place, reach, counts):
   """Writes counts[k], the reach of classes with k dice that match a rank.
 
@@ -342,7 +342,7 @@ def _count(hands, place, reach, counts):
     counts[k] = total
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def play(game, tree, table, work, outcomes):
   """Finds how likely each challenge is if both play the average policy.
 

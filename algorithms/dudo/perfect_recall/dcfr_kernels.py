@@ -162,7 +162,7 @@ def new_scratch(hands, dtype):
       np.zeros((depths, 4), np.int64))
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _catch_up(regret, begin, size, positive, negative):
   """Discounts regrets."""
   zero = jit.cast_like(0.0, regret[begin])
@@ -171,7 +171,7 @@ def _catch_up(regret, begin, size, positive, negative):
     regret[begin + i] = x * (positive if x > zero else negative)
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _absorb(regret, first, width, result, sigma, value, at):
   """Adds the value of an own action to its regret and to the mean."""
   for h in range(width):
@@ -180,13 +180,13 @@ def _absorb(regret, first, width, result, sigma, value, at):
     value[at + h] += sigma[at + h] * x
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _add(result, width, value, at):
   for h in range(width):
     value[at + h] += result[h]
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _settle(regret, begin, rows, width, value, at, positive, negative):
   """Subtracts the mean from the regrets, and discounts them."""
   zero = jit.cast_like(0.0, regret[begin])
@@ -197,13 +197,13 @@ def _settle(regret, begin, rows, width, value, at, positive, negative):
       regret[first + h] = x * (positive if x > zero else negative)
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _average(cumulative, first, width, weight, own, sigma, at):
   for h in range(width):
     cumulative[first + h] += weight * own[at + h] * sigma[at + h]
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _meet(cut, place, collects, work, depth):
   """Writes reaches at the cut, or reads the value of a subtree."""
   if not collects:
@@ -214,7 +214,7 @@ def _meet(cut, place, collects, work, depth):
   cut.other[place] = work.other[depth]
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def learn(game, tree, tables, step, mode, work, cut):
   """Updates one role in the subtree of work.path[0].
 
@@ -375,7 +375,7 @@ def learn(game, tree, tables, step, mode, work, cut):
   return touched
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def learn_parts(game, tree, tables, step, places, counter, work, cut):
   """Updates one role in subtrees below a cut that no other thread has taken.
 
@@ -407,7 +407,7 @@ def learn_parts(game, tree, tables, step, places, counter, work, cut):
       cut.value[place] = work.value[0]
 
 
-@jit.background_kernel
+@jit.kernel(nogil=True)
 def find_cut(tree, limit, sizes, place):
   """Finds where to cut a tree.
 
@@ -438,7 +438,7 @@ def find_cut(tree, limit, sizes, place):
   return count
 
 
-@jit.background_kernel
+@jit.kernel(nogil=True)
 def find_alive(tree, tables, least, reach, is_kept):
   """Finds the claims that still matter.
 

@@ -48,7 +48,7 @@ def best_first(found, num_nodes, num_claims):
   return found[order[np.sort(first)]]
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _write(found, place, node, row, claim, gain):
   """Writes a proposal."""
   found[place].node = node
@@ -57,7 +57,7 @@ def _write(found, place, node, row, claim, gain):
   found[place].gain = gain
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _sink(found, place):
   """Moves a proposal down the heap until none below it gains less.
 
@@ -79,7 +79,7 @@ def _sink(found, place):
   _write(found, place, node, row, claim, gain)
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _list_gains(work, last, num_claims, threshold, place, found, size):
   """Lists the claims whose work.gains exceed the threshold, and clears these.
 
@@ -115,7 +115,7 @@ def _list_gains(work, last, num_claims, threshold, place, found, size):
   return size
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _chosen_reach(choices, first, row, reach, width, product):
   """Writes the reach of those who choose a row; returns its sum.
 
@@ -135,7 +135,7 @@ def _chosen_reach(choices, first, row, reach, width, product):
   return total
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def propose(game, tree, table, responder, work, choices, threshold, found):
   """Lists the claims that are not stored and gain enough; see above.
 

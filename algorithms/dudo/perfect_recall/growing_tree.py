@@ -151,7 +151,7 @@ def _copy_rows(tree, change, node, out):
 _NODE, _NEXT, _END = 0, 1, 2  # columns of the stack of `rebuild`
 
 
-@jit.background_kernel
+@jit.kernel(nogil=True)
 def rebuild(tree, change, num_claims, stack, out):
   """Writes the tree after a change.
 
@@ -197,7 +197,7 @@ def rebuild(tree, change, num_claims, stack, out):
         _add_row(out, change.row_claim[i], -1)
 
 
-@jit.background_kernel
+@jit.kernel(nogil=True)
 def move_rows(old, new, row_source, is_growing, table):
   """Moves the numbers of a table to where a new tree has them.
 

@@ -30,7 +30,7 @@ def probabilities(tree, table, node):
   return chances
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def norms(table, begin, rows, width, norm, at):
   """Writes norm[at:], 1 / the sum of the positive rows, 0 if that is 0.
 
@@ -56,7 +56,7 @@ def norms(table, begin, rows, width, norm, at):
     norm[at + h] = one / x if x > least else zero
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def strategy(table, first, width, norm, at, rest, out):
   """Writes out[at:], the probabilities of a row.
 
@@ -76,7 +76,7 @@ def strategy(table, first, width, norm, at, rest, out):
     out[at + h] = x if norm[at + h] > zero else rest
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def multiply(x, x_at, y, y_at, width, out):
   """Writes the products of two vectors to out[0:]; returns their sum."""
   total = jit.cast_like(0.0, x[x_at])
@@ -87,7 +87,7 @@ def multiply(x, x_at, y, y_at, width, out):
   return total
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def leaf(mine, theirs, place, reach, at, pays, scratch):
   """Writes what a challenge gives one role, for each of its classes.
 
@@ -127,14 +127,14 @@ def leaf(mine, theirs, place, reach, at, pays, scratch):
       out[h] += own_onehot[first + h] * x
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def copy(x, x_at, width, out, out_at):
   """Copies a vector."""
   for h in range(width):
     out[out_at + h] = x[x_at + h]
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def descend(x, x_at, classes, move, out, out_at):
   """Writes the reaches of a node to those of its child.
 
@@ -158,7 +158,7 @@ def descend(x, x_at, classes, move, out, out_at):
     out[out_at + classes[first + h]] += x[x_at + h]
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def ascend(x, x_at, classes, move, out):
   """Writes to out[0:] the values of a child by the classes of its parent.
 

@@ -12,7 +12,7 @@ from dudo_spiel.algorithms.runtime import jit
 TIE = 1e-9  # a claim that is not stored must be better by more than this
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def challenge(game, responder, is_own, claim, level, reach, work):
   """Writes work.result, what the challenge of a claim gives the responder.
 
@@ -38,7 +38,7 @@ def challenge(game, responder, is_own, claim, level, reach, work):
        jit.pointer(work.result)))
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def compare_claims(game, responder, work):
   """Finds the claims after which no stronger one of the same rank is better.
 
@@ -65,7 +65,7 @@ def compare_claims(game, responder, work):
     work.ends_rank[claim] = is_end
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def best_new(game, responder, last, level, reach, work):
   """Finds the best claims that are not stored, which are then challenged.
 
@@ -126,7 +126,7 @@ def best_new(game, responder, last, level, reach, work):
       best[h] = max(result[h], best[h])
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def new_claim(game, responder, level, h, work):
   """Returns the claim that `best_new` has found best for a class.
 

@@ -451,7 +451,7 @@ def _renew_side(arrays, scratch, tables, side, player, mode):
   _propagate_side(space, side, player, named_tables.strategy)
 
 
-@jit.parallel
+@jit.kernel(parallel=True)
 def run_parallel(space, tables, rules, alternating, mode, iteration, values):
   """Does what `run` does, with threads for the sides; the result is equal.
 

@@ -238,7 +238,7 @@ def _equal_values(space, side, player, terminals, begin, end):
       simd.store(values, target + 3 * hands, sum_3)
 
 
-@jit.embedded
+@jit.forceinline
 def _six_values(matrix, table_of, reach, values, begin, end):
   """Writes the values of terminals if both players have six hands.
 
@@ -277,7 +277,7 @@ def _six_values(matrix, table_of, reach, values, begin, end):
     simd.store(targets, cell, total)
 
 
-@jit.embedded
+@jit.forceinline
 def write_values(space, side, player, c):
   """Writes what terminals below a class are worth to a side's hands.
 

@@ -92,7 +92,7 @@ def _learn_sampled(payoffs, own, other, regret):
     regret[action] += payoffs[action, other] - got
 
 
-@jit.sums
+@jit.kernel(nogil=True, reassociate=True)
 def _learn_expected(payoffs, own, other, values, regret):
   """Adds what each action would have got more than the strategy.
 

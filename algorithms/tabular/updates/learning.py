@@ -155,7 +155,7 @@ def _matched_value(block, values, set_value, epsilon, out):
     out[j] = first[j] + factor * out[j]
 
 
-@jit.embedded
+@jit.forceinline
 def _match(block, strategy, total, epsilon):
   """Divides a block's positive regrets by their sums, in a perturbed game too.
 
@@ -183,7 +183,7 @@ def _match(block, strategy, total, epsilon):
 # APCFR+.
 
 
-@jit.embedded
+@jit.forceinline
 def _learn_asymmetric(block, tables, values, out, reach, rule, work):
   """Does what `learn_block` does, as APCFR+ does it.
 

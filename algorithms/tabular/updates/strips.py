@@ -38,7 +38,7 @@ class _Strips(NamedTuple):
   out: np.ndarray
 
 
-@jit.embedded
+@jit.forceinline
 def _strips(block, strategy, values, out):
   """Returns the `_Strips` of a block."""
   return _Strips(block.begin, block.stride, len(block.rows),
@@ -46,7 +46,7 @@ def _strips(block, strategy, values, out):
                  jit.pointer(values), jit.pointer(out))
 
 
-@jit.embedded
+@jit.forceinline
 def _play_strip(strips, j, count):
   """Writes and returns the values of the sets from j on.
 
@@ -66,7 +66,7 @@ def _play_strip(strips, j, count):
   return out
 
 
-@jit.embedded
+@jit.forceinline
 def play_block(block, strategy, values, out):
   """Writes the value of each set: its strategy times its actions' values.
 
@@ -89,7 +89,7 @@ def play_block(block, strategy, values, out):
     _play_strip(strips, whole, block.width - whole)
 
 
-@jit.embedded
+@jit.forceinline
 def _matched_strip(strips, out, epsilon, j, count):
   """Returns values of regret matching as `learning` writes them for blocks."""
   values = strips.values
@@ -104,7 +104,7 @@ def _matched_strip(strips, out, epsilon, j, count):
   return first + simd.splat_like(factor, first) * matched
 
 
-@jit.embedded
+@jit.forceinline
 def _average_strip(cumulative, entry, played, decay, count):
   """Adds how likely each entry from this one on was played to the average."""
   old = simd.load_like(cumulative, entry, played, count)
@@ -114,7 +114,7 @@ def _average_strip(cumulative, entry, played, decay, count):
       count)
 
 
-@jit.embedded
+@jit.forceinline
 def _learn_strip(strips, regret, cumulative, reach, rule, least, j, count):
   """Does for the sets from j on what `learn_block` does for a block.
 
@@ -163,7 +163,7 @@ def _learn_strip(strips, regret, cumulative, reach, rule, least, j, count):
                      simd.where_from(total, tiny, share, uniform), count)
 
 
-@jit.embedded
+@jit.forceinline
 def _pass_strip(strips, cumulative, reach, decay, j, count):
   """Does what `_learn_strip` does where sets have one action only."""
   value = simd.load_strip(strips.values, strips.rows[0] + j, count)
@@ -172,7 +172,7 @@ def _pass_strip(strips, cumulative, reach, decay, j, count):
   _average_strip(cumulative, strips.begin + j, own, decay, count)
 
 
-@jit.embedded
+@jit.forceinline
 def learn_block(block, tables, values, out, reach, rule, work):
   """Writes the values of a block, and learns from them.
 
@@ -215,7 +215,7 @@ def learn_block(block, tables, values, out, reach, rule, work):
     _learn_strip(strips, regret, cumulative, own, rule, least, whole, rest)
 
 
-@jit.embedded
+@jit.forceinline
 def _propagate_strip(reach, strategy, source, entry, width, rows, j, count):
   """Writes the reaches of the children of the cells from j on.
 
@@ -240,7 +240,7 @@ def _propagate_strip(reach, strategy, source, entry, width, rows, j, count):
     simd.store_strip(reach, rows[a] + j, own * share, count)
 
 
-@jit.embedded
+@jit.forceinline
 def propagate_block(reach, strategy, source, entry, width, rows):
   """Writes the reaches of the children of all cells of a class.
 
@@ -262,7 +262,7 @@ def propagate_block(reach, strategy, source, entry, width, rows):
                      width - whole)
 
 
-@jit.embedded
+@jit.forceinline
 def _sum_strip(values, rows, target, j, count):
   """Writes the sums of the children's values to the cells from j on."""
   total = simd.load_strip(values, rows[0] + j, count)
@@ -272,7 +272,7 @@ def _sum_strip(values, rows, target, j, count):
   simd.store_strip(values, target + j, total, count)
 
 
-@jit.embedded
+@jit.forceinline
 def sum_block(values, rows, target, width):
   """Writes the sums of the values of the rows to the target."""
   numbers, lanes = jit.pointer(values), simd.strip_size(values)

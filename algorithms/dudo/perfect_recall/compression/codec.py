@@ -35,7 +35,7 @@ _PART = 16  # of a hand, in statistics
 _NODE_BYTES, _ROW_BYTES = 64, 17  # of memory, while a tree is read
 
 
-@jit.background_kernel
+@jit.kernel(nogil=True)
 def _code_tree(coder, num_claims, counts, claims, has_child):
   """Writes or reads the tree; see `growing_tree.tree_from_rows`.
 
@@ -121,12 +121,12 @@ def _code_tree(coder, num_claims, counts, claims, has_child):
   return False
 
 
-@jit.embedded
+@jit.forceinline
 def _least(x, most):
   return x if x < most else most
 
 
-@jit.embedded
+@jit.forceinline
 def _seen(taken, seen, all_taken, all_seen):
   """Returns what hands so far say about a row, as a context."""
   if all_seen == 0:
@@ -142,7 +142,7 @@ def _seen(taken, seen, all_taken, all_seen):
                       2 if 4 * taken < 3 * _PART * seen else 3)
 
 
-@jit.embedded
+@jit.forceinline
 def _code_part(coder, context, left, part):
   """Writes or reads what a row gets of what is left.
 
@@ -238,7 +238,7 @@ def _code_node(coder, arrays, tree, node, depth, weights, stats):
   return True
 
 
-@jit.background_kernel
+@jit.kernel(nogil=True)
 def _code_shares(coder, arrays, tree, weights, stats):
   """Writes or reads weights; see `quantize.in_shares`.
 

@@ -162,7 +162,7 @@ def _divide(arrays, tree, table, node, depth, weights):
         carry[row - begin, j] += n * (table[i] / total - weights[i] / size)
 
 
-@jit.background_kernel
+@jit.kernel(nogil=True)
 def divide(arrays, tree, table, weights):
   """Divides the shares of both players at all nodes.
 
@@ -192,7 +192,7 @@ def divide(arrays, tree, table, weights):
       _divide(arrays, tree, table, child, depth, weights)
 
 
-@jit.background_kernel
+@jit.kernel(nogil=True)
 def find_needed(tree, weights, is_kept, has_claims):
   """Finds the rows that a policy in shares needs.
 

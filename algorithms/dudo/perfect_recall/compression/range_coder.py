@@ -81,7 +81,7 @@ def _shift(coder):
   state[_LOW] = (low & (_TOP - 1)) << 8
 
 
-@jit.embedded
+@jit.forceinline
 def code_bit(coder, context, bit):
   """Writes or reads one bit.
 
