@@ -26,8 +26,10 @@ from dudo_spiel.algorithms.dudo.perfect_recall import expansion_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import growing_tree
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_solver
 from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
+from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.runtime import files
+from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import ram
 
 _SMALL = "dudo(start_dice=2v1,dice_sides=2)"
@@ -116,7 +118,7 @@ def test_equals_the_oracle_step_by_step(name, dice, share, answer_share):
       responses = trainer.grow(10**9)
       np.testing.assert_allclose(
           responses, [oracle.respond(role) for role in range(2)], atol=1e-9)
-      outcomes = trainer.outcomes()
+      outcomes = trainer.evaluator.outcomes()
       assert outcomes.sum() == pytest.approx(1.0)
       value = sum((-1)**role * np.sum(
           outcomes[role] * trainer.leaves[role].challenges)
@@ -174,7 +176,8 @@ def test_with_everything_stored_it_is_discounted_cfr(sides):
     trainer.tables.regret[begin:end] = (numbers / numbers.sum(axis=0)).ravel()
   plain = cfr.DiscountedCFRSolver(
       game, num_threads=1, initial=perfect_recall.RecallPolicy(
-          game, {(1, 1): (trainer.hands, tree, trainer.tables.regret.copy())}))
+          game, {(1, 1): stored_rounds.StoredRound(
+              trainer.hands, tree, trainer.tables.regret.copy())}))
   # CFR's regrets have the chance of the own hand in them.
   plain.tables.regret[:] = plain.tables.strategy / sides
   counts = []
@@ -187,7 +190,8 @@ def test_with_everything_stored_it_is_discounted_cfr(sides):
     for policy, table in ((plain.current_policy(), trainer.tables.regret),
                           (plain.average_policy(), trainer.tables.cumulative)):
       ours = perfect_recall.RecallPolicy(
-          game, {(1, 1): (trainer.hands, trainer.tree, table)})
+          game, {(1, 1): stored_rounds.StoredRound(
+              trainer.hands, trainer.tree, table)})
       counts.append(_compare(game, policy, ours))
   assert min(counts) > 20
 
@@ -334,7 +338,7 @@ def test_threads_change_nothing(monkeypatch):
   match = round_rules.match_rules(pyspiel.load_game("dudo(numdice=2)"), 1)
   trainers = [round_trainer.RecallTrainer(match, (2, 1), num_threads=threads)
               for threads in (1, 3)]
-  with round_trainer.thread_pool(3) as pool:
+  with interrupts.thread_pool(3) as pool:
     for trainer, threads in zip(trainers, (None, pool)):
       trainer.set_values({(1, 1): -0.027})
       for _ in range(30):
@@ -455,10 +459,10 @@ def test_policies_in_files(tmp_path):
 
 def test_policies_are_played_as_they_are_measured_where_sums_vanish():
   game = pyspiel.load_game("dudo(numdice=1,dice_sides=3)")
-  hands, tree, table = _solver(str(game), 60).average_policy().round_tables(
-      (1, 1))
+  stored = _solver(str(game), 60).average_policy().round_tables((1, 1))
   tiny, nothing = (perfect_recall.RecallPolicy(
-      game, {(1, 1): (hands, tree, factor * table)}) for factor in (1e-40, 0.0))
+      game, {(1, 1): stored._replace(table=factor * stored.table)})
+                   for factor in (1e-40, 0.0))
   assert tiny.exploitability(1) == pytest.approx(
       exploitability.exploitability(game, tiny), abs=1e-9)
   nothing.measure(1)
@@ -522,9 +526,9 @@ def test_walks_stop_when_the_flag_is_set():
     trainer.grow(10**9)
   tree, tables = trainer.tree, [table.copy() for table in trainer.tables]
   trainer.flag[0] = True
-  for measure in (trainer.outcomes, lambda: trainer.grow(10**9),
-                  lambda: trainer.certify({(1, 1): 0.0}, {(1, 1): 0.0})):
-    with pytest.raises(round_trainer.StoppedError):
+  for measure in (trainer.evaluator.outcomes, lambda: trainer.grow(10**9),
+                  lambda: trainer.evaluator.certify({(1, 1): 0.0}, {(1, 1): 0.0})):
+    with pytest.raises(interrupts.StoppedError):
       measure()
   assert trainer.tree is tree
   for ours, theirs in zip(trainer.tables, tables):

@@ -210,7 +210,7 @@ def _deaf(begun, released):
     (quantize, "divide", lambda policy: policy.compressed(9)),
     (quantize, "divide", lambda policy: perfect_recall.ShareTrials(
         policy, 9, num_threads=1)),
-    (stored_rounds.RoundTables, "__getitem__",
+    (stored_rounds.StoredRounds, "__getitem__",
      lambda policy: simulation.exact_match(
          policy, simulation.bot_policy("uniform", policy.game), policy.game)),
 ], ids=["measure", "exploitability", "compressed", "trials", "exact match"])
@@ -253,8 +253,8 @@ def test_policy_of_a_solvers_file(tmp_path):
   with pytest.raises(ValueError, match="^path=.*solver.npz.* was replaced"):
     saved.round_tables((2, 1))
   _solver().save(path)
-  assert saved.round_tables((2, 1))[2].tolist() == (
-      average.round_tables((2, 1))[2].tolist())
+  assert saved.round_tables((2, 1)).table.tolist() == (
+      average.round_tables((2, 1)).table.tolist())
   average.save(path)
   with pytest.raises(ValueError, match="^path=.*must be a solver"):
     perfect_recall.average_policy(path)
@@ -286,7 +286,7 @@ def test_merged_policies():
 
 def test_rounds_are_read_only_when_they_are_needed(monkeypatch):
   policy = _solver().average_policy()
-  monkeypatch.setattr(stored_rounds.RoundTables, "__getitem__", None)
+  monkeypatch.setattr(stored_rounds.StoredRounds, "__getitem__", None)
   merged = perfect_recall.merged(policy.game, [policy])
   assert (2, 1) in merged.rounds
 
