@@ -132,7 +132,7 @@ class FictitiousPlaySolver(table_solver.TableSolver):
     self._check_tables(archive.path, {"strategy": strategy})
     return _Best(check, strategy)
 
-  def _take_extras(self, extras):
+  def _restore_extras(self, extras):
     self._best = extras
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import progress
@@ -321,14 +322,14 @@ class Solver:
     return {}, {}
 
   def _read_extras(self, archive):
-    """Returns what `_extras` has saved, for `_take_extras`, or raises.
+    """Returns what `_extras` has saved, for `_restore_extras`, or raises.
 
     Args:
       archive: the `checkpoint.Archive`.
     """
 
-  def _take_extras(self, extras):
-    """Takes what `_read_extras` has returned."""
+  def _restore_extras(self, extras):
+    """Replaces the extra state by what `_read_extras` has returned."""
 
   def _check_tables(self, path, tables):
     """Raises a ValueError if these cannot be tables of this solver.
@@ -369,18 +370,11 @@ class Solver:
                for name, table in tables.items()}
       self._check_tables(path, saved)
       extras = self._read_extras(archive)
-    try:
-      self._take(saved, extras, iteration)
-    except KeyboardInterrupt:
-      self._take(saved, extras, iteration)  # all of it, or tables would not fit
-      raise
-
-  def _take(self, saved, extras, iteration):
-    """Goes on from here with what was read from a file."""
-    for name, table in self._tables().items():
-      table[:] = saved[name]
-    self._take_extras(extras)
-    self._count[0] = iteration
+    with interrupts.deferred():  # tables and count must fit together
+      for name, table in tables.items():
+        table[:] = saved[name]
+      self._restore_extras(extras)
+      self._count[0] = iteration
 
 
 def check_limits(iterations, seconds):

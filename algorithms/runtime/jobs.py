@@ -34,7 +34,6 @@ import os
 import pathlib
 import pickle
 import shutil
-import signal
 import sys
 import tempfile
 import threading
@@ -44,6 +43,7 @@ from typing import NamedTuple
 import numba
 
 from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import ram
 
 ENGINES = ("local", "ray")
@@ -203,31 +203,6 @@ class _Spawn(multiprocessing.context.SpawnContext):
         process.kill()
 
 
-@contextlib.contextmanager
-def _deferred_interrupts():
-  """Lets Ctrl-C wait, and keeps it away from processes that are started here.
-
-  A process that has just been started reads what it shall do from a pipe. If
-  Ctrl-C came between the two, it would complain about an empty pipe.
-  """
-  before = None  # also for a handler that is not Python's
-  came = []
-  if threading.current_thread() is threading.main_thread():
-    before = signal.getsignal(signal.SIGINT)
-  with contextlib.ExitStack() as stack:
-    if callable(before):
-      stack.callback(lambda: came and before(*came[0]))
-      stack.callback(signal.signal, signal.SIGINT, before)
-      signal.signal(signal.SIGINT, lambda *event: came.append(event))
-    if hasattr(signal, "pthread_sigmask"):  # not on Windows
-      # New processes inherit the mask. But for this one it is not enough:
-      # another thread may take the signal, and Python handles it in this one.
-      stack.callback(
-          signal.pthread_sigmask, signal.SIG_SETMASK,
-          signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]))
-    yield
-
-
 class _LocalJob:
   """A job, and the files of its call and its answer."""
 
@@ -243,7 +218,9 @@ class _LocalJob:
     self.tries += 1
     try:
       self._call.write_bytes(pickle.dumps((self._function, self.job.arguments)))
-      with _deferred_interrupts():
+      # A new process reads its task from a pipe: Ctrl-C between the start and
+      # the task would make it complain about an empty pipe.
+      with interrupts.deferred():
         return executor.submit(_answer_file, self._call, self._answer)
     except Exception as error:  # noqa: BLE001, such as what cannot be pickled
       failed = concurrent.futures.Future()
