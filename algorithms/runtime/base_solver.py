@@ -12,7 +12,7 @@ import warnings
 
 import numpy as np
 
-from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
@@ -99,11 +99,11 @@ class Solver:
   _CHECK_GROWTH = 1.25  # each check comes after so many times the iterations
 
   def __init__(self, game, *, seed, num_threads, dtype):
-    self.game = arguments.game("game", game)
-    self._seed = arguments.integer("seed", seed, 0, _MAX_SEED)
+    self.game = validation.game("game", game)
+    self._seed = validation.integer("seed", seed, 0, _MAX_SEED)
     self._num_threads = jit.thread_count(num_threads)
-    self._dtype = np.dtype(arguments.choice("dtype", dtype,
-                                            ("float64", "float32")))
+    self._dtype = np.dtype(validation.choice("dtype", dtype,
+                                             ("float64", "float32")))
     self._count = np.zeros(1, dtype=np.int64)
     self._measure_seconds = 0.0  # how long the last measurement of `solve` took
 
@@ -244,8 +244,8 @@ class Solver:
               "max_iterations": max_iterations, "max_seconds": max_seconds}
     for name, value in limits.items():
       if value is not None:
-        check = (arguments.integer if name == "max_iterations" else
-                 arguments.number)
+        check = (validation.integer if name == "max_iterations" else
+                 validation.number)
         check(name, value, 0)
     if all(value is None for value in limits.values()):
       raise ValueError(f"{', '.join(limits)}: at least one must be given")
@@ -364,7 +364,7 @@ class Solver:
         del identity["fingerprint"]
       checkpoint.check_header(path, archive.header, identity)
       iteration = checkpoint.field(path, archive.header, "iteration",
-                                   arguments.integer, 0, checkpoint.MAX_COUNT)
+                                   validation.integer, 0, checkpoint.MAX_COUNT)
       tables = self._tables()
       saved = {name: self._read_table(archive, name, table)
                for name, table in tables.items()}
@@ -380,13 +380,13 @@ class Solver:
 def check_limits(iterations, seconds):
   """Raises a ValueError unless exactly one limit of a run is given."""
   if (iterations is None) == (seconds is None):
-    raise ValueError(f"iterations={arguments.shown(iterations)}, "
-                     f"seconds={arguments.shown(seconds)}: one of "
+    raise ValueError(f"iterations={validation.shown(iterations)}, "
+                     f"seconds={validation.shown(seconds)}: one of "
                      "them must be given, and not both")
   if iterations is not None:
-    arguments.integer("iterations", iterations, 0)
+    validation.integer("iterations", iterations, 0)
   else:
-    arguments.number("seconds", seconds, 0.0)
+    validation.number("seconds", seconds, 0.0)
 
 
 class _Clock:

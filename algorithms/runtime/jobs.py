@@ -42,7 +42,7 @@ from typing import NamedTuple
 
 import numba
 
-from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import ram
 
@@ -98,14 +98,14 @@ def run(function, jobs, engine="local", num_workers=None, tries=_TRIES):
   Yields:
     The `Outcome` of each job.
   """
-  arguments.choice("engine", engine, ENGINES)
-  arguments.integer("tries", tries, 1)
+  validation.choice("engine", engine, ENGINES)
+  validation.integer("tries", tries, 1)
   if not isinstance(jobs, (list, tuple)) or not all(
       isinstance(job, Job) for job in jobs):
-    raise ValueError(f"jobs={arguments.shown(jobs)}: must be a list of `Job`")
+    raise ValueError(f"jobs={validation.shown(jobs)}: must be a list of `Job`")
   if num_workers is None:
     num_workers = numba.config.NUMBA_DEFAULT_NUM_THREADS
-  arguments.integer("num_workers", num_workers, 1)
+  validation.integer("num_workers", num_workers, 1)
   if engine == "ray":
     check_engine(engine)
     return _run_ray(function, list(jobs), tries)
@@ -114,7 +114,7 @@ def run(function, jobs, engine="local", num_workers=None, tries=_TRIES):
 
 def check_engine(engine):
   """Raises a ValueError if an engine cannot be used."""
-  arguments.choice("engine", engine, ENGINES)
+  validation.choice("engine", engine, ENGINES)
   if engine == "ray":
     try:
       import ray  # noqa: F401, the extra `ray`

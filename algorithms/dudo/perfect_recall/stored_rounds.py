@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.perfect_recall import growing_tree
 from dudo_spiel.algorithms.dudo.perfect_recall import hand_vectors
 from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
-from dudo_spiel.algorithms.runtime import arguments
 
 _ROUNDING = 1e-6  # of measured values
 _MAX_VALUE = 1.0 + _ROUNDING
@@ -145,7 +145,7 @@ def measures_from_numbers(name, dice, numbers):
     dice: (starter's dice, other's dice).
     numbers: low, high and value.
   """
-  measures = Measures(*(arguments.number(name, number, -_MAX_VALUE, _MAX_VALUE)
+  measures = Measures(*(validation.number(name, number, -_MAX_VALUE, _MAX_VALUE)
                         for number in numbers))
   low, high, value = measures
   if not low - _ROUNDING <= value <= high + _ROUNDING:
@@ -164,15 +164,15 @@ def checked_measures(measures, rounds):
   if measures is None:
     return {}
   if not isinstance(measures, dict):
-    raise ValueError(f"measures={arguments.shown(measures)}: must be a dict by "
-                     "rounds, or None")
+    raise ValueError(f"measures={validation.shown(measures)}: must be a dict "
+                     "by rounds, or None")
   if measures and measures.keys() != rounds.keys():
-    raise ValueError(f"measures={arguments.shown(measures)}: must be of all "
+    raise ValueError(f"measures={validation.shown(measures)}: must be of all "
                      "rounds of the policy, as RecallPolicy.measure returns "
                      "them")
   for dice, entry in measures.items():
     if not isinstance(entry, Measures):
-      raise ValueError(f"measures={arguments.shown(measures)}: must have "
+      raise ValueError(f"measures={validation.shown(measures)}: must have "
                        "Measures, as RecallPolicy.measure returns them")
     measures_from_numbers("measures", dice, entry)
   return dict(measures)
