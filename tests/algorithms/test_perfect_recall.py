@@ -527,7 +527,8 @@ def test_walks_stop_when_the_flag_is_set():
   tree, tables = trainer.tree, [table.copy() for table in trainer.tables]
   trainer.flag[0] = True
   for measure in (trainer.evaluator.outcomes, lambda: trainer.grow(10**9),
-                  lambda: trainer.evaluator.certify({(1, 1): 0.0}, {(1, 1): 0.0})):
+                  lambda: trainer.evaluator.certify({(1, 1): 0.0},
+                                                    {(1, 1): 0.0})):
     with pytest.raises(interrupts.StoppedError):
       measure()
   assert trainer.tree is tree
