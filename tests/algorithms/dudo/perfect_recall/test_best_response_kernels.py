@@ -9,7 +9,6 @@ from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms.dudo.imperfect_recall import best_response
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import best_response_kernels
-from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.runtime import interrupts
 
