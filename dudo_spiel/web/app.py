@@ -13,7 +13,7 @@ import pathlib
 import flask
 from werkzeug import exceptions
 
-from dudo_spiel import arguments
+from dudo_spiel import validation
 from dudo_spiel.web import advice
 from dudo_spiel.web import explorer
 from dudo_spiel.web import play
@@ -170,9 +170,9 @@ class _Page:
     """Begins a match."""
     game, opponent, dice = _body(game=(str, "dudo"), opponent=(str, "trained"),
                                  dice=(int, 3))
-    arguments.choice("game", game, ("dudo", "single_round"))
-    arguments.choice("opponent", opponent, play.OPPONENTS)
-    arguments.integer("dice", dice, 1, policy_store.MAX_DICE)
+    validation.choice("game", game, ("dudo", "single_round"))
+    validation.choice("opponent", opponent, play.OPPONENTS)
+    validation.integer("dice", dice, 1, policy_store.MAX_DICE)
     session, token = self._find_session(), None
     if session is None:
       token, session = self._sessions.add()
@@ -250,7 +250,7 @@ class _Page:
   def small(self):
     """Answers the policy of a small game that came from a file."""
     (game,) = _query("game")
-    arguments.choice("game", game, tuple(small_games.SMALL_GAMES))
+    validation.choice("game", game, tuple(small_games.SMALL_GAMES))
     policy = self._store.small.get(game)
     if policy is None:
       raise exceptions.NotFound(f"game={game}: has no policy file")
@@ -259,11 +259,11 @@ class _Page:
   def start_task(self):
     """Begins a task: solves a small game, or measures the policy."""
     what, size = _body(what=(str, None), size=(int, 0))
-    arguments.choice("what", what, (*small_games.SMALL_GAMES, "measure"))
+    validation.choice("what", what, (*small_games.SMALL_GAMES, "measure"))
     if what == "measure":
       queue, key, function = self._measuring, "measure", self._store.measure
     else:
-      arguments.integer("size", size, *_sizes(what))
+      validation.integer("size", size, *_sizes(what))
       queue, key = self._solving, f"{what}-{size}"
       function = functools.partial(small_games.solve, what, size)
     try:
