@@ -68,7 +68,7 @@ class Library:
 
   @property
   def rules(self):
-    """The `rounds.MatchRules` of two-player Dudo."""
+    """The `round_rules.RoundRules` of two-player Dudo."""
     return self.match.match
 
   @property
@@ -79,7 +79,7 @@ class Library:
   @property
   def remembers(self):
     """What it remembers of a round, in words."""
-    return "all claims" if self.remembers_all else self.rules.remembered.text
+    return "all claims" if self.remembers_all else self.rules.abstraction.text
 
   @property
   def rounds(self):

@@ -18,7 +18,7 @@ from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import perfect_recall
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import policy_bots
-from dudo_spiel.algorithms.dudo.imperfect_recall import best_response
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import best_response_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import dcfr_kernels
@@ -27,6 +27,7 @@ from dudo_spiel.algorithms.dudo.perfect_recall import growing_tree
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_solver
 from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
 from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.dudo.rounds import transitions
 from dudo_spiel.algorithms.runtime import files
 from dudo_spiel.algorithms.runtime import ram
 
@@ -35,13 +36,13 @@ _SMALL = "dudo(start_dice=2v1,dice_sides=2)"
 
 def _trainer_and_oracle(name, dice, **kwargs):
   game = pyspiel.load_game(name)
-  match = round_rules.match_rules(game, 1)
+  match = round_rules.round_rules(game)
   trainer = round_trainer.RecallTrainer(match, dice, dtype=np.float64,
                                          growth_slope=0.0, **kwargs)
   # Random leaves have no ties, which rounding would decide.
   shape = game.num_sides * sum(dice), sum(dice) + 1
   gets = np.random.default_rng(0).uniform(-1.0, 1.0, (2, *shape))
-  trainer.leaves = tuple(best_response.Leaves(gets[role], -gets[1 - role])
+  trainer.leaves = tuple(transitions.Payoffs(gets[role], -gets[1 - role])
                          for role in range(2))
   oracle = growing_oracle.GrowingOracle(
       dice, game.num_sides, game.house.wild_ones,
@@ -162,7 +163,7 @@ def test_what_was_dropped_may_come_back():
     4, pytest.param(6, marks=pytest.mark.slow)])
 def test_with_everything_stored_it_is_discounted_cfr(sides):
   game = pyspiel.load_game(f"dudo(numdice=1,dice_sides={sides})")
-  match = round_rules.match_rules(game, 1)
+  match = round_rules.round_rules(game)
   trainer = round_trainer.RecallTrainer(match, (1, 1), dtype=np.float64,
                                          is_full=True)
   trainer.set_values({})
@@ -263,7 +264,7 @@ def _as_match_policy(solver):
   """Returns the average policy as tables of all claims of a round."""
   game = solver.game
   num_claims = game.num_sides * sum(game.start_dice)
-  match = round_rules.match_rules(game, num_claims)
+  match = abstract_rules.abstract_rules(game, num_claims)
   policy = solver.average_policy()
   tables = {key: np.zeros(match.table_shape(key))
             for a, b in solver.rounds for key in ((a, b), (b, a))}
@@ -280,7 +281,7 @@ def _as_match_policy(solver):
         state = start.new_initial_state()
         for action in [*((hand, 0) if role == 0 else (0, hand)), *history]:
           state.apply_action(action)
-        row = match.memory(sum(key)).first_row(history)
+        row = match.graph(sum(key)).first_row(history)
         first = history[-1] + 1 if history else 0
         for action, chance in policy.action_probabilities(state).items():
           is_dudo = action == start.dudo_action
@@ -294,7 +295,7 @@ def _as_match_policy(solver):
     "dudo(start_dice=1v2,dice_sides=3)"])
 def test_responses_equal_those_of_match_policies(name):
   solver = _solver(name, 60)
-  response = best_response.match_best_response(_as_match_policy(solver),
+  response = exploitability.match_best_response(_as_match_policy(solver),
                                                 num_threads=1)
   assert solver.exploitability() == pytest.approx(response.exploitability,
                                                   abs=1e-9)
@@ -331,7 +332,7 @@ def test_intervals_hold_the_exact_value():
 @pytest.mark.slow
 def test_threads_change_nothing(monkeypatch):
   monkeypatch.setattr(round_trainer, "MIN_CUT_NUMBERS", 0)
-  match = round_rules.match_rules(pyspiel.load_game("dudo(numdice=2)"), 1)
+  match = round_rules.round_rules(pyspiel.load_game("dudo(numdice=2)"))
   trainers = [round_trainer.RecallTrainer(match, (2, 1), num_threads=threads)
               for threads in (1, 3)]
   with round_trainer.thread_pool(3) as pool:
@@ -400,7 +401,7 @@ def test_the_policy_that_ships_is_as_good_as_it_says():
 
 @pytest.mark.slow
 def test_a_node_of_the_full_game_is_small():
-  match = round_rules.match_rules(pyspiel.load_game("dudo"), 1)
+  match = round_rules.round_rules(pyspiel.load_game("dudo"))
   trainer = round_trainer.RecallTrainer(match, (5, 5))
   at_first = trainer.memory_bytes
   trainer.set_values({(a, b): 0.1 * (a - b) for a in range(1, 6)
@@ -508,7 +509,7 @@ def test_files_that_make_no_sense(name, change, tmp_path):
 
 def test_full_trees_have_all_histories():
   game = pyspiel.load_game("dudo(numdice=1,dice_sides=2)")
-  trainer = round_trainer.RecallTrainer(round_rules.match_rules(game, 1),
+  trainer = round_trainer.RecallTrainer(round_rules.round_rules(game),
                                          (1, 1), is_full=True)
   assert trainer.tree.num_nodes == 8  # the sets of the three weakest claims
   assert growing_tree.find(trainer.tree, [0, 2]) > 0
@@ -768,7 +769,7 @@ def test_trees_leave_room_for_claims_that_gain_more_later(monkeypatch):
 
 
 def test_proposals_that_do_not_fit_are_those_that_gain_least():
-  match = round_rules.match_rules(pyspiel.load_game("dudo(numdice=2)"), 1)
+  match = round_rules.round_rules(pyspiel.load_game("dudo(numdice=2)"))
   trainer = round_trainer.RecallTrainer(match, (2, 1), dtype=np.float64)
   trainer.set_values({(1, 1): -0.027})
   for _ in range(8):
@@ -805,7 +806,7 @@ def test_a_checkpoint_is_for_one_process(tmp_path):
 
 
 def test_the_square_of_the_exploitability_bounds_growth():
-  match = round_rules.match_rules(pyspiel.load_game("dudo(numdice=2)"), 1)
+  match = round_rules.round_rules(pyspiel.load_game("dudo(numdice=2)"))
   sizes = []
   for slope in (0.0, 1e-2):
     trainer = round_trainer.RecallTrainer(match, (2, 1), dtype=np.float64,
@@ -819,7 +820,7 @@ def test_the_square_of_the_exploitability_bounds_growth():
 
 
 def test_answers_to_best_responses_are_stored():
-  match = round_rules.match_rules(pyspiel.load_game("dudo(numdice=2)"), 1)
+  match = round_rules.round_rules(pyspiel.load_game("dudo(numdice=2)"))
   gaps, sizes = [], []
   for share in (np.inf, 0.1):
     trainer = round_trainer.RecallTrainer(

@@ -18,6 +18,7 @@ from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
 from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.dudo.rounds import rounds_policy
+from dudo_spiel.algorithms.dudo.rounds import transitions
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import interrupts
@@ -44,13 +45,13 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       nothing was measured.
 
   Attributes:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     measures: as given, or {}.
   """
 
   def __init__(self, game, rounds, measures=None):
     super().__init__(game)
-    self.match = round_rules.match_rules(game, 1)
+    self.match = round_rules.round_rules(game)
     if not isinstance(rounds, dict):
       raise ValueError(f"rounds={rounds!r}: must be a dict by rounds")
     self._rounds = stored_rounds.RoundTables(rounds)
@@ -77,7 +78,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     arguments.state("state", state)
     player = arguments.player("player_id", player_id, state)
     game = state.get_game()
-    if not self._has_rules_of(game):
+    if not self.has_rules_of(game):
       raise ValueError(f"state={state}: is not one of {self.game}")
     if state.current_player() != player or player < 0:
       raise ValueError(f"state={state}: player_id={player_id} does not decide "
@@ -200,11 +201,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     low, high = trainer.certify(lows, highs, pool)
     outcomes = trainer.outcomes()
     values = {key: measures.value for key, measures in known.items()}
-    dice = trainer.hands.dice
-    value = sum(
-        sign * float(np.sum(outcomes[role] * round_rules.challenge_values(
-            self.match, dice[role], dice[1 - role], values)))
-        for role, sign in ((0, 1.0), (1, -1.0)))
+    value = transitions.of_round(self.match, key).value(outcomes, 0, values)
     return stored_rounds.Measures(low, high, value)
 
   def measure(self, num_threads=None):
@@ -383,7 +380,7 @@ def from_file(archive, game):
     game: the `pyspiel.Game` of the policy.
   """
   path = archive.path
-  match = round_rules.match_rules(game, 1)
+  match = round_rules.round_rules(game)
   known = set(round_rules.match_keys(game))
   rounds = {}
   for a, b, nodes, rows, *shares in checkpoint.field(
@@ -432,7 +429,7 @@ def merged(game, policies):
     game: the `pyspiel.Game` of the result.
     policies: list of `RecallPolicy`, the best first.
   """
-  round_rules.match_rules(arguments.game("game", game), 1)  # checks it
+  round_rules.round_rules(arguments.game("game", game))  # checks it
   if not isinstance(policies, (list, tuple)) or not all(
       isinstance(policy, RecallPolicy) for policy in policies):
     raise ValueError(f"policies={arguments.shown(policies)}: must be a list of "
@@ -440,7 +437,7 @@ def merged(game, policies):
   rounds = {}
   for key in round_rules.match_keys(game):
     known = [policy for policy in policies
-             if key in policy._rounds and policy._has_rules_of(game)]
+             if key in policy._rounds and policy.has_rules_of(game)]
     if not known:
       raise ValueError(f"policies: none knows the round {key[0]}v{key[1]} of "
                        f"{game}")

@@ -23,13 +23,13 @@ import functools
 
 import numpy as np
 
-from dudo_spiel.algorithms.dudo.imperfect_recall import best_response
 from dudo_spiel.algorithms.dudo.perfect_recall import best_response_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import dcfr_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import expansion_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import growing_tree
 from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
 from dudo_spiel.algorithms.dudo.perfect_recall import size_model
+from dudo_spiel.algorithms.dudo.rounds import transitions
 from dudo_spiel.algorithms.runtime import interrupts
 
 GROWTH_SHARE, GROWTH_SLOPE, ANSWER_SHARE = 1e-6, 3e-4, 0.1
@@ -65,7 +65,7 @@ class RecallTrainer:
   """Owns all that is learned about a round, and trains it.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     dice: (starter's dice, other's dice).
     dtype: the type of the tables.
     num_threads: how many threads to use at most.
@@ -86,7 +86,7 @@ class RecallTrainer:
     tables: the `dcfr_kernels.LearnTables`.
     iteration: how many iterations were run.
     touched: how many numbers the last iteration read or wrote.
-    leaves: for each role its `response.Leaves`, by which it learns.
+    leaves: for each role its `transitions.Payoffs`, by which it learns.
     played: what `outcomes` returned when the tree last grew, or None.
     flag: [1] bool, which stops measurements (see `interrupts`): they raise
       `StoppedError`.
@@ -152,7 +152,7 @@ class RecallTrainer:
                         for role in range(2))
 
   def leaves_of(self, role, lows, highs):
-    """Returns a responder's `response.Leaves`, from bounds of later rounds.
+    """Returns a responder's `transitions.Payoffs`, from bounds of later rounds.
 
     Args:
       role: the responder's.
@@ -160,10 +160,8 @@ class RecallTrainer:
         starter's policy gets there.
       highs: the same, the most that a starter gets against the policy.
     """
-    dice = self.hands.dice
-    return best_response.round_leaves(
-        self._match, dice[role], dice[1 - role], highs,
-        {key: -low for key, low in lows.items()})
+    return transitions.of_round(self._match, tuple(self.hands.dice)).payoffs(
+        role, highs, {key: -low for key, low in lows.items()})
 
   # Learning.
 
@@ -392,7 +390,7 @@ def measuring_trainer(match, dice, tree, table, flag=None):
   """Returns a `RecallTrainer` that measures a policy and learns nothing.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     dice: (starter's dice, other's dice).
     tree: the `growing_tree.TreeArrays`.
     table: [number] float or uint, to which the policy is proportional.
@@ -424,7 +422,7 @@ def compile_kernels(match, dtype):
   """Compiles all that a trainer runs, on a small round.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     dtype: the type of the tables.
   """
   trainer = RecallTrainer(match, (1, 1), dtype=dtype, max_proposals=64)

@@ -90,7 +90,7 @@ class CodedRound(LazyRound):
   """A round in streams, read when it is first asked for.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     dice: (starter's dice, other's dice).
     nodes: how many nodes its tree has.
     rows: how many rows.
@@ -135,7 +135,7 @@ def coded(match, dice, tables, num_shares, flag):
   """Returns a round in shares: its `CodedRound`, its tree and its weights.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     dice: (starter's dice, other's dice).
     tables: (hands, `growing_tree.TreeArrays`, [number] float).
     num_shares: how many shares.
