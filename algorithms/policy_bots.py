@@ -74,7 +74,7 @@ def _can_play(policy, game):
     return True
   # Players must remember what the policy goes by.
   num_claims = policy.match.claim_order(sum(game.start_dice)).num_claims
-  span = (policy.match.remembered.span
+  span = (policy.match.abstraction.span
           if isinstance(policy, policies.MatchPolicy) else num_claims)
   return min(span, num_claims) <= game.recall_length
 
@@ -179,7 +179,7 @@ def describe(name, game):
   if isinstance(policy, policies.RecallPolicy):
     memory = "remembers all claims of a round"
   elif isinstance(policy, policies.MatchPolicy):
-    memory = f"remembers {policy.match.remembered.text}"
+    memory = f"remembers {policy.match.abstraction.text}"
   elif name == TRAINED:
     memory = "was solved just now"
   source = "exactly" if name in (TRAINED, RECALL_3) else "by its file"
