@@ -69,8 +69,6 @@ class RecallTrainer:
     dice: (starter's dice, other's dice).
     dtype: the type of the tables.
     num_threads: how many threads to use at most.
-    is_full: whether everything is stored from the beginning, and play without
-      positive regrets is uniform: this is plain discounted CFR.
     growth_share: which share of the exploitability a claim must gain to be
       stored, ...
     growth_slope: ... and which share of its square.
@@ -93,10 +91,10 @@ class RecallTrainer:
   """
 
   def __init__(self, match, dice, *, dtype=np.float32, num_threads=1,
-               is_full=False, growth_share=GROWTH_SHARE,
-               growth_slope=GROWTH_SLOPE, answer_share=ANSWER_SHARE,
+               growth_share=GROWTH_SHARE, growth_slope=GROWTH_SLOPE,
+               answer_share=ANSWER_SHARE,
                drop_share=DROP_SHARE, max_proposals=MAX_PROPOSALS):
-    self.hands = round_hands.RoundHands(match, dice, merges=not is_full)
+    self.hands = round_hands.RoundHands(match, dice)
     self.iteration = 0
     self.touched = 0
     self.leaves = None
@@ -105,15 +103,13 @@ class RecallTrainer:
     self._match = match
     self._dtype = np.dtype(dtype)
     self._num_threads = min(num_threads, size_model.MAX_THREADS)
-    self._is_full = is_full
     self._growth_share = growth_share
     self._growth_slope = growth_slope
     self._answer_share = answer_share
     self._drop_share = drop_share
     self._max_proposals = max_proposals
     self._works = []  # a `LearnScratch` for each thread
-    make = growing_tree.full_tree if is_full else growing_tree.new_tree
-    self.take(make(self.hands))
+    self.take(growing_tree.new_tree(self.hands))
 
   def take(self, tree, tables=None, iteration=0):
     """Goes on with a tree and its tables; None for empty ones."""
@@ -172,7 +168,7 @@ class RecallTrainer:
     t = self.iteration + 1
     return dcfr_kernels.LearnStep(
         role, t, self._dtype.type(float(t)**dcfr_kernels.GAMMA),
-        _kept(num_discounted(t)), dcfr_kernels.NEGATIVE, self._is_full,
+        _kept(num_discounted(t)), dcfr_kernels.NEGATIVE,
         *(leaf.astype(self._dtype) for leaf in self.leaves[role]))
 
   def iterate(self, pool=None):
@@ -376,7 +372,7 @@ class RecallTrainer:
     is_kept = np.zeros(len(self.tree.claim), np.bool_)
     dcfr_kernels.find_alive(self.tree, self.tables, least * weight,
                                np.zeros((self.tree.num_nodes, 2)), is_kept)
-    if not is_kept.all() and not self._is_full:
+    if not is_kept.all():
       self._change(growing_tree.changed(self.hands, self.tree, is_kept), False,
                    pool)
 

@@ -19,6 +19,7 @@ from dudo_spiel import bots
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import perfect_recall
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms import policy_bots
 from dudo_spiel.algorithms import simulation
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import best_response_kernels
@@ -397,3 +398,54 @@ def test_bots_as_tables(name):
       expected = dict(bot.get_policy(state))
     found = tables.action_probabilities(state)
     assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_policies_in_files(tmp_path):
+  policy = _solver(_SMALL, 60).average_policy()
+  policy.save(tmp_path / "policy.npz")
+  loaded = policies.load_policy(tmp_path / "policy.npz")
+  assert isinstance(loaded, perfect_recall.RecallPolicy)
+  rng = np.random.default_rng(0)
+  for _ in range(30):
+    state = policy.game.new_initial_state()
+    while not state.is_terminal():
+      if not state.is_chance_node():
+        chances = policy.action_probabilities(state)
+        assert loaded.action_probabilities(state) == chances
+        assert sum(chances.values()) == pytest.approx(1.0)
+      state.apply_action(int(rng.choice(state.legal_actions())))
+  loaded.check_game(policy.game)
+  with pytest.raises(ValueError, match="^game=.*starts with 2 and 2 dice"):
+    loaded.check_game(pyspiel.load_game("dudo(numdice=2,dice_sides=2)"))
+  with np.load(tmp_path / "policy.npz") as archive:
+    arrays = dict(archive)
+  arrays["2v1_claims"][-1] = 0
+  np.savez(tmp_path / "policy.npz", **arrays)
+  with pytest.raises(ValueError, match="^path=.*2v1_claims"):
+    policies.load_policy(tmp_path / "policy.npz")
+
+
+def test_policies_are_played_as_they_are_measured_where_sums_vanish():
+  game = pyspiel.load_game("dudo(numdice=1,dice_sides=3)")
+  hands, tree, table = _solver(str(game), 60).average_policy().round_tables(
+      (1, 1))
+  tiny, nothing = (perfect_recall.RecallPolicy(
+      game, {(1, 1): (hands, tree, factor * table)}) for factor in (1e-40, 0.0))
+  assert tiny.exploitability(1) == pytest.approx(
+      exploitability.exploitability(game, tiny), abs=1e-9)
+  nothing.measure(1)
+  for claims in ([], [1]):
+    ours, theirs = (exploitability.action_values(policy, (1, 1), claims, [2])
+                    for policy in (tiny, nothing))
+    np.testing.assert_array_equal(ours.values, theirs.values)
+
+
+@pytest.mark.slow
+def test_the_policy_that_ships_is_as_good_as_it_says():
+  game = pyspiel.load_game("dudo(numdice=5)")
+  policy = policy_bots.trained_policy(game)
+  found = perfect_recall.merged(game, [policy]).measure(2)
+  assert (5, 5) in found
+  for key, measures in found.items():
+    assert tuple(policy.measures[key]) == pytest.approx(tuple(measures),
+                                                        abs=1e-9)
