@@ -7,6 +7,7 @@ How many of them count is therefore binomial.
 import functools
 import math
 
+from dudo_spiel import claims
 from dudo_spiel import rules
 from dudo_spiel import validation
 
@@ -61,7 +62,7 @@ def claim_odds(quantity: int, rank: int, hand: bytes, num_dice: int,
                         matching_faces / num_sides)
 
 
-def odds_in_order(order, claim, hand):
+def odds_in_order(order: claims.ClaimOrder, claim: int, hand: bytes) -> float:
   """Returns the probability that a claim is true, given one hand.
 
   Args:
