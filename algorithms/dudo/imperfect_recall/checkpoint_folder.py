@@ -128,7 +128,10 @@ class TrainingFolders:
       self._save(_absolute(path), identity, trainers)
 
   def _save(self, path, identity, trainers):
-    files.remove_abandoned(path, f"{_ROUND_FILES}|{re.escape(_MAIN_FILE)}")
+    parts = rf"({_ROUND_FILES}|{re.escape(_MAIN_FILE)})\.\d+\.part"
+    for name in os.listdir(path):  # what killed processes have left
+      if re.fullmatch(parts, name):
+        os.unlink(os.path.join(path, name))
     before = self._saved.get(path)
     saved = list(before or [_RoundFile(None, None, None)] * len(trainers))
     for number, trainer in enumerate(trainers):
