@@ -93,6 +93,20 @@ class ClaimOrder:
           f"claim={claim!r}: must be a quantity, 'x' and a rank, such as '3x5'")
     return self.index(int(quantity), int(rank))
 
+  def check_history(self, claims: list[int] | tuple[int, ...]) -> None:
+    """Raises a ValueError unless a round can have these claims.
+
+    Args:
+      claims: must be a list or tuple of int, each stronger than the one before.
+    """
+    if not isinstance(claims, (list, tuple)):
+      raise ValueError(f"claims={claims!r}: must be a list of claims")
+    for claim in claims:
+      validation.integer("claims", claim, 0, self.num_claims - 1)
+    if any(after <= before for before, after in zip(claims, claims[1:])):
+      raise ValueError(f"claims={claims!r}: each must be stronger than the one "
+                       "before")
+
 
 @functools.cache
 def claim_order(num_dice: int, num_sides: int = 6,

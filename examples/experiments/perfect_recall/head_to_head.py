@@ -49,7 +49,7 @@ def dice_numbers():
 def opponent_policy(name, game):
   """Returns an opponent as a policy with tables, None if it cannot play."""
   if name in bots.bot_names(game):
-    return simulation.bot_policy(name, game)
+    return simulation.bot_policy(game, name)
   policy = policy_bots.load_policy(name)
   if not isinstance(policy, policies.MatchPolicy):
     raise ValueError(f"{name!r}: must be a bot, or a policy that remembers "
