@@ -15,11 +15,38 @@ waits for ever.
 import _thread
 import concurrent.futures
 import contextlib
+import signal
 import threading
 
 import numpy as np
 
 _STEP = 0.1  # seconds
+
+
+@contextlib.contextmanager
+def deferred():
+  """Postpones Ctrl-C to the end of the context, for what must not be cut short.
+
+  After the body, the handler that was set before is called if Ctrl-C came
+  meanwhile; by default it raises KeyboardInterrupt. Processes that are started
+  inside never receive Ctrl-C from the terminal: they inherit the signal mask.
+  """
+  before = None  # also for a handler that is not Python's
+  came = []
+  if threading.current_thread() is threading.main_thread():
+    before = signal.getsignal(signal.SIGINT)
+  with contextlib.ExitStack() as stack:
+    if callable(before):
+      stack.callback(lambda: came and before(*came[0]))
+      stack.callback(signal.signal, signal.SIGINT, before)
+      signal.signal(signal.SIGINT, lambda *event: came.append(event))
+    if hasattr(signal, "pthread_sigmask"):  # not on Windows
+      # The mask alone is not enough for this process: another thread may
+      # receive the signal, and Python then calls the handler in this one.
+      stack.callback(
+          signal.pthread_sigmask, signal.SIG_SETMASK,
+          signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]))
+    yield
 
 
 def new_flag():
@@ -160,3 +187,40 @@ class Background:
     self._task = None
     if error is not None:
       raise error
+
+
+class StoppedError(Exception):
+  """A flag has stopped a computation, which has changed nothing."""
+
+
+def check_flag(flag):
+  """Raises a `StoppedError` if the flag is set.
+
+  Args:
+    flag: [1] bool, from `new_flag`.
+  """
+  if flag[0]:
+    raise StoppedError
+
+
+def thread_pool(num_threads):
+  """Returns a context with a pool of threads, or with None for one thread.
+
+  Args:
+    num_threads: how many threads the pool has.
+  """
+  if num_threads == 1:
+    return contextlib.nullcontext()
+  return concurrent.futures.ThreadPoolExecutor(num_threads)
+
+
+def map_tasks(pool, function, tasks):
+  """Returns [function(task) for task in tasks].
+
+  Args:
+    pool: the `concurrent.futures.Executor` that calls the function, or None for
+      the calling thread.
+    function: takes one task.
+    tasks: iterable of arguments.
+  """
+  return list((map if pool is None else pool.map)(function, tasks))

@@ -18,13 +18,13 @@ from typing import NamedTuple
 import numpy as np
 import pyspiel
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.perfect_recall import dcfr_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import growing_tree
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
 from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
 from dudo_spiel.algorithms.dudo.rounds import round_rules
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import ram
 
@@ -88,9 +88,9 @@ def read(path, identity, keys, rounds):
   with checkpoint.opened(path, FILE_KIND) as archive:
     max_bytes = _check_settings(path, archive.header, identity)
     iteration = checkpoint.field(path, archive.header, "iteration",
-                                 arguments.integer, 0, checkpoint.MAX_COUNT)
+                                 validation.integer, 0, checkpoint.MAX_COUNT)
     present = checkpoint.field(path, archive.header, "present",
-                               arguments.integer, 0, len(keys) - 1)
+                               validation.integer, 0, len(keys) - 1)
     states = [_read_round(archive, key, now)
               for key, now in zip(keys, rounds)]
   if sum(state.schedule["iteration"] for state in states) != iteration:
@@ -172,7 +172,7 @@ def take(now, state):
     now: the round, as `recall_solver` has it.
     state: the `RoundState`.
   """
-  now.trainer.take(state.tree, state.tables, state.schedule["iteration"])
+  now.trainer.set_state(state.tree, state.tables, state.schedule["iteration"])
   now.work = state.schedule["work"]
   now.next_growth = state.schedule["next_growth"]
   now.next_drop = state.schedule["next_drop"]
@@ -196,8 +196,8 @@ class _SavedRound(stored_rounds.LazyRound):
     self._match = match
     self._key = key
 
-  def tables(self):
-    """Returns (hands, `growing_tree.TreeArrays`, [number] float)."""
+  def read(self):
+    """Returns the `stored_rounds.StoredRound`, its table in floats."""
     with checkpoint.opened(self._path, FILE_KIND) as archive:
       if archive.digest != self._digest:
         raise ValueError(f"path={archive.path!r}: was replaced by another file "
@@ -213,9 +213,9 @@ class _SavedRound(stored_rounds.LazyRound):
       hands = round_hands.RoundHands(self._match, self._key)
       tree = growing_tree.read_tree(archive, _name(self._key, ""), hands, nodes,
                                     rows)
-      return hands, tree, archive.read(
+      return stored_rounds.StoredRound(hands, tree, archive.read(
           _name(self._key, "cumulative"), (tree.num_numbers,),
-          (np.dtype(np.float32), np.dtype(np.float64)), 0.0)
+          (np.dtype(np.float32), np.dtype(np.float64)), 0.0))
 
 
 def average_policy(path):

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 import pyspiel
 
-from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.algorithms.runtime import random_streams
@@ -230,7 +230,7 @@ class NormalForm:
 
   def __init__(self, game):
     self.game = game
-    state = arguments.game("game", game).new_initial_state()
+    state = validation.game("game", game).new_initial_state()
     if (game.num_players() != _NUM_PLAYERS or
         not state.is_simultaneous_node()):
       raise ValueError(f"game={game}: {_ALLOWED}")
@@ -353,8 +353,8 @@ class NormalFormPolicy(table_policy.TablePolicy):
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability}; see the class."""
-    arguments.state("state", state)
-    player = arguments.player("player_id", player_id, state)
+    validation.state("state", state)
+    player = validation.player("player_id", player_id, state)
     if player == pyspiel.PlayerId.SIMULTANEOUS:
       first, second = (list(self.action_probabilities(state, p).values())
                        for p in range(2))
