@@ -13,12 +13,13 @@ import pyspiel
 
 from dudo_spiel import bots
 from dudo_spiel import validation
-from dudo_spiel.algorithms.dudo.imperfect_recall import best_response
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import best_response_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import hand_vectors
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
 from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.dudo.rounds import transitions
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 
@@ -46,7 +47,7 @@ class _Tables(NamedTuple):
 
   Attributes:
     weights: [row, hand] float32, probabilities.
-    row_begin: [memory + 1] int64, see `abstraction_graph.MemoryArrays`.
+    row_begin: [memory + 1] int64, see `abstraction_graph.AbstractionArrays`.
     child_begin: [memory] int64, likewise.
     chance: [hand] float64.
     matches: [hand, rank] int64.
@@ -221,7 +222,7 @@ def _outcomes(stored, role, policy, key, flag):
   """
   hands, tree, table = stored.as_float()
   rolls = policy.match.rolls(key[0])
-  memory = policy.match.memory(sum(key)).arrays
+  memory = policy.match.graph(sum(key)).arrays
   other = _Tables(
       np.ascontiguousarray(policy.probabilities(key)[:, :rolls.num_rolls]),
       memory.row_begin, memory.child_begin, rolls.probabilities,
@@ -267,11 +268,10 @@ def _values(policy, other, game, flag):
   for key in round_rules.match_keys(game):
     for role, values in ((0, starts), (1, answers)):
       dice = key[role], key[1 - role]
-      leaves = best_response.round_leaves(policy.match, *dice, starts, answers)
       outcomes = _outcomes(policy.round_tables(key), role, other, dice[::-1],
                            flag)
-      values[key] = float(np.sum(outcomes[role] * leaves.challenges) +
-                          np.sum(outcomes[1 - role] * leaves.challenged))
+      values[key] = transitions.of_round(policy.match, key).value(
+          outcomes, role, starts, answers)
   return starts, answers
 
 
@@ -282,11 +282,11 @@ def bot_policy(name, game):
     name: one of `bots.bot_names(game)`.
     game: `dudo` with two players.
   """
-  match = round_rules.match_rules(game, 1)
+  match = abstract_rules.abstract_rules(game, 1)
   validation.choice("name", name, tuple(bots.bot_names(game)))
   tables = {}
   for own, other in round_rules.round_keys(game.start_dice):
-    memory = match.memory(own + other)
+    memory = match.graph(own + other)
     table = np.ones(match.table_shape((own, other)), np.float32)
     tables[own, other] = table
     if name == "uniform":

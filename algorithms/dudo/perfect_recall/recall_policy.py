@@ -42,13 +42,13 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       its rounds; None if nothing was measured.
 
   Attributes:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     measures: as given, or {}.
   """
 
   def __init__(self, game, rounds, measures=None):
     super().__init__(game)
-    self.match = round_rules.match_rules(game, 1)
+    self.match = round_rules.round_rules(game)
     if not isinstance(rounds, dict):
       raise ValueError(f"rounds={rounds!r}: must be a dict by rounds")
     for entry in rounds.values():
@@ -80,7 +80,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     validation.state("state", state)
     player = validation.player("player_id", player_id, state)
     game = state.get_game()
-    if not self._has_rules_of(game):
+    if not self.has_rules_of(game):
       raise ValueError(f"state={state}: is not one of {self.game}")
     if state.current_player() != player or player < 0:
       raise ValueError(f"state={state}: player_id={player_id} does not decide "
@@ -329,7 +329,7 @@ def from_file(archive, game):
     game: the `pyspiel.Game` of the policy.
   """
   path = archive.path
-  match = round_rules.match_rules(game, 1)
+  match = round_rules.round_rules(game)
   known = set(round_rules.match_keys(game))
   rounds = {}
   for a, b, nodes, rows, *shares in checkpoint.field(
@@ -377,7 +377,7 @@ def merged(game, policies):
     game: the `pyspiel.Game` of the result.
     policies: list of `RecallPolicy`, the best first.
   """
-  round_rules.match_rules(validation.game("game", game), 1)  # checks it
+  round_rules.round_rules(validation.game("game", game))  # checks it
   if not isinstance(policies, (list, tuple)) or not all(
       isinstance(policy, RecallPolicy) for policy in policies):
     raise ValueError(f"policies={validation.shown(policies)}: must be a list "
@@ -385,7 +385,7 @@ def merged(game, policies):
   rounds = {}
   for key in round_rules.match_keys(game):
     known = [policy for policy in policies
-             if key in policy._rounds and policy._has_rules_of(game)]
+             if key in policy._rounds and policy.has_rules_of(game)]
     if not known:
       raise ValueError(f"policies: none knows the round {key[0]}v{key[1]} of "
                        f"{game}")

@@ -21,6 +21,7 @@ from dudo_spiel.algorithms import perfect_recall
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import policy_bots
 from dudo_spiel.algorithms import simulation
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import best_response_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
@@ -346,7 +347,7 @@ def test_after_claims():
 
 
 def _random_tables(game, recall_length):
-  match = round_rules.match_rules(game, recall_length)
+  match = abstract_rules.abstract_rules(game, recall_length)
   rng = np.random.default_rng(0)
   tables = {key: rng.random(match.table_shape(key)).astype(np.float32)**3
             for key in round_rules.round_keys(game.start_dice)}
