@@ -1,7 +1,7 @@
-"""The record of a round, and what happens when a claim is challenged.
+"""A round of Dudo, and what follows a challenge.
 
-The rules are those of Neller & Hnath (2011), section 1.1. Three of them can be
-changed (see `HouseRules`).
+The rules are those of Neller & Hnath (2011), section 1.1. `HouseRules` has the
+three that can be changed.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ DIE_LOSSES = ("difference", "one")
 
 
 class HouseRules(NamedTuple):
-  """The rules that people play differently.
+  """The rules that vary.
 
   Attributes:
     wild_ones: whether ones count for every rank.
@@ -70,7 +70,7 @@ class Round(NamedTuple):
     dice: bytes, how many dice each player has in this round.
     starter: the player who claims first.
     hands: bytes, the hands rolled so far, in seat order.
-    claims: int, the set of claims made (see `claims.claims_in_mask`).
+    claims: int, the set of claims made, with bit s set for strength s.
   """
   dice: bytes
   starter: int
@@ -96,8 +96,8 @@ class Round(NamedTuple):
     Args:
       turn: which turn, 0 for the first claim.
     """
-    living = [p for p, num_dice in enumerate(self.dice) if num_dice]
-    return living[(living.index(self.starter) + turn) % len(living)]
+    players = [p for p, num_dice in enumerate(self.dice) if num_dice]
+    return players[(players.index(self.starter) + turn) % len(players)]
 
   def challenge(self, num_sides, house):
     """Returns what happens if the last claim is challenged.
