@@ -74,7 +74,7 @@ class PolicyStore:
 
   @property
   def rules(self):
-    """The `rounds.MatchRules` of two-player Dudo."""
+    """The `round_rules.RoundRules` of two-player Dudo."""
     return self.dudo.match
 
   @property
@@ -85,7 +85,7 @@ class PolicyStore:
   @property
   def remembers(self):
     """What it remembers of a round, in words."""
-    return "all claims" if self.remembers_all else self.rules.remembered.text
+    return "all claims" if self.remembers_all else self.rules.abstraction.text
 
   @property
   def rounds(self):
