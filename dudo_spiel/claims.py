@@ -103,10 +103,11 @@ class ClaimOrder:
     if not isinstance(claims, (list, tuple)):
       raise ValueError(f"claims={claims!r}: must be a list of claims")
     for claim in claims:
-      validation.integer("claims", claim, 0, self.num_claims - 1)
-    if any(after <= before for before, after in zip(claims, claims[1:])):
+      validation.integer("claims", claim, 0)
+    steps = [-1, *claims, self.num_claims]
+    if any(after <= before for before, after in zip(steps, steps[1:])):
       raise ValueError(f"claims={claims!r}: each must be stronger than the one "
-                       "before")
+                       f"before, and below {self.num_claims}")
 
 
 @functools.cache
