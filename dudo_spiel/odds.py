@@ -58,3 +58,16 @@ def claim_odds(quantity, rank, hand, num_dice, num_sides=6, wild_ones=True):
   missing = quantity - rules.count_matches(hand, rank, wild_ones)
   return _binomial_tail(num_dice - len(hand), missing,
                         matching_faces / num_sides)
+
+
+def odds_in_order(order, claim, hand):
+  """Returns the probability that a claim is true, given one hand.
+
+  Args:
+    order: the `claims.ClaimOrder`.
+    claim: the number of the claim in the order.
+    hand: bytes, the dice that are known.
+  """
+  quantity, rank = order.claims[claim]
+  return claim_odds(quantity, rank, hand, order.num_dice, order.num_sides,
+                    order.wild_ones)

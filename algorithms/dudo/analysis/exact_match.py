@@ -18,7 +18,6 @@ from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import best_response_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import hand_vectors
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
-from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
@@ -210,19 +209,17 @@ def _play(game, tree, table, role, other, scratch, their_reach, outcomes):
       depth -= 1
 
 
-def _outcomes(tables, role, policy, key, flag):
+def _outcomes(stored, role, policy, key, flag):
   """Returns [role, claim, count] float64, how likely each challenge is.
 
   Args:
-    tables: (hands, tree, table) of the policy with the tree.
+    stored: the `stored_rounds.StoredRound` of the policy with the tree.
     role: its role in the round.
     policy: the `policy.MatchPolicy` of the other.
     key: (other's dice, dice of the policy with the tree).
-    flag: [1] bool, stops it: it raises `round_trainer.StoppedError`.
+    flag: [1] bool, stops it: it raises `interrupts.StoppedError`.
   """
-  hands, tree, table = tables
-  if table.dtype.kind == "u":
-    table = table.astype(np.float32)
+  hands, tree, table = stored.as_float()
   rolls = policy.match.rolls(key[0])
   memory = policy.match.memory(sum(key)).arrays
   other = _Tables(
@@ -233,8 +230,7 @@ def _outcomes(tables, role, policy, key, flag):
   _play(hands.arrays(np.float64), tree, table, role, other,
         best_response_kernels.new_scratch(hands, flag),
         np.zeros((hands.order.num_claims + 2, rolls.num_rolls)), outcomes)
-  if flag[0]:
-    raise round_trainer.StoppedError
+  interrupts.check_flag(flag)
   return outcomes
 
 

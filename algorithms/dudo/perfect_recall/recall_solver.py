@@ -20,6 +20,7 @@ from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
 from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
 from dudo_spiel.algorithms.dudo.perfect_recall import size_model
 from dudo_spiel.algorithms.dudo.perfect_recall import solver_file
+from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.dudo.rounds import transitions
 from dudo_spiel.algorithms.runtime import base_solver
@@ -129,14 +130,14 @@ class PerfectRecallSolver(base_solver.Solver):
     proposals = (round_trainer.MAX_PROPOSALS if max_bytes is None else
                  int(_PROPOSAL_SHARE * max_bytes /
                      size_model.PROPOSAL_BYTES))
+    self._flag = interrupts.new_flag()  # stops what runs in the background
     self._rounds = [
         _Round(self._match, key, number, dtype=self._dtype,
-               num_threads=self._num_threads,
+               num_threads=self._num_threads, flag=self._flag,
                max_proposals=min(max(proposals, _LEAST_PROPOSALS),
                                  round_trainer.MAX_PROPOSALS))
         for key in self.rounds]
     self._background = interrupts.Background()
-    self._flag = interrupts.new_flag()  # stops what is done there
     self._present = 0  # the round that learns
     self._known = {}  # what was measured: number -> (versions, ...)
     self._is_compiled = False
@@ -157,13 +158,11 @@ class PerfectRecallSolver(base_solver.Solver):
       function: works on the rounds until `_flag` is set.
     """
     self._background.settle()
-    self._flag = interrupts.new_flag()
-    for now in self._rounds:
-      now.trainer.flag = self._flag
+    self._flag[0] = False
     results = []
 
     def call():
-      with contextlib.suppress(round_trainer.StoppedError):
+      with contextlib.suppress(interrupts.StoppedError):
         results.append(function())
 
     try:
@@ -229,7 +228,7 @@ class PerfectRecallSolver(base_solver.Solver):
 
   def _learn(self, iterations):
     """Runs iterations until the flag is set; see `interrupts`."""
-    with round_trainer.thread_pool(self._num_threads) as pool:
+    with interrupts.thread_pool(self._num_threads) as pool:
       if not self._is_compiled:
         round_trainer.compile_kernels(self._match, self._dtype)
         self._is_compiled = True
@@ -275,7 +274,7 @@ class PerfectRecallSolver(base_solver.Solver):
     is_calm = trainer.tree.num_numbers <= (1.0 + _CALM_GROWTH) * before
     now.next_growth = t + max(min(1 + t // 4, _EPOCH),
                               t // (_CALM_SHARE if is_calm else _EPOCH_SHARE))
-    trainer.rest()
+    trainer.release_scratch()
     self._present = self._choose()
     self._rounds[self._present].trainer.set_values(self._values_by_round())
 
@@ -331,7 +330,7 @@ class PerfectRecallSolver(base_solver.Solver):
   def _present_values(self, count):
     """Returns [round] float64, exact values of the average policy."""
     outcomes = [
-        self._measured("outcomes", number, now.version, now.trainer.outcomes)
+        self._measured("outcomes", number, now.version, now.trainer.evaluator.outcomes)
         if number < count else now.outcomes
         for number, now in enumerate(self._rounds)]
     return self._values(outcomes)
@@ -356,13 +355,13 @@ class PerfectRecallSolver(base_solver.Solver):
   def _certify(self, count):
     """Returns {round: (low, high)} of the first rounds; may be stopped."""
     lows, highs = {}, {}
-    with round_trainer.thread_pool(self._num_threads) as pool:
+    with interrupts.thread_pool(self._num_threads) as pool:
       for number, key in enumerate(self.rounds[:count]):
         now = self._rounds[number]
         versions = tuple(r.version for r in self._rounds[:number + 1])
         lows[key], highs[key] = self._measured(
             "interval", number, versions,
-            lambda now=now: now.trainer.certify(lows, highs, pool))
+            lambda now=now: now.trainer.evaluator.certify(lows, highs, pool))
     return {key: (lows[key], highs[key]) for key in lows}
 
   def round_exploitability(self, own_dice, opponent_dice):
@@ -381,8 +380,9 @@ class PerfectRecallSolver(base_solver.Solver):
   def _certify_alone(self, number):
     """Returns (low, high) of a round, if later ones are worth their values."""
     values = dict(zip(self.rounds, self._present_values(number).tolist()))
-    with round_trainer.thread_pool(self._num_threads) as pool:
-      return self._rounds[number].trainer.certify(values, values, pool)
+    with interrupts.thread_pool(self._num_threads) as pool:
+      return self._rounds[number].trainer.evaluator.certify(values, values,
+                                                           pool)
 
   def expected_values(self):
     """Returns [player] float64, each player's value of the average policy."""
@@ -404,8 +404,9 @@ class PerfectRecallSolver(base_solver.Solver):
   def _policy(self, name):
     self._background.settle()
     return recall_policy.RecallPolicy(self.game, {
-        key: (now.trainer.hands, now.trainer.tree,
-              getattr(now.trainer.tables, name).copy())
+        key: stored_rounds.StoredRound(
+            now.trainer.hands, now.trainer.tree,
+            getattr(now.trainer.tables, name).copy())
         for key, now in zip(self.rounds, self._rounds)})
 
   def current_policy(self):

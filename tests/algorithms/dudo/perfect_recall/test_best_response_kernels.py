@@ -9,8 +9,8 @@ from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms.dudo.imperfect_recall import best_response
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import best_response_kernels
-from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
 from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.runtime import interrupts
 
 
 @pytest.mark.oracle
@@ -100,9 +100,10 @@ def test_walks_stop_when_the_flag_is_set():
     trainer.grow(10**9)
   tree, tables = trainer.tree, [table.copy() for table in trainer.tables]
   trainer.flag[0] = True
-  for measure in (trainer.outcomes, lambda: trainer.grow(10**9),
-                  lambda: trainer.certify({(1, 1): 0.0}, {(1, 1): 0.0})):
-    with pytest.raises(round_trainer.StoppedError):
+  for measure in (trainer.evaluator.outcomes, lambda: trainer.grow(10**9),
+                  lambda: trainer.evaluator.certify({(1, 1): 0.0},
+                                                    {(1, 1): 0.0})):
+    with pytest.raises(interrupts.StoppedError):
       measure()
   assert trainer.tree is tree
   for ours, theirs in zip(trainer.tables, tables):

@@ -9,7 +9,9 @@ from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import perfect_recall
 from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
 from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
+from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
 from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.runtime import interrupts
 
 
 @pytest.mark.oracle
@@ -23,7 +25,7 @@ def test_with_everything_stored_it_is_discounted_cfr(sides, monkeypatch):
   game = pyspiel.load_game(f"dudo(numdice=1,dice_sides={sides})")
   match = round_rules.match_rules(game, 1)
   trainer = round_trainer.RecallTrainer(match, (1, 1), dtype=np.float64)
-  trainer.take(recall_helpers.full_tree(trainer.hands))
+  trainer.set_state(recall_helpers.full_tree(trainer.hands))
   trainer.set_values({})
   # Both start from the same random regrets. So there are no ties, which
   # rounding would decide, and everywhere some regret stays positive: without
@@ -35,7 +37,8 @@ def test_with_everything_stored_it_is_discounted_cfr(sides, monkeypatch):
     trainer.tables.regret[begin:end] = (numbers / numbers.sum(axis=0)).ravel()
   plain = cfr.DiscountedCFRSolver(
       game, num_threads=1, initial=perfect_recall.RecallPolicy(
-          game, {(1, 1): (trainer.hands, tree, trainer.tables.regret.copy())}))
+          game, {(1, 1): stored_rounds.StoredRound(
+              trainer.hands, tree, trainer.tables.regret.copy())}))
   # CFR's regrets have the chance of the own hand in them.
   plain.tables.regret[:] = plain.tables.strategy / sides
   counts = []
@@ -48,7 +51,8 @@ def test_with_everything_stored_it_is_discounted_cfr(sides, monkeypatch):
     for policy, table in ((plain.current_policy(), trainer.tables.regret),
                           (plain.average_policy(), trainer.tables.cumulative)):
       ours = perfect_recall.RecallPolicy(
-          game, {(1, 1): (trainer.hands, trainer.tree, table)})
+          game, {(1, 1): stored_rounds.StoredRound(trainer.hands,
+                                                   trainer.tree, table)})
       counts.append(_compare(game, policy, ours))
   assert min(counts) > 20
 
@@ -83,7 +87,7 @@ def test_threads_change_nothing(monkeypatch):
   match = round_rules.match_rules(pyspiel.load_game("dudo(numdice=2)"), 1)
   trainers = [round_trainer.RecallTrainer(match, (2, 1), num_threads=threads)
               for threads in (1, 3)]
-  with round_trainer.thread_pool(3) as pool:
+  with interrupts.thread_pool(3) as pool:
     for trainer, threads in zip(trainers, (None, pool)):
       trainer.set_values({(1, 1): -0.027})
       for _ in range(30):

@@ -211,7 +211,7 @@ def _deaf(begun, released):
     (quantize, "divide", lambda policy: policy.compressed(9)),
     (quantize, "divide", lambda policy: perfect_recall.ShareTrials(
         policy, 9, num_threads=1)),
-    (stored_rounds.RoundTables, "__getitem__",
+    (stored_rounds.StoredRounds, "__getitem__",
      lambda policy: simulation.exact_match(
          policy, simulation.bot_policy("uniform", policy.game), policy.game)),
 ], ids=["measure", "exploitability", "compressed", "trials", "exact match"])
@@ -254,8 +254,8 @@ def test_policy_of_a_solvers_file(tmp_path):
   with pytest.raises(ValueError, match="^path=.*solver.npz.* was replaced"):
     saved.round_tables((2, 1))
   _solver().save(path)
-  assert saved.round_tables((2, 1))[2].tolist() == (
-      average.round_tables((2, 1))[2].tolist())
+  assert saved.round_tables((2, 1)).table.tolist() == (
+      average.round_tables((2, 1)).table.tolist())
   average.save(path)
   with pytest.raises(ValueError, match="^path=.*must be a solver"):
     perfect_recall.average_policy(path)
@@ -287,7 +287,7 @@ def test_merged_policies():
 
 def test_rounds_are_read_only_when_they_are_needed(monkeypatch):
   policy = _solver().average_policy()
-  monkeypatch.setattr(stored_rounds.RoundTables, "__getitem__", None)
+  monkeypatch.setattr(stored_rounds.StoredRounds, "__getitem__", None)
   merged = perfect_recall.merged(policy.game, [policy])
   assert (2, 1) in merged.rounds
 
@@ -427,10 +427,10 @@ def test_policies_in_files(tmp_path):
 
 def test_policies_are_played_as_they_are_measured_where_sums_vanish():
   game = pyspiel.load_game("dudo(numdice=1,dice_sides=3)")
-  hands, tree, table = _solver(str(game), 60).average_policy().round_tables(
-      (1, 1))
+  stored = _solver(str(game), 60).average_policy().round_tables((1, 1))
   tiny, nothing = (perfect_recall.RecallPolicy(
-      game, {(1, 1): (hands, tree, factor * table)}) for factor in (1e-40, 0.0))
+      game, {(1, 1): stored._replace(table=factor * stored.table)})
+                   for factor in (1e-40, 0.0))
   assert tiny.exploitability(1) == pytest.approx(
       exploitability.exploitability(game, tiny), abs=1e-9)
   nothing.measure(1)

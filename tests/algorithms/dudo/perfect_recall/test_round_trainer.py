@@ -79,7 +79,7 @@ def test_equals_the_oracle_step_by_step(name, dice, share, answer_share):
       responses = trainer.grow(10**9)
       np.testing.assert_allclose(
           responses, [oracle.respond(role) for role in range(2)], atol=1e-9)
-      outcomes = trainer.outcomes()
+      outcomes = trainer.evaluator.outcomes()
       assert outcomes.sum() == pytest.approx(1.0)
       value = sum((-1)**role * np.sum(
           outcomes[role] * trainer.leaves[role].challenges)
