@@ -37,7 +37,7 @@ _BIT_CONTEXTS = 32  # by the first bits, and then by the position
 _VALUES = 17 * _BIT_CONTEXTS
 _QUANTUM_CONTEXTS = 2 * _FLAGS + _VALUES
 _ALL = 16  # a hand that gave all of its remainder to a row, in statistics
-_NODE_BYTES, _ROW_BYTES = 72, 17  # of memory, while a tree is read
+_NODE_BYTES, _ROW_BYTES = 64, 17  # of memory, while a tree is read
 
 
 @jit.forceinline
