@@ -156,8 +156,9 @@ def _own_row(game, tree, table, role, other, scratch, position, outcomes):
     return False
   state = other.child_begin[scratch.state[depth]] + claim - last - 1
   if tree.child[row] >= 0:
-    best_response_kernels.descend(game, role, (level, game.level[claim + 1]),
-                                  mine.own, mine.product, depth + 1)
+    best_response_kernels.descend(
+        game.hands[role], (level, game.level[claim + 1]), mine.own,
+        mine.product, depth + 1)
     reach[depth + 1] = reach[depth]
     scratch.state[depth + 1] = state
     return True
@@ -204,8 +205,9 @@ def _other_action(game, tree, role, other, scratch, position, outcomes):
     _add(game, other, (last if is_dudo else claim, level, role, not is_dudo),
          mine.own[depth], scratch.product, scratch.counts, outcomes)
     return -1
-  best_response_kernels.descend(game, role, (level, game.level[claim + 1]),
-                                mine.own, mine.own[depth], depth + 1)
+  best_response_kernels.descend(
+      game.hands[role], (level, game.level[claim + 1]), mine.own,
+      mine.own[depth], depth + 1)
   reach[depth + 1] = scratch.product
   scratch.state[depth + 1] = other.child_begin[state] + claim - last - 1
   return child

@@ -149,10 +149,9 @@ def challenge(game, responder, is_own, claim, level, reach, scratch):
   mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
   payoff = responder.challenges if is_own else responder.challenged
   hand_vectors.challenge_values(
-      hand_vectors.count_vectors(mine, level),
-      hand_vectors.count_vectors(theirs, level),
-      level * mine.onehot.shape[1] + game.rank[claim], jit.pointer(reach), 0,
-      jit.pointer(payoff), claim * payoff.shape[1],
+      hand_vectors.hand_pointers(mine), hand_vectors.hand_pointers(theirs),
+      (level, game.rank[claim]), jit.pointer(reach), 0, jit.pointer(payoff),
+      claim * payoff.shape[1],
       hand_vectors.ChallengeScratch(jit.pointer(scratch.counts),
                                     jit.pointer(scratch.payoff_by_count),
                                     jit.pointer(scratch.result)))
@@ -305,21 +304,19 @@ def row_reach(tree, table, node, row, reach, scratch, depth):
 
 
 @jit.forceinline
-def descend(game, role, levels, reach, product, depth):
+def descend(hands, levels, reach, product, depth):
   """Writes the reach of a role at the child of a node.
 
   Args:
-    game: the `round_hands.ClassArrays`.
-    role: the role.
+    hands: the `round_hands.RoleHands` of the role.
     levels: (level of the node, level of the child).
     reach: [depth, class] float64, modified in place.
     product: [class] float64, the reach after the row that leads to the child.
     depth: of the child.
   """
-  hands, (level, new_level) = game.hands[role], levels
-  hand_vectors.descend(jit.pointer(product), 0, jit.pointer(hands.merge),
-                       hand_vectors.level_step(hands, level, new_level),
-                       jit.pointer(reach), depth * reach.shape[1])
+  hand_vectors.descend(hand_vectors.hand_pointers(hands), levels,
+                       jit.pointer(product), 0, jit.pointer(reach),
+                       depth * reach.shape[1])
 
 
 # The best response.
@@ -419,7 +416,7 @@ def _own_row(game, tree, responder, node, row, scratch, depth):
   claim, last = tree.claim[row], tree.last[node]
   level = game.level[last + 1]
   if tree.child[row] >= 0:
-    descend(game, 1 - responder.role, (level, game.level[claim + 1]),
+    descend(game.hands[1 - responder.role], (level, game.level[claim + 1]),
             scratch.other, scratch.other[depth], depth + 1)
     return True
   is_dudo = claim == game.num_claims
@@ -452,7 +449,7 @@ def _other_row(game, tree, table, responder, position, scratch, depth):
   claim, last = tree.claim[row], tree.last[node]
   level = game.level[last + 1]
   if tree.child[row] >= 0:
-    descend(game, 1 - responder.role, (level, game.level[claim + 1]),
+    descend(game.hands[1 - responder.role], (level, game.level[claim + 1]),
             scratch.other, scratch.product, depth + 1)
     return True
   if claim == game.num_claims:
@@ -467,12 +464,11 @@ def _other_row(game, tree, table, responder, position, scratch, depth):
 def _add_child(game, tree, responder, node, row, scratch, depth):
   """Takes the value of the child after a row into that of its node."""
   mine = game.hands[responder.role]
-  level, new_level = (game.level[tree.last[node] + 1],
-                      game.level[tree.claim[row] + 1])
+  level = game.level[tree.last[node] + 1]
   hand_vectors.ascend(
-      jit.pointer(scratch.value), (depth + 1) * scratch.value.shape[1],
-      jit.pointer(mine.merge), hand_vectors.level_step(mine, level, new_level),
-      jit.pointer(scratch.result))
+      hand_vectors.hand_pointers(mine),
+      (level, game.level[tree.claim[row] + 1]), jit.pointer(scratch.value),
+      (depth + 1) * scratch.value.shape[1], jit.pointer(scratch.result))
   if tree.role[node] == responder.role:
     _compare_row(scratch, depth, row - tree.row_begin[node], mine.width[level])
   else:
@@ -559,7 +555,7 @@ def sum_by_count(hands, level, rank, reach, counts):
     counts[k] = total
 
 
-@jit.kernel(nogil=True, reassociate=True)
+@jit.forceinline
 def _add_challenge(game, tree, node, row, waiting_reach, scratch, outcomes):
   """Adds the probability of the challenge after a row to the outcomes.
 
@@ -599,6 +595,8 @@ def play(game, tree, table, scratch, outcomes):
     outcomes: [role, claim, count] float64, modified in place: the probability
       that the role challenges the claim and that count dice match.
   """
+  game, tree, scratch = (jit.borrowed(game), jit.borrowed(tree),
+                         jit.borrowed(scratch))
   for role in range(2):
     chance = game.hands[role].chance
     (scratch.own if role == 0 else scratch.other)[0, :len(chance)] = chance
@@ -626,8 +624,8 @@ def play(game, tree, table, scratch, outcomes):
                 game.level[tree.claim[row] + 1])
       node = tree.child[row]
       depth += 1
-      descend(game, role, levels, reach, scratch.product, depth)
-      descend(game, 1 - role, levels, waiting, waiting[depth - 1], depth)
+      descend(game.hands[role], levels, reach, scratch.product, depth)
+      descend(game.hands[1 - role], levels, waiting, waiting[depth - 1], depth)
       scratch.path[depth] = node
       enter(tree, table, node, scratch, depth)
       row = tree.row_begin[node]

@@ -118,6 +118,26 @@ class Cut(NamedTuple):
   is_reached: np.ndarray
 
 
+class _RoundView(NamedTuple):
+  """A round as the role that learns sees it.
+
+  Attributes:
+    role: that role.
+    num_claims: C; row C of a node is Dudo.
+    rank: pointer to [claim] int64, its rank, from 0.
+    level: pointer to [claim + 1] int64, the level of a node by its last claim
+      plus 1.
+    mine: the `hand_vectors.HandPointers` of the role.
+    theirs: those of the other role.
+  """
+  role: int
+  num_claims: int
+  rank: object
+  level: object
+  mine: hand_vectors.HandPointers
+  theirs: hand_vectors.HandPointers
+
+
 class _Pointers(NamedTuple):
   """Pointers to the arrays that are read and written at every node.
 
@@ -126,8 +146,6 @@ class _Pointers(NamedTuple):
     cumulative: of the `LearnTables`.
     challenges: of the `LearnStep`.
     challenged: of the `LearnStep`.
-    own_merge: `round_hands.RoleHands.merge` of the role that learns.
-    other_merge: the same of the other role.
     own: of the `LearnScratch`, as all that follow.
     other: [depth, class].
     value: [depth, class].
@@ -140,8 +158,6 @@ class _Pointers(NamedTuple):
   cumulative: object
   challenges: object
   challenged: object
-  own_merge: object
-  other_merge: object
   own: object
   other: object
   value: object
@@ -271,13 +287,11 @@ def _cross_cut(cut, part, collects, scratch, depth):
 
 
 @jit.inline
-def _pointers(game, tables, step, scratch):
+def _pointers(tables, step, scratch):
   """Returns the `_Pointers` of an update."""
   return _Pointers(
       jit.pointer(tables.regret), jit.pointer(tables.cumulative),
       jit.pointer(step.challenges), jit.pointer(step.challenged),
-      jit.pointer(game.hands[step.role].merge),
-      jit.pointer(game.hands[1 - step.role].merge),
       jit.pointer(scratch.own), jit.pointer(scratch.other),
       jit.pointer(scratch.value), jit.pointer(scratch.strategy),
       jit.pointer(scratch.inverse_sum), jit.pointer(scratch.product),
@@ -287,13 +301,12 @@ def _pointers(game, tables, step, scratch):
 
 
 @jit.forceinline
-def _node(game, tree, step, scratch, depth):
+def _node(view, tree, scratch, depth):
   """Returns the `_Node` at a depth of the path."""
   index = scratch.path[depth]
-  level = game.level[tree.last[index] + 1]
-  return _Node(index, tree.role[index] == step.role, level,
-               game.hands[step.role].width[level],
-               game.hands[1 - step.role].width[level],
+  level = view.level[tree.last[index] + 1]
+  return _Node(index, tree.role[index] == view.role, level,
+               view.mine.width[level], view.theirs.width[level],
                tree.table_begin[index], depth * scratch.value.shape[1],
                scratch.is_reached[depth, OWN] != 0,
                scratch.is_reached[depth, OTHER] != 0)
@@ -320,25 +333,27 @@ def _enter(tree, tables, step, pointers, node, learns):
   rows = tree.row_begin[node.index + 1] - tree.row_begin[node.index]
   width = node.own_width if node.is_own else node.other_width
   if node.is_own or node.other_reached:
-    updated, t = tables.last_update[node.index], step.iteration
-    if node.is_own and node.other_reached and learns and updated < t - 1:
-      products, longest = step.cumulative_discount, (
-          len(step.cumulative_discount) - 1)
-      _discount(pointers.regret, node.table, rows * width,
-                jit.cast_like(products[min(t - 1, longest)] /
-                              products[min(updated, longest)], zero),
-                jit.cast_like(step.negative_discount**(t - 1 - updated), zero))
+    if node.is_own and node.other_reached and learns:
+      updated, before = tables.last_update[node.index], step.iteration - 1
+      if updated < before:
+        products = step.cumulative_discount
+        longest = len(products) - 1
+        _discount(pointers.regret, node.table, rows * width,
+                  jit.cast_like(products[min(before, longest)] /
+                                products[min(updated, longest)], zero),
+                  jit.cast_like(step.negative_discount**(before - updated),
+                                zero))
     hand_vectors.inverse_sums(pointers.regret, node.table, rows, width,
                               pointers.inverse_sum, node.at)
   return (4 if node.is_own else 1) * rows * width
 
 
 @jit.forceinline
-def _challenge(game, tree, step, pointers, node, row, reach):
+def _challenge(view, tree, step, pointers, node, row, reach):
   """Writes the values of a row that a challenge follows, or that is Dudo.
 
   Args:
-    game: the `round_hands.ClassArrays`.
+    view: the `_RoundView`.
     tree: the `growing_tree.TreeArrays`.
     step: the `LearnStep`.
     pointers: the `_Pointers`; the result is modified in place.
@@ -346,23 +361,21 @@ def _challenge(game, tree, step, pointers, node, row, reach):
     row: its row.
     reach: (pointer to the other's reach, where it begins).
   """
-  mine, theirs = game.hands[step.role], game.hands[1 - step.role]
-  is_dudo = tree.claim[row] == game.num_claims
+  is_dudo = tree.claim[row] == view.num_claims
   claim = tree.last[node.index] if is_dudo else tree.claim[row]
   hand_vectors.challenge_values(
-      hand_vectors.count_vectors(mine, node.level),
-      hand_vectors.count_vectors(theirs, node.level),
-      node.level * mine.onehot.shape[1] + game.rank[claim], reach[0], reach[1],
+      view.mine, view.theirs, (node.level, view.rank[claim]), reach[0],
+      reach[1],
       pointers.challenges if is_dudo == node.is_own else pointers.challenged,
       claim * step.challenges.shape[1], pointers.challenge)
 
 
 @jit.forceinline
-def _own_row(game, tree, step, pointers, node, row, learns):
+def _own_row(view, tree, step, pointers, node, row, learns):
   """Learns an action of the role; the value of a child is added later.
 
   Args:
-    game: the `round_hands.ClassArrays`.
+    view: the `_RoundView`.
     tree: the `growing_tree.TreeArrays`.
     step: the `LearnStep`.
     pointers: the `_Pointers`; `product` becomes the own reach after the row.
@@ -388,18 +401,18 @@ def _own_row(game, tree, step, pointers, node, row, learns):
           pointers.own, node.at, pointers.strategy, node.at, width,
           pointers.product) > 0.0
   if child < 0 and node.other_reached and learns:
-    _challenge(game, tree, step, pointers, node, row, (pointers.other, node.at))
+    _challenge(view, tree, step, pointers, node, row, (pointers.other, node.at))
     _add_own_value(pointers.regret, first, width, pointers.challenge.result,
                    pointers.strategy, pointers.value, node.at)
   return own_reached, node.other_reached
 
 
 @jit.forceinline
-def _other_row(game, tree, step, pointers, node, row, learns):
+def _other_row(view, tree, step, pointers, node, row, learns):
   """Follows an action of the other role; the value of a child is added later.
 
   Args:
-    game: the `round_hands.ClassArrays`.
+    view: the `_RoundView`.
     tree: the `growing_tree.TreeArrays`.
     step: the `LearnStep`.
     pointers: the `_Pointers`; `product` becomes the other's reach after the
@@ -422,19 +435,18 @@ def _other_row(game, tree, step, pointers, node, row, learns):
       pointers.other, node.at, pointers.strategy, node.at, width,
       pointers.product) > 0.0
   if tree.child[row] < 0 and other_reached and learns:
-    _challenge(game, tree, step, pointers, node, row, (pointers.product, 0))
+    _challenge(view, tree, step, pointers, node, row, (pointers.product, 0))
     _add_value(pointers.challenge.result, node.own_width, pointers.value,
                node.at)
   return node.own_reached, other_reached
 
 
 @jit.forceinline
-def _descend(game, step, pointers, node, claim, reached, scratch, depth):
+def _descend(view, pointers, node, claim, reached, scratch, depth):
   """Writes the reaches of the child after a claim.
 
   Args:
-    game: the `round_hands.ClassArrays`.
-    step: the `LearnStep`.
+    view: the `_RoundView`.
     pointers: the `_Pointers`.
     node: the `_Node`.
     claim: the claim.
@@ -442,47 +454,42 @@ def _descend(game, step, pointers, node, claim, reached, scratch, depth):
     scratch: the `LearnScratch`, modified in place.
     depth: of the child.
   """
-  level, below = game.level[claim + 1], depth * scratch.value.shape[1]
+  level, below = view.level[claim + 1], depth * scratch.value.shape[1]
   own_reached, other_reached = reached
   if own_reached:
     hand_vectors.descend(
+        view.mine, (node.level, level),
         pointers.product if node.is_own else pointers.own,
-        0 if node.is_own else node.at, pointers.own_merge,
-        hand_vectors.level_step(game.hands[step.role], node.level, level),
-        pointers.own, below)
+        0 if node.is_own else node.at, pointers.own, below)
   if other_reached:
     hand_vectors.descend(
+        view.theirs, (node.level, level),
         pointers.other if node.is_own else pointers.product,
-        node.at if node.is_own else 0, pointers.other_merge,
-        hand_vectors.level_step(game.hands[1 - step.role], node.level, level),
-        pointers.other, below)
+        node.at if node.is_own else 0, pointers.other, below)
   scratch.is_reached[depth, OWN] = own_reached
   scratch.is_reached[depth, OTHER] = other_reached
 
 
 @jit.forceinline
-def _add_child(game, tree, step, pointers, node, row, scratch, learns):
+def _add_child(view, tree, pointers, node, row, scratch, depth, learns):
   """Adds the value of the child after a row.
 
   Args:
-    game: the `round_hands.ClassArrays`.
+    view: the `_RoundView`.
     tree: the `growing_tree.TreeArrays`.
-    step: the `LearnStep`.
     pointers: the `_Pointers`.
     node: the `_Node`.
     row: its row.
     scratch: the `LearnScratch`.
+    depth: of the child.
     learns: whether regrets may change.
   """
-  max_width = scratch.value.shape[1]
-  if not (node.other_reached and
-          scratch.is_reached[node.at // max_width + 1, OTHER] != 0):
+  if not node.other_reached or scratch.is_reached[depth, OTHER] == 0:
     return
   result = pointers.challenge.result
-  hand_vectors.ascend(
-      pointers.value, node.at + max_width, pointers.own_merge,
-      hand_vectors.level_step(game.hands[step.role], node.level,
-                              game.level[tree.claim[row] + 1]), result)
+  hand_vectors.ascend(view.mine,
+                      (node.level, view.level[tree.claim[row] + 1]),
+                      pointers.value, depth * scratch.value.shape[1], result)
   if not node.is_own:
     _add_value(result, node.own_width, pointers.value, node.at)
   elif learns:
@@ -513,7 +520,16 @@ def learn(game, tree, tables, step, mode, scratch, cut):
     How many entries of the tables were read or written: at own nodes regrets
     and averages are both, at others regrets are read.
   """
-  pointers = _pointers(game, tables, step, scratch)
+  game, tree, scratch = (jit.borrowed(game), jit.borrowed(tree),
+                         jit.borrowed(scratch))
+  tables, step, cut = (jit.borrowed(tables), jit.borrowed(step),
+                       jit.borrowed(cut))
+  view = _RoundView(
+      step.role, game.num_claims, jit.pointer(game.rank),
+      jit.pointer(game.level),
+      hand_vectors.hand_pointers(game.hands[step.role]),
+      hand_vectors.hand_pointers(game.hands[1 - step.role]))
+  pointers = _pointers(tables, step, scratch)
   products, t = step.cumulative_discount, step.iteration
   longest = len(products) - 1
   discounts = (scratch.value.dtype.type(products[min(t, longest)] /
@@ -521,25 +537,25 @@ def learn(game, tree, tables, step, mode, scratch, cut):
                scratch.value.dtype.type(step.negative_discount))
   learns = mode != COLLECT
   depth = 0
-  node = _node(game, tree, step, scratch, 0)
+  node = _node(view, tree, scratch, 0)
   touched = _enter(tree, tables, step, pointers, node, learns)
   row = tree.row_begin[node.index]
   while True:
     if row < tree.row_begin[node.index + 1]:
       if node.is_own:
-        reached = _own_row(game, tree, step, pointers, node, row, learns)
+        reached = _own_row(view, tree, step, pointers, node, row, learns)
       else:
-        reached = _other_row(game, tree, step, pointers, node, row, learns)
+        reached = _other_row(view, tree, step, pointers, node, row, learns)
       child = tree.child[row]
       if child < 0 or not (reached[0] or reached[1]):
         row += 1
         continue
-      _descend(game, step, pointers, node, tree.claim[row], reached, scratch,
+      _descend(view, pointers, node, tree.claim[row], reached, scratch,
                depth + 1)
       if mode == NO_CUT or cut.part[child] < 0:
         depth += 1
         scratch.path[depth] = child
-        node = _node(game, tree, step, scratch, depth)
+        node = _node(view, tree, scratch, depth)
         touched += _enter(tree, tables, step, pointers, node, learns)
         row = tree.row_begin[child]
         continue
@@ -553,8 +569,8 @@ def learn(game, tree, tables, step, mode, scratch, cut):
         return touched
       row = tree.parent_row[node.index]
       depth -= 1
-      node = _node(game, tree, step, scratch, depth)
-    _add_child(game, tree, step, pointers, node, row, scratch, learns)
+      node = _node(view, tree, scratch, depth)
+    _add_child(view, tree, pointers, node, row, scratch, depth + 1, learns)
     row += 1
 
 

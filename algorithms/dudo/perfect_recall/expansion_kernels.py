@@ -241,6 +241,9 @@ def propose(game, tree, table, responder, scratch, choices, criterion, found):
     How many there are, also if they do not fit.
   """
   kind, threshold = criterion
+  game, tree, scratch = (jit.borrowed(game), jit.borrowed(tree),
+                         jit.borrowed(scratch))
+  responder, choices = jit.borrowed(responder), jit.borrowed(choices)
   mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
   best_response_kernels.compare_claims(game, responder, scratch)
   scratch.other[0, :len(theirs.chance)] = theirs.chance
@@ -290,9 +293,9 @@ def propose(game, tree, table, responder, scratch, choices, criterion, found):
       depth += 1
       scratch.path[depth] = node
       best_response_kernels.descend(
-          game, responder.role, (level, new_level), scratch.own,
+          mine, (level, new_level), scratch.own,
           scratch.product if is_own else scratch.own[depth - 1], depth)
       best_response_kernels.descend(
-          game, 1 - responder.role, (level, new_level), scratch.other,
+          theirs, (level, new_level), scratch.other,
           scratch.other[depth - 1] if is_own else scratch.product, depth)
   return size

@@ -13,18 +13,25 @@ from dudo_spiel.algorithms.runtime import jit
 MIN_SUM = 1e-30  # smaller sums of weights are 0: 1 / sum could overflow
 
 
-class CountVectors(NamedTuple):
-  """How many dice of each hand class of a role count for each rank.
+class HandPointers(NamedTuple):
+  """The `round_hands.RoleHands` of a role as pointers, which are not counted.
 
   Attributes:
+    width: pointer to [level] int64, how many classes there are.
     onehot: pointer to [level, rank, count, class] float, 1 if count dice of the
       class count for the rank, else 0.
-    width: how many classes there are at the level at hand.
-    num_counts: the size of the third dimension.
+    merge: pointer to [level, level, class] int64, the class at the second level
+      of a class at the first.
+    num_levels: how many levels there are.
+    num_ranks: how many ranks.
+    num_counts: how many counts.
     stride: the size of the last dimension.
   """
+  width: object
   onehot: object
-  width: int
+  merge: object
+  num_levels: int
+  num_ranks: int
   num_counts: int
   stride: int
 
@@ -139,9 +146,9 @@ def challenge_values(mine, theirs, where, reach, at, payoff, first, scratch):
   the number of hands and not to its square.
 
   Args:
-    mine: the `CountVectors` of the role.
-    theirs: the `CountVectors` of the other role.
-    where: level * ranks + rank of the claim.
+    mine: the `HandPointers` of the role.
+    theirs: the `HandPointers` of the other role.
+    where: (level of the classes, rank of the claim).
     reach: pointer to the reach probabilities of the other role.
     at: where they begin.
     payoff: pointer to [claim, count] float, the role's payoff.
@@ -149,11 +156,14 @@ def challenge_values(mine, theirs, where, reach, at, payoff, first, scratch):
     scratch: the `ChallengeScratch`, modified in place.
   """
   counts, payoff_by_count, out = scratch
+  level, rank = where
+  width, own_width = theirs.width[level], mine.width[level]
   zero = jit.cast_like(0.0, reach[at])
+  block = (level * mine.num_ranks + rank) * theirs.num_counts
   for k in range(theirs.num_counts):
-    begin = (where * theirs.num_counts + k) * theirs.stride
+    begin = (block + k) * theirs.stride
     total = zero
-    for h in range(theirs.width):
+    for h in range(width):
       total += theirs.onehot[begin + h] * reach[at + h]
     counts[k] = total
   for j in range(mine.num_counts):
@@ -161,13 +171,14 @@ def challenge_values(mine, theirs, where, reach, at, payoff, first, scratch):
     for k in range(theirs.num_counts):
       total += counts[k] * payoff[first + j + k]
     payoff_by_count[j] = total
-  begin = where * mine.num_counts * mine.stride
-  for h in range(mine.width):
+  block = (level * mine.num_ranks + rank) * mine.num_counts
+  begin = block * mine.stride
+  for h in range(own_width):
     out[h] = mine.onehot[begin + h] * payoff_by_count[0]
   for j in range(1, mine.num_counts):
-    begin = (where * mine.num_counts + j) * mine.stride
+    begin = (block + j) * mine.stride
     x = payoff_by_count[j]
-    for h in range(mine.width):
+    for h in range(own_width):
       out[h] += mine.onehot[begin + h] * x
 
 
@@ -179,67 +190,55 @@ def copy(x, x_at, width, out, out_at):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def descend(x, x_at, merge, step, out, out_at):
+def descend(hands, levels, x, x_at, out, out_at):
   """Writes the reach probabilities of a node by the classes of its child.
 
   Args:
+    hands: the `HandPointers` of the role.
+    levels: (level of the node, level of the child).
     x: pointer to the reach probabilities.
     x_at: where they begin.
-    merge: pointer to `round_hands.RoleHands.merge` of the role.
-    step: by `level_step`, from the node to its child.
     out: pointer, modified in place.
     out_at: where to write.
   """
-  first, width, new_width = step
-  if first < 0:
+  level, new_level = levels
+  width = hands.width[level]
+  if level == new_level:
     copy(x, x_at, width, out, out_at)
     return
   zero = jit.cast_like(0.0, x[x_at])
-  for h in range(new_width):
+  for h in range(hands.width[new_level]):
     out[out_at + h] = zero
+  first = (level * hands.num_levels + new_level) * hands.stride
   for h in range(width):
-    out[out_at + merge[first + h]] += x[x_at + h]
+    out[out_at + hands.merge[first + h]] += x[x_at + h]
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def ascend(x, x_at, merge, step, out):
+def ascend(hands, levels, x, x_at, out):
   """Writes the values of a child to out[0:], by the classes of its parent.
 
   Args:
+    hands: the `HandPointers` of the role.
+    levels: (level of the parent, level of the child).
     x: pointer to the values.
     x_at: where they begin.
-    merge: pointer to `round_hands.RoleHands.merge` of the role.
-    step: by `level_step`, from the parent to the child.
     out: pointer, modified in place.
   """
-  first, width, _ = step
-  if first < 0:
+  level, new_level = levels
+  width = hands.width[level]
+  if level == new_level:
     copy(x, x_at, width, out, 0)
     return
+  first = (level * hands.num_levels + new_level) * hands.stride
   for h in range(width):
-    out[h] = x[x_at + merge[first + h]]
+    out[h] = x[x_at + hands.merge[first + h]]
 
 
 @jit.inline
-def level_step(hands, level, new_level):
-  """Returns how the classes of a node become those of its child.
-
-  Args:
-    hands: the `round_hands.RoleHands`.
-    level: of the node.
-    new_level: of the child.
-
-  Returns:
-    (where the classes of the child begin in `hands.merge`, or -1 if they are
-    the same; how many classes the node has; how many the child).
-  """
-  first = (level * hands.merge.shape[0] + new_level) * hands.merge.shape[2]
-  return (np.int64(-1) if level == new_level else np.int64(first),
-          hands.width[level], hands.width[new_level])
-
-
-@jit.inline
-def count_vectors(hands, level):
-  """Returns the `CountVectors` of `round_hands.RoleHands` at a level."""
-  return CountVectors(jit.pointer(hands.onehot), hands.width[level],
-                      hands.onehot.shape[2], hands.onehot.shape[3])
+def hand_pointers(hands):
+  """Returns the `HandPointers` of `round_hands.RoleHands`."""
+  return HandPointers(
+      jit.pointer(hands.width), jit.pointer(hands.onehot),
+      jit.pointer(hands.merge), hands.onehot.shape[0], hands.onehot.shape[1],
+      hands.onehot.shape[2], hands.onehot.shape[3])

@@ -220,29 +220,29 @@ def _code_part(coder, context, remainder, part):
 
 
 @jit.forceinline
-def _context(arrays, tree, node, row, j, remainder):
-  """Returns the part of a context that does not depend on earlier hands.
+def _hand_context(is_dudo, matches, needs):
+  """Returns the part of a context that is known before the statistics.
 
   Args:
-    arrays: the `quantize.QuantumArrays`.
-    tree: the `growing_tree.TreeArrays`.
-    node: the node.
-    row: its row.
-    j: how many dice of the hand match the rank that decides the row.
-    remainder: of the hand.
-
-  Returns:
-    (int, int), the digits before the statistics and after those.
+    is_dudo: whether the row is Dudo.
+    matches: how many dice of the hand match the rank that decides the row.
+    needs: how many more the claim needs.
   """
-  claim = tree.claim[row]
-  is_dudo = claim == arrays.game.num_claims
-  needs = arrays.quantity[tree.last[node] if is_dudo else claim] - j
-  rows_left = tree.row_begin[node + 1] - row
-  before = (1 if is_dudo else 0) * _MATCHES + min(j, _MATCHES - 1)
-  before = before * _NEEDS + min(max(needs, 0), _NEEDS - 1)
-  after = (3 if remainder > 15 else 2 if remainder > 3 else
-           1 if remainder > 1 else 0)
-  return before, after * _ROWS_LEFT + min(rows_left, _ROWS_LEFT + 1) - 2
+  return (((1 if is_dudo else 0) * _MATCHES + min(matches, _MATCHES - 1)) *
+          _NEEDS + min(max(needs, 0), _NEEDS - 1))
+
+
+@jit.forceinline
+def _remainder_context(remainder, rows_left):
+  """Returns the part of a context that comes after the statistics.
+
+  Args:
+    remainder: of the hand.
+    rows_left: how many rows there are from this one on, at least 2.
+  """
+  size = (3 if remainder > 15 else 2 if remainder > 3 else
+          1 if remainder > 1 else 0)
+  return size * _ROWS_LEFT + min(rows_left, _ROWS_LEFT + 1) - 2
 
 
 @jit.kernel
@@ -263,6 +263,8 @@ def _code_node(coder, arrays, tree, node, depth, weights, stats):
     Whether the weights are a division of the quanta.
   """
   role = tree.role[node]
+  counts, rank = arrays.counts[role], arrays.game.rank
+  num_claims = arrays.game.num_claims
   level = arrays.game.level[tree.last[node] + 1]
   begin = tree.row_begin[node]
   width = tree.value_begin[node + 1] - tree.value_begin[node]
@@ -284,14 +286,16 @@ def _code_node(coder, arrays, tree, node, depth, weights, stats):
           weights[i] = remainder
         remainder = 0
         continue
-      rank = quantize.rank_of(arrays, tree, node, begin + row)
-      j = arrays.counts[role][level, rank, h]
-      context, digits = _context(arrays, tree, node, begin + row, j, remainder)
+      is_dudo = tree.claim[begin + row] == num_claims
+      claim = tree.last[node] if is_dudo else tree.claim[begin + row]
+      j = counts[level, rank[claim], h]
+      context = _hand_context(is_dudo, j, arrays.quantity[claim] - j)
       context = context * _STATISTICS + _statistics_context(
           stats[row, j, 0], stats[row, j, 1], stats[row, everyone, 0],
           stats[row, everyone, 1])
       context = context * _BEFORE + int(previous[row, 0])
-      context = context * (_REMAINDERS * _ROWS_LEFT) + digits
+      context = (context * (_REMAINDERS * _ROWS_LEFT) +
+                 _remainder_context(remainder, rows - row))
       part = _code_part(coder, context, remainder, np.int64(weights[i]))
       for k in (j, everyone):
         stats[row, k, 0] += _ALL * part // remainder
