@@ -30,11 +30,11 @@ _FILE_FLAGS = [
     ("plot_regret_matching.py", "plot", []),
     ("plot_tournament.py", "plot", ["--log=nowhere.csv"]),
     ("solve_game.py", "checkpoint", []), ("solve_game.py", "plot", []),
-    ("solve_game.py", "policy", []), ("train_dudo.py", "policy", [])]
+    ("solve_game.py", "policy", []), ("train_dudo.py", "checkpoint", []),
+    ("train_dudo.py", "policy", [])]
 _FOLDER_FLAGS = [("convergence_study.py", "output"),
                  ("dudo_tournament.py", "folder"),
-                 ("plot_tutorial.py", "output"),
-                 ("train_dudo.py", "checkpoint")]
+                 ("plot_tutorial.py", "output")]
 # Flags of solve_game.py are tested always, those of the others are slow tests.
 _QUICK = "solve_game.py"
 _OUTPUT_WORDS = re.compile(r"\b(write|save|draw)\b", re.IGNORECASE)
