@@ -600,8 +600,8 @@ def test_before_training_both_play_uniformly():
 
 def test_the_recall_length_of_an_ir_game_is_its_own():
   game = pyspiel.load_game("dudo_ir(numdice=1,recall_length=2)")
-  assert solver_of(game).match.remembered.name == "claims2"
-  assert solver_of(game, memory="claims1_ranks1").match.remembered.name == (
+  assert solver_of(game).match.abstraction.name == "claims2"
+  assert solver_of(game, memory="claims1_ranks1").match.abstraction.name == (
       "claims1_ranks1")
   for memory in ("claims2_ranks1", "player_ranks"):
     with pytest.raises(ValueError, match=f"memory='{memory}': .*last 2 claims"):
