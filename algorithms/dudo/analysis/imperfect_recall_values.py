@@ -216,8 +216,8 @@ def claim_values(policy, dice, claims, hand, challenges, challenged):
   count = _index_positions(game, node, index)
   if 8 * count * num_hands > _MAX_BYTES:
     raise ValueError(f"policy={policy}: the values of {count:,} positions "
-                     f"would take {8 * count * num_hands:,} bytes; must be at most "
-                     f"{_MAX_BYTES:,}")
+                     f"would take {8 * count * num_hands:,} bytes; must be at "
+                     f"most {_MAX_BYTES:,}")
   values = np.empty((count, num_hands))
   _evaluate(game, index, values)
   first = arrays.child_begin[node]
