@@ -90,7 +90,8 @@ def read(path, identity, keys, trainings):
     it, list of `RoundState`).
   """
   with checkpoint.opened(path, base_solver.FILE_KIND) as archive:
-    max_bytes = _check_settings(path, archive.header, identity)
+    parameters = base_solver.check_identity(path, archive.header, identity,
+                                            ("max_bytes",))
     iteration = checkpoint.field(path, archive.header, "iteration",
                                  validation.integer, 0, checkpoint.MAX_COUNT)
     current = checkpoint.field(path, archive.header, "present",
@@ -100,28 +101,7 @@ def read(path, identity, keys, trainings):
   if sum(state.schedule["iteration"] for state in states) != iteration:
     raise ValueError(f"path={archive.path!r}: its iteration={iteration} must "
                      "be the sum of those of the rounds")
-  return iteration, current, max_bytes, states
-
-
-def _check_settings(path, header, identity):
-  """Raises a ValueError that names the first setting that differs.
-
-  Args:
-    path: of the file.
-    header: of the file.
-    identity: dict of what the header must have.
-
-  Returns:
-    The max_bytes of the file, which may differ.
-  """
-  settings = dict(identity)
-  expected = settings.pop("parameters")
-  checkpoint.check_header(path, header, settings)
-  parameters = header.get("parameters")
-  parameters = parameters if isinstance(parameters, dict) else {}
-  checkpoint.check_header(path, parameters, {
-      name: value for name, value in expected.items() if name != "max_bytes"})
-  return parameters.get("max_bytes")
+  return iteration, current, parameters.get("max_bytes"), states
 
 
 def _read_round(archive, key, training):
