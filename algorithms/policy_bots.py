@@ -26,6 +26,7 @@ from dudo_spiel import bots
 from dudo_spiel import validation
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms.dudo.rounds import rounds_policy
 from dudo_spiel.algorithms.runtime import files
 from dudo_spiel.games import dudo
 from dudo_spiel.games import liar_die
@@ -40,8 +41,7 @@ _SOLVED = (neumann_poker.NeumannPokerGame, liar_die.LiarDieGame)
 _TARGET = 1e-6  # exploitability of what is solved here
 _MAX_SECONDS = 10.0
 _MAX_HISTORIES = 2 * 10**6
-_CHECKED = (policies.MatchPolicy, policies.RecallPolicy,
-            policies.SingleRoundPolicy)
+_CHECKED = (rounds_policy.RoundsPolicy, policies.SingleRoundPolicy)
 
 
 @functools.lru_cache(maxsize=8)
@@ -74,26 +74,18 @@ def _can_play(policy, game):
   if not isinstance(game, dudo.DudoIRGame):
     return True
   # Players must remember what the policy goes by.
-  num_claims = policy.match.claim_order(sum(game.start_dice)).num_claims
-  span = (policy.match.abstraction.span
-          if isinstance(policy, policies.MatchPolicy) else num_claims)
-  return min(span, num_claims) <= game.recall_length
+  return policy.remembered_span(sum(game.start_dice)) <= game.recall_length
 
 
 def _best_for_dudo(game):
   """Returns the policy that comes with the package, None if there is none."""
   known = [policy for policy in _shipped() if _can_play(policy, game)]
-  # The first one among equals.
-  return min(known, default=None, key=lambda policy: (
-      _recorded(policy, game) if _recorded(policy, game) is not None
-      else math.inf))
 
+  def recorded(policy):
+    found = policy.known_exploitability(game)
+    return math.inf if found is None else found
 
-def _recorded(policy, game):
-  """Returns how exploitable a policy says that it is in a game, or None."""
-  if isinstance(policy, policies.RecallPolicy):
-    return policy.known_exploitability(game)
-  return None
+  return min(known, default=None, key=recorded)  # the first one among equals
 
 
 def _is_solved(game):
@@ -165,7 +157,8 @@ def exploitability(name: annotations.PathLike,
   policy = load_policy(name, game)
   if name == TRAINED and _is_solved(game):
     return _equilibrium(str(game))[1]
-  return _recorded(policy, game)
+  return (policy.known_exploitability(game)
+          if isinstance(policy, rounds_policy.RoundsPolicy) else None)
 
 
 def describe(name: annotations.PathLike, game: pyspiel.Game) -> str | None:
@@ -179,10 +172,8 @@ def describe(name: annotations.PathLike, game: pyspiel.Game) -> str | None:
     return None
   policy = load_policy(name, game)
   memory, gap = "", exploitability(name, game)
-  if isinstance(policy, policies.RecallPolicy):
-    memory = "remembers all claims of a round"
-  elif isinstance(policy, policies.MatchPolicy):
-    memory = f"remembers {policy.match.abstraction.text}"
+  if isinstance(policy, rounds_policy.RoundsPolicy):
+    memory = f"remembers {policy.remembered_text}"
   elif name == TRAINED:
     memory = "was solved just now"
   source = "exactly" if name in (TRAINED, RECALL_3) else "by its file"

@@ -94,6 +94,21 @@ class ClaimOrder:
           f"claim={claim!r}: must be a quantity, 'x' and a rank, such as '3x5'")
     return self.index(int(quantity), int(rank))
 
+  def check_history(self, claims: list[int] | tuple[int, ...]) -> None:
+    """Raises a ValueError unless a round can have these claims.
+
+    Args:
+      claims: must be a list or tuple of int, each stronger than the one before.
+    """
+    if not isinstance(claims, (list, tuple)):
+      raise ValueError(f"claims={claims!r}: must be a list of claims")
+    for claim in claims:
+      validation.integer("claims", claim, 0)
+    steps = [-1, *claims, self.num_claims]
+    if any(after <= before for before, after in zip(steps, steps[1:])):
+      raise ValueError(f"claims={claims!r}: each must be stronger than the one "
+                       f"before, and below {self.num_claims}")
+
 
 @functools.cache
 def claim_order(num_dice: int, num_sides: int = 6,
