@@ -142,8 +142,9 @@ class _Page:
     dice = range(1, policy_store.MAX_DICE + 1)
     return {
         "max_dice": policy_store.MAX_DICE,
-        "trained_dice": [n for n in dice if store.knows((n, n))],
-        "exploitability": {n: store.exploitability((n, n)) for n in dice},
+        "trained_dice": [n for n in dice if store.dudo.plays_from((n, n))],
+        "exploitability": {n: store.dudo.exploitability_from((n, n))
+                           for n in dice},
         "is_certain": store.is_verified,
         "rounds": [f"{a}v{b}" for a, b in store.rounds],
         "wild_ones": store.rules.house.wild_ones,

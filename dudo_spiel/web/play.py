@@ -182,7 +182,7 @@ class DudoMatch(_Match):
 
   def __init__(self, store, numdice, opponent, number, rng):
     game = store.dudo_game(numdice, (number - 1) % 2)
-    self.has_values = store.knows((numdice, numdice))
+    self.has_values = store.dudo.plays_from((numdice, numdice))
     if opponent == "trained":
       if not self.has_values:
         raise ValueError(f"dice={numdice}: the policy does not know so many "
