@@ -1,21 +1,24 @@
 """Policies in files, and what turns policies into each other.
 
 `load_policy` is the one place that knows all kinds of policy files.
+`bot_policy` turns a bot into a policy with tables.
 """
+
+import warnings
 
 import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.doubt import doubt_policy
 from dudo_spiel.algorithms.doubt.doubt_policy import DoubtPolicy
+from dudo_spiel.algorithms.dudo.analysis import bot_policies
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.imperfect_recall.match_policy import MatchPolicy
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
 from dudo_spiel.algorithms.dudo.perfect_recall.recall_policy import RecallPolicy
+from dudo_spiel.algorithms.dudo_single_round import single_round_layout
 from dudo_spiel.algorithms.dudo_single_round import single_round_policy
-from dudo_spiel.algorithms.dudo_single_round.single_round_policy import (
-  bot_policy,
-)
 from dudo_spiel.algorithms.dudo_single_round.single_round_policy import (
   SingleRoundPolicy,
 )
@@ -25,7 +28,11 @@ from dudo_spiel.algorithms.tabular.table_policy import SeatPolicy
 from dudo_spiel.algorithms.tabular.table_policy import TablePolicy
 
 __all__ = ["DoubtPolicy", "MatchPolicy", "RecallPolicy", "SeatPolicy",
-           "SingleRoundPolicy", "TablePolicy", "bot_policy", "load_policy"]
+           "SavedPolicy", "SingleRoundPolicy", "TablePolicy", "bot_policy",
+           "load_policy"]
+
+SavedPolicy = (DoubtPolicy | MatchPolicy | RecallPolicy | SingleRoundPolicy |
+               TablePolicy)
 
 _READERS = {table_policy.FILE_KIND: table_policy.from_file,
             match_policy.FILE_KIND: match_policy.from_file,
@@ -34,7 +41,31 @@ _READERS = {table_policy.FILE_KIND: table_policy.from_file,
             single_round_policy.FILE_KIND: single_round_policy.from_file}
 
 
-def load_policy(path, game=None):
+def bot_policy(game: pyspiel.Game,
+               name: str) -> MatchPolicy | SingleRoundPolicy:
+  """Returns a hand-made bot as a policy with tables.
+
+  It is a `MatchPolicy` for `dudo` with two players, and a `SingleRoundPolicy`
+  for `dudo_single_round` and its abstractions. Up to version 0.1, one of two
+  functions of this name took the name first. That order still works here, with
+  a DeprecationWarning.
+
+  Args:
+    game: the game.
+    name: the bot: "heuristic" or "random"; also "uniform" for `dudo`.
+  """
+  if isinstance(game, str) and not isinstance(name, str):
+    warnings.warn("bot_policy(name, game) is deprecated: pass the game first",
+                  DeprecationWarning, stacklevel=2)
+    game, name = name, game
+  validation.game("game", game)
+  if single_round_layout.is_single_round(game):
+    return single_round_policy.bot_policy(game, name)
+  return bot_policies.bot_policy(game, name)
+
+
+def load_policy(path: annotations.PathLike,
+                game: pyspiel.Game | None = None) -> SavedPolicy:
   """Returns the policy that was saved to the file.
 
   It is a `TablePolicy`, `MatchPolicy`, `RecallPolicy`, `SingleRoundPolicy` or

@@ -4,8 +4,8 @@ The bot "trained" plays the best policy that there is for a game:
 
   Two-player Dudo has policies that come with the package. Those with perfect
   recall know how exploitable they are, exactly, and the least exploitable one
-  is taken. `examples/tools/make_policies.py` makes them. Where none of them knows the
-  dice, "recall3" takes its place. It also does in `dudo_ir`, if players
+  is chosen. `examples/tools/make_policies.py` makes them. Where none of them
+  knows the dice, "recall3" plays instead. So it does in `dudo_ir`, if players
   remember as many claims there as it does.
 
   Neumann poker and Liar Die are solved when somebody asks for the bot, which
@@ -21,10 +21,12 @@ import os
 
 import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import bots
 from dudo_spiel import validation
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms.dudo.rounds import rounds_policy
 from dudo_spiel.algorithms.runtime import files
 from dudo_spiel.games import dudo
 from dudo_spiel.games import liar_die
@@ -39,8 +41,7 @@ _SOLVED = (neumann_poker.NeumannPokerGame, liar_die.LiarDieGame)
 _TARGET = 1e-6  # exploitability of what is solved here
 _MAX_SECONDS = 10.0
 _MAX_HISTORIES = 2 * 10**6
-_CHECKED = (policies.MatchPolicy, policies.RecallPolicy,
-            policies.SingleRoundPolicy)
+_CHECKED = (rounds_policy.RoundsPolicy, policies.SingleRoundPolicy)
 
 
 @functools.lru_cache(maxsize=8)
@@ -73,26 +74,18 @@ def _can_play(policy, game):
   if not isinstance(game, dudo.DudoIRGame):
     return True
   # Players must remember what the policy goes by.
-  num_claims = policy.match.claim_order(sum(game.start_dice)).num_claims
-  span = (policy.match.remembered.span
-          if isinstance(policy, policies.MatchPolicy) else num_claims)
-  return min(span, num_claims) <= game.recall_length
+  return policy.remembered_span(sum(game.start_dice)) <= game.recall_length
 
 
 def _best_for_dudo(game):
   """Returns the policy that comes with the package, None if there is none."""
   known = [policy for policy in _shipped() if _can_play(policy, game)]
-  # The first one among equals.
-  return min(known, default=None, key=lambda policy: (
-      _recorded(policy, game) if _recorded(policy, game) is not None
-      else math.inf))
 
+  def recorded(policy):
+    found = policy.known_exploitability(game)
+    return math.inf if found is None else found
 
-def _recorded(policy, game):
-  """Returns how exploitable a policy says that it is in a game, or None."""
-  if isinstance(policy, policies.RecallPolicy):
-    return policy.known_exploitability(game)
-  return None
+  return min(known, default=None, key=recorded)  # the first one among equals
 
 
 def _is_solved(game):
@@ -111,7 +104,7 @@ def _equilibrium(name):
   return solver.average_policy(), float(solver.exploitability())
 
 
-def trained_policy(game):
+def trained_policy(game: pyspiel.Game) -> policies.SavedPolicy | None:
   """Returns the policy of the bot "trained", None if there is none.
 
   Args:
@@ -123,7 +116,8 @@ def trained_policy(game):
   return _best_for_dudo(game)
 
 
-def load_policy(name=TRAINED, game=None):
+def load_policy(name: annotations.PathLike = TRAINED,
+                game: pyspiel.Game | None = None) -> policies.SavedPolicy:
   """Returns the policy of a bot, read anew only if its file was replaced.
 
   Args:
@@ -148,7 +142,8 @@ def load_policy(name=TRAINED, game=None):
   return policy
 
 
-def exploitability(name, game):
+def exploitability(name: annotations.PathLike,
+                   game: pyspiel.Game) -> float | None:
   """Returns how exploitable a bot is in a game, None if unknown.
 
   It takes no time: for Dudo it was measured, exactly, when the policy was made,
@@ -162,10 +157,11 @@ def exploitability(name, game):
   policy = load_policy(name, game)
   if name == TRAINED and _is_solved(game):
     return _equilibrium(str(game))[1]
-  return _recorded(policy, game)
+  return (policy.known_exploitability(game)
+          if isinstance(policy, rounds_policy.RoundsPolicy) else None)
 
 
-def describe(name, game):
+def describe(name: annotations.PathLike, game: pyspiel.Game) -> str | None:
   """Returns a sentence about how good a bot is, None if it has no policy.
 
   Args:
@@ -176,10 +172,8 @@ def describe(name, game):
     return None
   policy = load_policy(name, game)
   memory, gap = "", exploitability(name, game)
-  if isinstance(policy, policies.RecallPolicy):
-    memory = "remembers all claims of a round"
-  elif isinstance(policy, policies.MatchPolicy):
-    memory = f"remembers {policy.match.remembered.text}"
+  if isinstance(policy, rounds_policy.RoundsPolicy):
+    memory = f"remembers {policy.remembered_text}"
   elif name == TRAINED:
     memory = "was solved just now"
   source = "exactly" if name in (TRAINED, RECALL_3) else "by its file"
@@ -188,7 +182,7 @@ def describe(name, game):
   return f"{name}: {memory}; {known}." if memory else f"{name}: {known}."
 
 
-def bot_names(game):
+def bot_names(game: pyspiel.Game) -> list[str]:
   """Returns a list of the bots that play the game, the best first."""
   names = bots.bot_names(game)
   if _is_solved(game):
@@ -197,7 +191,8 @@ def bot_names(game):
           [RECALL_3] * _can_play(_load(_RECALL_3_FILE), game) + names)
 
 
-def make_bot(name, game, player_id, rng):
+def make_bot(name: annotations.PathLike, game: pyspiel.Game, player_id: int,
+             rng: annotations.RandomGenerator | None) -> pyspiel.Bot:
   """Returns a bot.
 
   Args:

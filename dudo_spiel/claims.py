@@ -1,12 +1,12 @@
 """Claims and their order.
 
 The claim n x r says that at least n of all the dice in play count for rank r.
-With d dice of S sides there are S*d claims, numbered by strength from 0. A
-claim beats exactly the claims with smaller numbers.
+With d dice of S sides there are S*d claims. A claim's number is its strength,
+its rank among all claims from 0.
 
 With wild ones, the order is that of Neller & Hnath (2011), section 1.1,
 equation 1, with its signs corrected and for any number of sides. Other ranks
-come up twice as often as ones, because ones count for them too. So n x 1 stands
+come up twice as often as ones, because ones count for them too. So n x 1 comes
 just before 2n x 2. If there are fewer than 2n dice, n x 1 is among the last
 claims. Without wild ones, the order is by quantity, then by rank (Gendre &
 Kaneko 2019, section 2.1).
@@ -21,10 +21,12 @@ from dudo_spiel import validation
 _MAX_DICE = 255
 _MAX_SIDES = 255
 
-def claim_strength(quantity, rank, num_dice, num_sides=6, wild_ones=True):
+
+def claim_strength(quantity: int, rank: int, num_dice: int, num_sides: int = 6,
+                   wild_ones: bool = True) -> int:
   """Returns the strength of `quantity` x `rank`: its number in the order.
 
-  It uses only arithmetic, so Numba can compile it as it is.
+  It uses only arithmetic, so Numba compiles it too.
 
   Args:
     quantity: how many dice are claimed, in 1..num_dice.
@@ -57,14 +59,15 @@ class ClaimOrder:
     ranks: [claim] int32, the rank of each claim.
   """
 
-  def __init__(self, num_dice, num_sides=6, wild_ones=True):
+  def __init__(self, num_dice: int, num_sides: int = 6,
+               wild_ones: bool = True) -> None:
     self.num_dice = num_dice = validation.integer("num_dice", num_dice, 1,
                                                   _MAX_DICE)
     self.num_sides = num_sides = validation.integer("num_sides", num_sides, 2,
                                                     _MAX_SIDES)
     self.wild_ones = validation.boolean("wild_ones", wild_ones)
     self.num_claims = num_sides * num_dice
-    claims = [None] * self.num_claims
+    claims = [(0, 0)] * self.num_claims
     for quantity in range(1, num_dice + 1):
       for rank in range(1, num_sides + 1):
         claims[self.index(quantity, rank)] = (quantity, rank)
@@ -75,14 +78,14 @@ class ClaimOrder:
     self.quantities.setflags(write=False)
     self.ranks.setflags(write=False)
 
-  def index(self, quantity, rank):
+  def index(self, quantity: int, rank: int) -> int:
     """Returns the number of the claim `quantity` x `rank`."""
     quantity = validation.integer("quantity", quantity, 1, self.num_dice)
     rank = validation.integer("rank", rank, 1, self.num_sides)
     return claim_strength(quantity, rank, self.num_dice, self.num_sides,
                           self.wild_ones)
 
-  def parse(self, claim):
+  def parse(self, claim: str) -> int:
     """Returns the number of the claim with a name such as "3x5"."""
     quantity, separator, rank = (
         claim.partition("x") if isinstance(claim, str) else ("", "", ""))
@@ -91,14 +94,30 @@ class ClaimOrder:
           f"claim={claim!r}: must be a quantity, 'x' and a rank, such as '3x5'")
     return self.index(int(quantity), int(rank))
 
+  def check_history(self, claims: list[int] | tuple[int, ...]) -> None:
+    """Raises a ValueError unless a round can have these claims.
+
+    Args:
+      claims: must be a list or tuple of int, each stronger than the one before.
+    """
+    if not isinstance(claims, (list, tuple)):
+      raise ValueError(f"claims={claims!r}: must be a list of claims")
+    for claim in claims:
+      validation.integer("claims", claim, 0)
+    steps = [-1, *claims, self.num_claims]
+    if any(after <= before for before, after in zip(steps, steps[1:])):
+      raise ValueError(f"claims={claims!r}: each must be stronger than the one "
+                       f"before, and below {self.num_claims}")
+
 
 @functools.cache
-def claim_order(num_dice, num_sides=6, wild_ones=True):
+def claim_order(num_dice: int, num_sides: int = 6,
+                wild_ones: bool = True) -> ClaimOrder:
   """Returns the `ClaimOrder`, always the same object for the same arguments."""
   return ClaimOrder(num_dice, num_sides, wild_ones)
 
 
-def claims_in_mask(mask):
+def claims_in_mask(mask: int) -> list[int]:
   """Returns the list of claims in a set of claims, weakest first.
 
   Every claim of a round is stronger than the one before, so the set of claims

@@ -1,19 +1,20 @@
 """The odds of a claim for a player who knows only one hand.
 
-Each of the other dice counts for the claimed rank with the same probability.
-How many of them count is therefore binomial.
+Each hidden die counts for the claimed rank with the same probability, so the
+number of hidden dice that count is binomial.
 """
 
 import functools
 import math
 
+from dudo_spiel import claims
 from dudo_spiel import rules
 from dudo_spiel import validation
 
-_MAX_TRIALS = 1000  # more would take long
+_MAX_TRIALS = 1000
 
 
-def binomial_tail(trials, successes, chance):
+def binomial_tail(trials: int, successes: int, chance: float) -> float:
   """Returns the probability of at least `successes` in `trials`.
 
   Args:
@@ -28,7 +29,7 @@ def binomial_tail(trials, successes, chance):
 
 @functools.cache
 def _binomial_tail(trials, successes, chance):
-  """Returns the same, for arguments that are right."""
+  """Computes `binomial_tail` of checked arguments, and caches it."""
   if successes <= 0:
     return 1.0
   return math.fsum(
@@ -36,7 +37,8 @@ def _binomial_tail(trials, successes, chance):
       for k in range(successes, trials + 1))
 
 
-def claim_odds(quantity, rank, hand, num_dice, num_sides=6, wild_ones=True):
+def claim_odds(quantity: int, rank: int, hand: bytes, num_dice: int,
+               num_sides: int = 6, wild_ones: bool = True) -> float:
   """Returns the probability that a claim is true, given one hand.
 
   Args:
@@ -60,7 +62,7 @@ def claim_odds(quantity, rank, hand, num_dice, num_sides=6, wild_ones=True):
                         matching_faces / num_sides)
 
 
-def odds_in_order(order, claim, hand):
+def odds_in_order(order: claims.ClaimOrder, claim: int, hand: bytes) -> float:
   """Returns the probability that a claim is true, given one hand.
 
   Args:

@@ -7,10 +7,10 @@ from oracles import growing_oracle
 import pyspiel
 
 from dudo_spiel.algorithms import perfect_recall
-from dudo_spiel.algorithms.dudo.imperfect_recall import best_response
 from dudo_spiel.algorithms.dudo.perfect_recall import growing_tree
 from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
 from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.dudo.rounds import transitions
 
 SMALL = "dudo(start_dice=2v1,dice_sides=2)"
 
@@ -24,13 +24,13 @@ def trainer_and_oracle(name, dice, **kwargs):
     **kwargs: other arguments of the trainer.
   """
   game = pyspiel.load_game(name)
-  match = round_rules.match_rules(game, 1)
+  match = round_rules.round_rules(game)
   trainer = round_trainer.RecallTrainer(match, dice, dtype=np.float64,
                                          growth_slope=0.0, **kwargs)
   # Random leaves have no ties, which rounding would decide.
   shape = game.num_sides * sum(dice), sum(dice) + 1
   gets = np.random.default_rng(0).uniform(-1.0, 1.0, (2, *shape))
-  trainer.leaves = tuple(best_response.Leaves(gets[role], -gets[1 - role])
+  trainer.leaves = tuple(transitions.Payoffs(gets[role], -gets[1 - role])
                          for role in range(2))
   oracle = growing_oracle.GrowingOracle(
       dice, game.num_sides, game.house.wild_ones,

@@ -16,6 +16,7 @@ Challenge. Two kinds of claims must be challenged: those of more dice than
 """
 
 import enum
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -27,7 +28,6 @@ from dudo_spiel import rules
 from dudo_spiel import validation
 from dudo_spiel.games import base
 from dudo_spiel.games import observer
-from dudo_spiel.games import pieces
 
 _PARAMETERS = {
     "players": 4,
@@ -86,7 +86,7 @@ class DudoSingleRoundGame(base.Game):
 
   _TYPE = _GAME_TYPE
 
-  def __init__(self, params=None):
+  def __init__(self, params: dict[str, Any] | None = None) -> None:
     params = self._parameters(params)
     players, numdice = params["players"], params["numdice"]
     validation.integer("players", players, 2, base.MAX_PLAYERS)
@@ -113,31 +113,31 @@ class DudoSingleRoundGame(base.Game):
             utility_sum=1.0,
             max_game_length=players * (self.first_forced + 1)), params)
 
-  def max_chance_nodes_in_history(self):
+  def max_chance_nodes_in_history(self) -> int:
     """Returns how many rolls there are: one per player."""
     return self.num_players()
 
-  def deal_rules(self):
+  def deal_rules(self) -> deal_rules.DealRules | None:
     """Returns the `deal_rules.DealRules` for two players, else None.
 
     Two players see all decisions: who does not challenge has passed.
     """
     return SingleRoundRules(self) if self.num_players() == 2 else None
 
-  def new_initial_state(self):
+  def new_initial_state(self) -> "DudoSingleRoundState":
     """Returns the state in which a game starts."""
     return DudoSingleRoundState(self)
 
   def _pieces(self):
-    return ([pieces.roll(self.roll_table.num_sides), _decision_piece()],
-            [pieces.recent_claims(1, self.order.num_claims),
-             pieces.claimer(self.num_players()), pieces.phase(_PHASES),
-             *_reveal_pieces(self)])
+    return ([observer.roll_piece(self.roll_table.num_sides), _decision_piece()],
+            [observer.recent_claims_piece(1, self.order.num_claims),
+             observer.claimer_piece(self.num_players()),
+             observer.phase_piece(_PHASES), *_reveal_pieces(self)])
 
   def _recall_pieces(self):
-    return ([pieces.roll(self.roll_table.num_sides), _decision_piece()],
-            [pieces.claims(self.order.num_claims), pieces.phase(_PHASES),
-             *_reveal_pieces(self)])
+    return ([observer.roll_piece(self.roll_table.num_sides), _decision_piece()],
+            [observer.claims_piece(self.order.num_claims),
+             observer.phase_piece(_PHASES), *_reveal_pieces(self)])
 
 
 class SingleRoundRules(deal_rules.RollRules):
@@ -147,17 +147,17 @@ class SingleRoundRules(deal_rules.RollRules):
     game: the `DudoSingleRoundGame`.
   """
 
-  def __init__(self, game):
+  def __init__(self, game: DudoSingleRoundGame) -> None:
     super().__init__(game.roll_table, game.order, "", payoffs=(1.0, 0.0))
     self._game = game
     # From a claim on: a decision, a challenge and what follows a pass.
-    sizes = []
+    sizes: list[int] = []
     for claim in range(game.order.num_claims - 1, -1, -1):
       goes_on = claim < game.first_forced
       sizes.append(2 + (1 + sum(sizes[-game.claim_window:]) if goes_on else 0))
     self.num_lines = 1 + sum(sizes[-game.claim_window:])
 
-  def lines(self):
+  def lines(self) -> deal_rules.Lines:
     """Returns the `deal_rules.Lines`."""
     game = self._game
     num_claims = game.order.num_claims
@@ -179,7 +179,7 @@ class SingleRoundRules(deal_rules.RollRules):
 
     return deal_rules.grow_lines((0, -1, -1, 0), legal, step)
 
-  def line_texts(self, lines):
+  def line_texts(self, lines: deal_rules.Lines) -> list[str]:
     """Returns a list of str, the texts of lines."""
     is_claimed = (lines.action >= 0) & (lines.action < self._game.pass_action)
     return [text + (" phase:challenge" if claimed else " phase:claim")
@@ -197,7 +197,7 @@ class DudoSingleRoundIRGame(DudoSingleRoundGame):
 
   _TYPE = _IR_GAME_TYPE
 
-  def __init__(self, params=None):
+  def __init__(self, params: dict[str, Any] | None = None) -> None:
     values = self._parameters(params)
     validation.choice("abstraction", values["abstraction"],
                       tuple(map(str, Abstraction)))
@@ -207,20 +207,19 @@ class DudoSingleRoundIRGame(DudoSingleRoundGame):
     super().__init__(params)
 
   def _recall_pieces(self):
-    public = [pieces.recent_claims(1, self.order.num_claims),
-              pieces.phase(_PHASES)]
+    public = [observer.recent_claims_piece(1, self.order.num_claims),
+              observer.phase_piece(_PHASES)]
     if self.abstraction != Abstraction.NO_RECALL:
       public.append(_values_piece(self))
     if self.abstraction == Abstraction.WAIT_TYPE_RECALL:
       public.append(_wait_piece(self))
-    return [pieces.roll(self.roll_table.num_sides)], public
+    return [observer.roll_piece(self.roll_table.num_sides)], public
 
 
 class DudoSingleRoundState(base.State):
   """A state of the single round."""
 
-  def __init__(self, game):
-    """Constructor; should only be called by Game.new_initial_state."""
+  def __init__(self, game: DudoSingleRoundGame) -> None:
     super().__init__(game)
     self._claimer = 0  # who is to claim, or made the current claim
     self._hands = b""  # the hands rolled so far, in seat order
@@ -228,25 +227,25 @@ class DudoSingleRoundState(base.State):
     self._challengers = 0  # bit p is set if player p challenges
 
   @property
-  def dice(self):
+  def dice(self) -> bytes:
     """How many dice each player has, as bytes."""
     game = self.get_game()
     return bytes([game.numdice] * game.num_players())
 
-  def claimer(self):
+  def claimer(self) -> int:
     """Returns the player who is to claim, or who made the current claim."""
     return self._claimer
 
-  def hand(self, player):
+  def hand(self, player: int) -> bytes:
     """Returns the player's dice as sorted bytes, empty before the roll."""
     numdice = self.get_game().numdice
     return self._hands[numdice * player:numdice * (player + 1)]
 
-  def claim_list(self):
+  def claim_list(self) -> list[int]:
     """Returns the claims made, first to last."""
     return claims_lib.claims_in_mask(self._claims)
 
-  def claim_maker(self, turn):
+  def claim_maker(self, turn: int) -> int:
     """Returns the player who made a claim.
 
     Args:
@@ -254,21 +253,21 @@ class DudoSingleRoundState(base.State):
     """
     return turn % self.num_players()
 
-  def last_claim(self):
+  def last_claim(self) -> int:
     """Returns the last claim, or -1 if there is none."""
     return self._claims.bit_length() - 1
 
-  def claim_order(self):
+  def claim_order(self) -> claims_lib.ClaimOrder:
     """Returns the `claims.ClaimOrder`."""
     return self.get_game().order
 
-  def phase(self):
+  def phase(self) -> str:
     """Returns "roll", "claim", "challenge" or "over"."""
     if self._current < 0:
       return "over" if self._current == base.TERMINAL else "roll"
     return "claim" if self._current == self._claimer else "challenge"
 
-  def has_decided(self, player):
+  def has_decided(self, player: int) -> bool:
     """Returns whether the player has decided on the current claim."""
     if self.phase() != "challenge":
       return False
@@ -276,11 +275,11 @@ class DudoSingleRoundState(base.State):
     return (0 < (player - self._claimer) % players <
             (self._current - self._claimer) % players)
 
-  def challenges(self, player):
+  def challenges(self, player: int) -> bool:
     """Returns whether the player has challenged the current claim."""
     return bool(self._challengers >> player & 1)
 
-  def survivors(self):
+  def survivors(self) -> list[int]:
     """Returns a list of the players who are left at the end of the game."""
     game = self.get_game()
     quantity, rank = game.order.claims[self.last_claim()]
@@ -301,7 +300,6 @@ class DudoSingleRoundState(base.State):
   # OpenSpiel (PySpiel) API functions are below.
 
   def _legal_actions(self, player):
-    """Returns a list of legal actions, sorted in ascending order."""
     game = self.get_game()
     last = self.last_claim()
     if player == self._claimer:
@@ -314,12 +312,11 @@ class DudoSingleRoundState(base.State):
     return min(self._claims.bit_length() + game.claim_window,
                game.order.num_claims)
 
-  def chance_outcomes(self):
+  def chance_outcomes(self) -> list[tuple[int, float]]:
     """Returns a list of (roll, probability) of the player who rolls next."""
     return list(self.get_game().roll_table.outcomes)
 
   def _apply_action(self, action):
-    """Changes the state to the one after the action."""
     game = self.get_game()
     if self._current == base.CHANCE:
       if not 0 <= action < game.roll_table.num_rolls:
@@ -351,7 +348,6 @@ class DudoSingleRoundState(base.State):
       self._current = self._claimer
 
   def _action_to_string(self, player, action):
-    """Returns the action's name."""
     game = self.get_game()
     if player == base.CHANCE:
       return "Roll " + rolls_lib.hand_name(game.roll_table.hands[action])
@@ -361,7 +357,7 @@ class DudoSingleRoundState(base.State):
       return "Challenge"
     return game.order.names[action]
 
-  def returns(self):
+  def returns(self) -> list[float]:
     """Returns each player's total reward so far, as a list."""
     returns = [0.0] * self.num_players()
     if self._current == base.TERMINAL:
@@ -417,12 +413,10 @@ def _values_piece(game):
     return [game.order.claims[claim][1] for claim in claims]
 
   def write(state, player, array):
-    del player
     for row, value in zip(array, values(state)):
       row[value - 1] = 1
 
   def text(state, player):
-    del player
     return observer.labelled("values", values(state))
 
   return observer.Piece("values", (length, game.order.num_sides), write,
@@ -432,15 +426,9 @@ def _values_piece(game):
 def _wait_piece(game):
   """How many turns remain until the player's next claim."""
   players = game.num_players()
-
-  def wait(state, player):
-    return (player - state.claimer()) % players
-
-  def write(state, player, array):
-    array[wait(state, player)] = 1
-
-  return observer.Piece("wait", (players,), write,
-                        lambda state, player: f"wait:{wait(state, player)}")
+  return observer.number_piece(
+      "wait", players,
+      lambda state, player: (player - state.claimer()) % players, "wait")
 
 
 def _reveal_pieces(game):
@@ -448,29 +436,25 @@ def _reveal_pieces(game):
   players = game.num_players()
 
   def write_challengers(state, player, array):
-    del player
     if state.is_terminal():
       array[:] = [state.challenges(p) for p in range(players)]
 
   def write_rolls(state, player, array):
-    del player
     if state.is_terminal():
       for seat in range(players):
-        pieces.write_hand(state.hand(seat), array[seat])
+        observer.write_hand(state.hand(seat), array[seat])
 
   def text(state, player):
-    del player
     if not state.is_terminal():
       return ""
     challengers = [p for p in range(players) if state.challenges(p)]
-    hands = pieces.hand_names(map(state.hand, range(players)))
+    hands = observer.hand_names(map(state.hand, range(players)))
     return (observer.labelled("challengers", challengers) + " " +
             observer.labelled("revealed", hands))
 
   return [
       observer.Piece("challengers", (players,), write_challengers, text),
-      observer.Piece("revealed", (players, game.order.num_sides), write_rolls,
-                     observer.no_text),
+      observer.Piece("revealed", (players, game.order.num_sides), write_rolls),
   ]
 
 

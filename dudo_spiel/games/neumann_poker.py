@@ -15,6 +15,7 @@ The actions are those of OpenSpiel's Leduc poker: 0 folds, 1 checks or calls,
 """
 
 import enum
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -59,13 +60,13 @@ class NeumannPokerGame(base.Game):
     num_bets: how many bets and raises there may be.
     ante: what each player pays before the deal.
     bet: the size of the first bet.
-    raise_size: how much a raise adds to the last bet or raise.
+    raise_size: how much a raise adds to the previous bet or raise.
     asymmetric: whether the first player's check leads to the showdown.
   """
 
   _TYPE = _GAME_TYPE
 
-  def __init__(self, params=None):
+  def __init__(self, params: dict[str, Any] | None = None) -> None:
     params = self._parameters(params)
     validation.integer("num_ranks", params["num_ranks"], 2, _MAX_RANKS)
     validation.integer("num_bets", params["num_bets"], 1, _MAX_BETS)
@@ -83,21 +84,21 @@ class NeumannPokerGame(base.Game):
     self.ante = params["ante"]
     self.bet = params["bet"]
     self.raise_size = params["raise_size"]
-    most = self.stake(self.num_bets)
+    max_stake = self.stake(self.num_bets)
     super().__init__(
         pyspiel.GameInfo(
             num_distinct_actions=len(Action),
             max_chance_outcomes=self.num_ranks,
             num_players=_NUM_PLAYERS,
-            min_utility=-most,
-            max_utility=most,
+            min_utility=-max_stake,
+            max_utility=max_stake,
             utility_sum=0.0,
             # The longest: a check, all bets and raises, a call. If the game
             # is asymmetric: a bet, a call.
             max_game_length=self.num_bets + (1 if self.asymmetric else 2)),
         params)
 
-  def stake(self, bets):
+  def stake(self, bets: int) -> float:
     """Returns what a player has paid in all after matching some bets.
 
     Args:
@@ -105,26 +106,26 @@ class NeumannPokerGame(base.Game):
     """
     return self.ante + (self.bet + (bets - 1) * self.raise_size if bets else 0)
 
-  def max_chance_nodes_in_history(self):
+  def max_chance_nodes_in_history(self) -> int:
     """Returns how many deals there are: one per player."""
     return _NUM_PLAYERS
 
-  def num_lines(self):
+  def num_lines(self) -> int:
     """Returns how many lines of betting there are, finished or not."""
     # A player who faces a bet, a fold and a call: for each bet three lines.
     after_bet = 3 * self.num_bets
     after_check = 1 if self.asymmetric else 2 + after_bet
     return 1 + after_check + after_bet
 
-  def min_histories(self):
-    """Returns how many histories there are, which is also the least number."""
+  def min_histories(self) -> int:
+    """Returns how many histories there are."""
     return 1 + self.num_ranks + self.num_ranks**2 * self.num_lines()
 
-  def deal_rules(self):
+  def deal_rules(self) -> deal_rules.DealRules:
     """Returns the `deal_rules.DealRules`."""
     return NeumannPokerRules(self)
 
-  def new_initial_state(self):
+  def new_initial_state(self) -> "NeumannPokerState":
     """Returns the state in which a game starts."""
     return NeumannPokerState(self)
 
@@ -146,7 +147,7 @@ class NeumannPokerRules(deal_rules.DealRules):
     game: the `NeumannPokerGame`.
   """
 
-  def __init__(self, game):
+  def __init__(self, game: NeumannPokerGame) -> None:
     ranks = game.num_ranks
     self.draws = [np.full(ranks, 1.0 / ranks)] * _NUM_PLAYERS
     self.num_hands = (ranks, ranks)
@@ -154,16 +155,16 @@ class NeumannPokerRules(deal_rules.DealRules):
     self.num_tables = 1 + 3 * game.num_bets
     self._game = game
 
-  def hands(self):
+  def hands(self) -> np.ndarray:
     """Returns [player, deal] int64, the ranks."""
     return np.indices(self.num_hands).reshape(2, -1)
 
-  def hand_texts(self, player):
+  def hand_texts(self, player: int) -> list[str]:
     """Returns a list of str, the texts of a player's ranks."""
     return [f"p{player} rank:{rank + 1}"
             for rank in range(self._game.num_ranks)]
 
-  def lines(self):
+  def lines(self) -> deal_rules.Lines:
     """Returns the `deal_rules.Lines`."""
     num_bets, asymmetric = self._game.num_bets, self._game.asymmetric
 
@@ -185,7 +186,7 @@ class NeumannPokerRules(deal_rules.DealRules):
 
     return deal_rules.grow_lines((0, -1, 0, 0), legal, step)
 
-  def line_texts(self, lines):
+  def line_texts(self, lines: deal_rules.Lines) -> list[str]:
     """Returns a list of str, the texts of lines."""
     betting = [""]
     for parent, action in zip(lines.parent[1:].tolist(),
@@ -195,7 +196,7 @@ class NeumannPokerRules(deal_rules.DealRules):
       betting.append(before + letters[action])
     return [f" betting:{line}" if line else "" for line in betting]
 
-  def returns(self):
+  def returns(self) -> np.ndarray:
     """Returns [table, player, rank of 0, rank of 1] float64."""
     game = self._game
     rank = np.arange(game.num_ranks)
@@ -212,23 +213,22 @@ class NeumannPokerRules(deal_rules.DealRules):
 class NeumannPokerState(base.State):
   """A state of Neumann poker."""
 
-  def __init__(self, game):
-    """Constructor; should only be called by Game.new_initial_state."""
+  def __init__(self, game: NeumannPokerGame) -> None:
     super().__init__(game)
     self._rank0 = -1  # player 0's rank in 0..num_ranks-1; -1 before the deal
     self._rank1 = -1
     self._betting = ""  # k: check, b: bet, r: raise, c: call, f: fold
 
   @property
-  def betting(self):
+  def betting(self) -> str:
     """The betting so far: k check, b bet, r raise, c call, f fold."""
     return self._betting
 
-  def rank(self, player):
+  def rank(self, player: int) -> int:
     """Returns the player's rank in 0..num_ranks-1, or -1 before the deal."""
     return self._rank1 if player else self._rank0
 
-  def stakes(self):
+  def stakes(self) -> list[float]:
     """Returns what each player has paid, as a list."""
     game = self.get_game()
     bets = [0, 0]
@@ -239,7 +239,7 @@ class NeumannPokerState(base.State):
         bets[turn % 2] = max(bets)
     return [game.stake(bets[0]), game.stake(bets[1])]
 
-  def is_showdown(self):
+  def is_showdown(self) -> bool:
     """Returns whether the game is over and the ranks decide it."""
     return self._current == base.TERMINAL and self._betting[-1] != "f"
 
@@ -257,7 +257,6 @@ class NeumannPokerState(base.State):
   # OpenSpiel (PySpiel) API functions are below.
 
   def _legal_actions(self, player):
-    """Returns a list of legal actions, sorted in ascending order."""
     actions = [Action.CALL]
     if self._is_facing_bet():
       actions.insert(0, Action.FOLD)
@@ -265,13 +264,12 @@ class NeumannPokerState(base.State):
       actions.append(Action.RAISE)
     return actions
 
-  def chance_outcomes(self):
+  def chance_outcomes(self) -> list[tuple[int, float]]:
     """Returns a list of (rank, probability) of the next player's rank."""
     num_ranks = self.get_game().num_ranks
     return [(rank, 1.0 / num_ranks) for rank in range(num_ranks)]
 
   def _apply_action(self, action):
-    """Changes the state to the one after the action."""
     game = self.get_game()
     if self._current == base.CHANCE:
       if not 0 <= action < game.num_ranks:
@@ -293,7 +291,6 @@ class NeumannPokerState(base.State):
       self._current = base.TERMINAL if over else 1 - self._current
 
   def _action_to_string(self, player, action):
-    """Returns the action's name."""
     if player == base.CHANCE:
       return f"Deal {action + 1}"
     if action == Action.FOLD:
@@ -302,7 +299,7 @@ class NeumannPokerState(base.State):
       return "Call" if action == Action.CALL else "Raise"
     return "Check" if action == Action.CALL else "Bet"
 
-  def returns(self):
+  def returns(self) -> list[float]:
     """Returns each player's total reward so far, as a list."""
     if self._current != base.TERMINAL:
       return [0.0, 0.0]
@@ -327,16 +324,9 @@ class NeumannPokerState(base.State):
 
 def _rank_piece(game):
   """The player's own rank."""
-
-  def write(state, player, array):
-    if state.rank(player) >= 0:
-      array[state.rank(player)] = 1
-
-  def text(state, player):
-    rank = state.rank(player)
-    return f"rank:{rank + 1}" if rank >= 0 else ""
-
-  return observer.Piece("rank", (game.num_ranks,), write, text)
+  return observer.number_piece("rank", game.num_ranks,
+                               lambda state, player: state.rank(player) + 1,
+                               "rank", first=1)
 
 
 def _betting_piece(game):
@@ -344,12 +334,10 @@ def _betting_piece(game):
   letters = "kbrcf"
 
   def write(state, player, array):
-    del player
     for row, act in zip(array, state.betting):
       row[letters.index(act)] = 1
 
   def text(state, player):
-    del player
     return f"betting:{state.betting}" if state.betting else ""
 
   return observer.Piece("betting", (game.max_game_length(), len(letters)),
@@ -360,13 +348,11 @@ def _pot_piece():
   """What each player has paid, and who is to act."""
 
   def write(state, player, array):
-    del player
     array[:2] = state.stakes()
     if state.current_player() >= 0:
       array[2 + state.current_player()] = 1
 
   def text(state, player):
-    del player
     stakes = "stakes:" + ",".join(map(repr, state.stakes()))
     actor = state.current_player()
     return f"{stakes} turn:{actor}" if actor >= 0 else stakes
@@ -378,13 +364,11 @@ def _showdown_piece(game):
   """Both ranks, once there is a showdown."""
 
   def write(state, player, array):
-    del player
     if state.is_showdown():
       for seat in range(_NUM_PLAYERS):
         array[seat, state.rank(seat)] = 1
 
   def text(state, player):
-    del player
     if not state.is_showdown():
       return ""
     return f"showdown:{state.rank(0) + 1},{state.rank(1) + 1}"

@@ -20,7 +20,7 @@ def belief_view(rules, num_dice, belief):
   """Returns what claims tell about a player's dice.
 
   Args:
-    rules: the `rounds.MatchRules`.
+    rules: the `round_rules.RoundRules`.
     num_dice: how many dice the player has.
     belief: the `Posterior`.
   """

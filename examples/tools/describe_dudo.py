@@ -24,7 +24,6 @@ from dudo_spiel import rolls
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import policy_bots
 from dudo_spiel.algorithms import simulation
-from dudo_spiel.algorithms.runtime import files
 
 _POLICY = flags.DEFINE_string("policy", policy_bots.TRAINED, "The policy: "
                               "trained, or a policy file.")
@@ -302,7 +301,7 @@ def forgetting_lines(policy, forgetful, dice):
   """
   known = min(min(other.game.start_dice) for other in forgetful)
   return loss_lines(policy, "remembered", {
-      other.match.remembered.text: lambda _, other=other: other
+      other.match.abstraction.text: lambda _, other=other: other
       for other in forgetful}, min(known, dice), 2)
 
 
@@ -454,7 +453,7 @@ def main(_):
        "How often a claim is answered with Dudo", is_shown)
   text = "\n".join(page(policy, forgetful, rounds, claims, [
       os.path.basename(path) for path in paths])) + "\n"
-  with files.replacing(os.path.abspath(_OUTPUT.value)) as file:
+  with binary.replacing(_OUTPUT.value) as file:
     file.write(text.encode())
   print(f"wrote {_OUTPUT.value}")
 

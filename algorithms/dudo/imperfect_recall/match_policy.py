@@ -11,6 +11,7 @@ import re
 import numpy as np
 
 from dudo_spiel import validation
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstractions
 from dudo_spiel.algorithms.dudo.imperfect_recall import table_kernels
 from dudo_spiel.algorithms.dudo.rounds import round_rules
@@ -41,14 +42,14 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       `memories`. None for the last `recall_length` claims.
 
   Attributes:
-    match: the `rounds.MatchRules`.
+    match: the `abstract_rules.AbstractRules`.
     tables: as given.
     values: as given.
   """
 
   def __init__(self, game, recall_length, tables, values, *, memory=None):
     super().__init__(game)
-    self.match = round_rules.match_rules(
+    self.match = abstract_rules.abstract_rules(
         game, abstractions.choose(recall_length, memory))
     for name, value in (("tables", tables), ("values", values)):
       if not isinstance(value, dict):
@@ -69,15 +70,49 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
   def _known(self):
     return self.tables.keys()
 
-  def _needed(self, game):
-    return round_rules.round_keys(game.start_dice)
+  def _needed(self, dice):
+    return round_rules.round_keys(dice)
+
+  @property
+  def rounds(self):
+    """The rounds (starter's dice, other's dice) that it plays, a list."""
+    return [dice for dice in self.tables if dice[::-1] in self.tables]
+
+  @property
+  def remembered_text(self):
+    """What the policy remembers of a round, such as "the last 3 claims"."""
+    return self.match.abstraction.text
+
+  def remembered_span(self, num_dice):
+    """Returns how many of the last claims may decide what the policy does.
+
+    Args:
+      num_dice: how many dice are in play.
+    """
+    return min(self.match.abstraction.span,
+               self.match.claim_order(num_dice).num_claims)
+
+  def continuation_values(self, dice):
+    """Returns the values of the rounds after one, if both play the policy.
+
+    Args:
+      dice: (starter's dice, other's dice) of the round.
+
+    Returns:
+      {(starter's dice, other's dice): the starter's value}.
+    """
+    for key in round_rules.round_keys(dice):
+      if sum(key) < sum(dice) and key not in self.values:
+        raise ValueError(f"policy={self}: has no value of the round "
+                         f"{key[0]}v{key[1]}; finish its training first")
+    return self.values
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} for the legal actions of the state."""
     validation.state("state", state)
     player = validation.player("player_id", player_id, state)
     game = state.get_game()
-    if not self._has_rules_of(game):
+    if not self.has_rules_of(game):
       raise ValueError(f"state={state}: is not one of {self.game}")
     if player not in (0, 1) or state.current_player() < 0:
       raise ValueError(f"state={state}: nobody decides there, or "
@@ -89,7 +124,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       raise ValueError(f"state={state}: has {key[0]} and {key[1]} dice; the "
                        f"policy knows {self._known_text()}")
     claims = state.claim_list()
-    memory = self.match.memory(sum(key))
+    memory = self.match.graph(sum(key))
     row = memory.first_row(claims)
     first = claims[-1] + 1 if claims else 0
     actions = list(range(first, memory.num_claims))
@@ -115,15 +150,8 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       those of `rolls`.
     """
     self._check_key(key)
-    if not isinstance(claims, (list, tuple)):
-      raise ValueError(f"claims={claims!r}: must be a list of claims")
-    for claim in claims:
-      validation.integer("claims", claim, 0)
-    memory = self.match.memory(sum(key))
-    steps = [-1, *claims, memory.num_claims]
-    if any(after <= before for before, after in zip(steps, steps[1:])):
-      raise ValueError(f"claims={claims!r}: must grow, and be between 0 and "
-                       f"{memory.num_claims - 1}")
+    self.match.claim_order(sum(key)).check_history(claims)
+    memory = self.match.graph(sum(key))
     row = memory.first_row(claims)
     last = claims[-1] if claims else -1
     num_actions = memory.num_claims - 1 - last + bool(claims)
@@ -142,7 +170,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
     """Returns [row, hand] float32, the probabilities with these dice."""
     self._check_key(key)
     weights = self.tables[key].astype(np.float32)
-    table_kernels.normalize(self.match.memory(sum(key)).arrays, weights)
+    table_kernels.normalize(self.match.graph(sum(key)).arrays, weights)
     return weights
 
   def quantized(self, min_probability=0.0, min_reach=0.0):
@@ -161,11 +189,11 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
         raise ValueError("tables: are quantized already; call this on the "
                          "policy that was not")
       tables[key] = np.zeros(table.shape, np.uint8)
-      table_kernels.quantize(self.match.memory(sum(key)).arrays, table,
+      table_kernels.quantize(self.match.graph(sum(key)).arrays, table,
                              np.float32(min_probability), np.float32(min_reach),
                              np.float32(_LEVELS), tables[key])
     return MatchPolicy(self.game, None, tables, self.values,
-                       memory=self.match.remembered)
+                       memory=self.match.abstraction)
 
   @property
   def memory_bytes(self):
@@ -174,7 +202,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
 
   def save(self, path):
     """Writes the policy to one file, which `policies.load_policy` reads."""
-    remembered = self.match.remembered.identity.items()
+    remembered = self.match.abstraction.identity.items()
     header = {"game": str(self.game),
               **{name: value for name, value in remembered
                  if value is not None},
@@ -185,7 +213,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
 
 
 def _memory_named(name, value):
-  """Returns the `memories.Memory` of a field of a header, or raises."""
+  """Returns the `abstractions.Abstraction` of a field of a header, or raises."""
   return abstractions.parse(name, checkpoint.text(name, value))
 
 
@@ -205,7 +233,7 @@ def from_file(archive, game):
         _MAX_RECALL))
   values = checkpoint.field(path, archive.header, "values",
                             round_rules.values_from_file)
-  match = round_rules.match_rules(game, memory)
+  match = abstract_rules.abstract_rules(game, memory)
   if not archive.names:
     raise ValueError(f"path={path!r}: its tables are missing")
   keys = {}

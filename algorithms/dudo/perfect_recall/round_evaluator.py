@@ -6,10 +6,9 @@ the policy has not stored.
 
 import numpy as np
 
-from dudo_spiel.algorithms.dudo.imperfect_recall import best_response
 from dudo_spiel.algorithms.dudo.perfect_recall import best_response_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
-from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.dudo.rounds import transitions
 from dudo_spiel.algorithms.runtime import interrupts
 
 
@@ -17,15 +16,15 @@ class RoundEvaluator:
   """Measures the policy of both players in one round.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     stored: the `stored_rounds.StoredRound`.
     flag: [1] bool; soon after it is set all methods raise an
       `interrupts.StoppedError`.
   """
 
   def __init__(self, match, stored, flag):
-    self._match = match
     self._stored = stored.as_float()
+    self._transitions = transitions.of_round(match, stored.hands.dice)
     self._flag = flag
 
   def run_kernel(self, kernel, *args):
@@ -44,7 +43,7 @@ class RoundEvaluator:
     return result
 
   def payoffs(self, role, lows, highs):
-    """Returns the responder's payoffs, a `best_response.Leaves`.
+    """Returns the responder's `transitions.Payoffs`.
 
     Args:
       role: the responder's, 0 for the starter.
@@ -53,16 +52,14 @@ class RoundEvaluator:
       highs: {(starter's dice, other's dice): the most that a starter gets
         against the policy}.
     """
-    dice = self._stored.hands.dice
-    return best_response.round_leaves(
-        self._match, dice[role], dice[1 - role], highs,
-        {key: -low for key, low in lows.items()})
+    return self._transitions.payoffs(
+        role, highs, {key: -low for key, low in lows.items()})
 
   def best_responses(self, payoffs, pool=None):
     """Returns the best responses of both roles to the policy.
 
     Args:
-      payoffs: for each role the responder's `best_response.Leaves`.
+      payoffs: for each role the responder's `transitions.Payoffs`.
       pool: the `concurrent.futures.Executor` whose threads compute it, or None
         for the calling thread.
 
@@ -118,11 +115,6 @@ class RoundEvaluator:
     low, high = self.certify({key: found.low for key, found in later.items()},
                              {key: found.high for key, found in later.items()},
                              pool)
-    outcomes = self.outcomes()
-    values = {key: found.value for key, found in later.items()}
-    dice = self._stored.hands.dice
-    value = sum(
-        sign * float(np.sum(outcomes[role] * round_rules.challenge_values(
-            self._match, dice[role], dice[1 - role], values)))
-        for role, sign in ((0, 1.0), (1, -1.0)))
+    value = self._transitions.value(
+        self.outcomes(), 0, {key: found.value for key, found in later.items()})
     return stored_rounds.Measures(low, high, value)

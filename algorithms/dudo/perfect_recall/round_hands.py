@@ -99,7 +99,7 @@ def num_bytes(match, dice, dtype):
   """Returns how much memory the arrays of `RoundHands` take, about.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     dice: (starter's dice, other's dice).
     dtype: the type of the tables; there are arrays of float64, too.
   """
@@ -115,7 +115,7 @@ class RoundHands:
   """The hands and claims of a round (starter's dice, other's dice).
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     dice: (starter's dice, other's dice).
 
   Attributes:

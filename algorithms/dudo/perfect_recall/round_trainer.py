@@ -60,7 +60,7 @@ class RecallTrainer:
   """Owns all that is learned about a round, and trains it.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     dice: (starter's dice, other's dice).
     dtype: the type of the tables.
     num_threads: how many threads to use at most.
@@ -81,7 +81,7 @@ class RecallTrainer:
     tables: the `dcfr_kernels.LearnTables`.
     iteration: how many iterations were run.
     touched: how many numbers the last iteration read or wrote.
-    leaves: for each role its `response.Leaves`, by which it learns.
+    leaves: for each role its `transitions.Payoffs`, by which it learns.
     played: [role, claim, count] float64, the probabilities of challenges when
       the tree last grew, or None.
     flag: as given, or one of its own.
@@ -330,7 +330,7 @@ def compile_kernels(match, dtype):
   """Compiles all that a trainer runs, on a small round.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     dtype: the type of the tables.
   """
   trainer = RecallTrainer(match, (1, 1), dtype=dtype, max_proposals=64)

@@ -188,7 +188,7 @@ class _SavedRound(stored_rounds.LazyRound):
   Args:
     path: the file.
     digest: its `checkpoint.Archive.digest`.
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     key: (starter's dice, other's dice).
   """
 
@@ -239,7 +239,7 @@ def average_policy(path):
   except pyspiel.SpielError as error:
     raise ValueError(f"path={path!r}: its game {name[:99]} cannot be "
                      "loaded") from error
-  match = round_rules.match_rules(game, 1)
+  match = round_rules.round_rules(game)
   return recall_policy.RecallPolicy(game, {
       key: _SavedRound(path, digest, match, key)
       for key in round_rules.match_keys(game)})

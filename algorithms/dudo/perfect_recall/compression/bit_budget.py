@@ -92,8 +92,7 @@ class ShareTrials:
       flag: [1] bool, stops it: it raises `interrupts.StoppedError`.
     """
     policy, keys = self._policy, self._keys
-    number = {key: i for i, key in enumerate(keys)}
-    trials, values = {}, np.zeros(len(keys))
+    trials, values = {}, {}
     next_rounds = np.zeros((len(keys), len(keys)))
     with interrupts.thread_pool(num_threads) as pool, progress.progress_bar(
         len(keys), desc="trying shares", unit="round") as bar:
@@ -101,9 +100,7 @@ class ShareTrials:
         stored = policy.round_tables(key)
         outcomes = round_evaluator.RoundEvaluator(policy.match, stored,
                                                   flag).outcomes()
-        ends = transitions.RoundEnds(policy.match, key, number)
-        attempt = functools.partial(_try, policy.match, stored,
-                                    dict(zip(keys, values.tolist())), flag)
+        attempt = functools.partial(_try, policy.match, stored, values, flag)
         # The fewest shares first, and as many at a time as fit into memory.
         step = min(num_threads, max(1, ram.available_bytes() // (
             _TRIAL_BYTES * stored.tree.num_entries)))
@@ -116,8 +113,9 @@ class ShareTrials:
         trials[key] = found[:1] + list(itertools.takewhile(
             lambda trial: trial.num_bytes <= self._max_bytes, found[1:]))
         del stored, attempt
-        values[i] = ends.value(outcomes, values)
-        next_rounds[i] = ends.next_rounds(outcomes, len(keys))
+        following = transitions.of_round(policy.match, key)
+        values[key] = following.value(outcomes, 0, values)
+        next_rounds[i] = following.next_probabilities(outcomes, keys)
         bar.update()
     return trials, next_rounds
 
@@ -167,7 +165,7 @@ def _try(match, stored, values, flag, num_shares):
   """Returns the `Trial` of a round.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     stored: the `stored_rounds.StoredRound`, with a table of floats.
     values: {round: value} of the rounds that follow.
     flag: [1] bool, stops it: it raises `interrupts.StoppedError`.

@@ -13,7 +13,7 @@ class CodedRound(stored_rounds.LazyRound):
   """A round in streams, which is decoded when it is first needed.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     dice: (starter's dice, other's dice).
     nodes: how many nodes the tree has.
     rows: how many rows the tree has.
@@ -64,7 +64,7 @@ def compress(match, stored, num_quanta, flag):
   """Quantises and encodes a round.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     stored: the `stored_rounds.StoredRound`, with a table of floats.
     num_quanta: into how many quanta to divide the reach of a player, over all
       of its hands.

@@ -6,10 +6,9 @@ import pytest
 import recall_helpers
 
 from dudo_spiel.algorithms import exploitability
-from dudo_spiel.algorithms.dudo.imperfect_recall import best_response
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import best_response_kernels
-from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.runtime import interrupts
 
 
@@ -52,7 +51,7 @@ def _as_match_policy(solver):
   """Returns the average policy as tables of all claims of a round."""
   game = solver.game
   num_claims = game.num_sides * sum(game.start_dice)
-  match = round_rules.match_rules(game, num_claims)
+  match = abstract_rules.abstract_rules(game, num_claims)
   policy = solver.average_policy()
   tables = {key: np.zeros(match.table_shape(key))
             for a, b in solver.rounds for key in ((a, b), (b, a))}
@@ -69,7 +68,7 @@ def _as_match_policy(solver):
         state = start.new_initial_state()
         for action in [*((hand, 0) if role == 0 else (0, hand)), *history]:
           state.apply_action(action)
-        row = match.memory(sum(key)).first_row(history)
+        row = match.graph(sum(key)).first_row(history)
         first = history[-1] + 1 if history else 0
         for action, chance in policy.action_probabilities(state).items():
           is_dudo = action == start.dudo_action
@@ -83,7 +82,7 @@ def _as_match_policy(solver):
     "dudo(start_dice=1v2,dice_sides=3)"])
 def test_responses_equal_those_of_match_policies(name):
   solver = recall_helpers.solver_after(name, 60)
-  response = best_response.match_best_response(_as_match_policy(solver),
+  response = exploitability.match_best_response(_as_match_policy(solver),
                                                 num_threads=1)
   assert solver.exploitability() == pytest.approx(response.exploitability,
                                                   abs=1e-9)

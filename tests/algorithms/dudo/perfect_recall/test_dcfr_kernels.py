@@ -23,7 +23,7 @@ def test_with_everything_stored_it_is_discounted_cfr(sides, monkeypatch):
       [tuple(range(order.num_sides))],
       np.zeros(order.num_claims + 1, np.int64)))
   game = pyspiel.load_game(f"dudo(numdice=1,dice_sides={sides})")
-  match = round_rules.match_rules(game, 1)
+  match = round_rules.round_rules(game)
   trainer = round_trainer.RecallTrainer(match, (1, 1), dtype=np.float64)
   trainer.set_state(recall_helpers.full_tree(trainer.hands))
   trainer.set_values({})
@@ -84,7 +84,7 @@ def _some_claims(count):
 @pytest.mark.slow
 def test_threads_change_nothing(monkeypatch):
   monkeypatch.setattr(round_trainer, "MIN_CUT_NUMBERS", 0)
-  match = round_rules.match_rules(pyspiel.load_game("dudo(numdice=2)"), 1)
+  match = round_rules.round_rules(pyspiel.load_game("dudo(numdice=2)"))
   trainers = [round_trainer.RecallTrainer(match, (2, 1), num_threads=threads)
               for threads in (1, 3)]
   with interrupts.thread_pool(3) as pool:

@@ -10,7 +10,7 @@ from dudo_spiel.algorithms.dudo.rounds import round_rules
 
 
 def test_proposals_that_do_not_fit_are_those_that_gain_least():
-  match = round_rules.match_rules(pyspiel.load_game("dudo(numdice=2)"), 1)
+  match = round_rules.round_rules(pyspiel.load_game("dudo(numdice=2)"))
   trainer = round_trainer.RecallTrainer(match, (2, 1), dtype=np.float64)
   trainer.set_values({(1, 1): -0.027})
   for _ in range(8):
@@ -37,7 +37,7 @@ def test_proposals_that_do_not_fit_are_those_that_gain_least():
 
 
 def test_the_square_of_the_exploitability_bounds_growth():
-  match = round_rules.match_rules(pyspiel.load_game("dudo(numdice=2)"), 1)
+  match = round_rules.round_rules(pyspiel.load_game("dudo(numdice=2)"))
   sizes = []
   for slope in (0.0, 1e-2):
     trainer = round_trainer.RecallTrainer(match, (2, 1), dtype=np.float64,
@@ -51,7 +51,7 @@ def test_the_square_of_the_exploitability_bounds_growth():
 
 
 def test_answers_to_best_responses_are_stored():
-  match = round_rules.match_rules(pyspiel.load_game("dudo(numdice=2)"), 1)
+  match = round_rules.round_rules(pyspiel.load_game("dudo(numdice=2)"))
   gaps, sizes = [], []
   for share in (np.inf, 0.1):
     trainer = round_trainer.RecallTrainer(

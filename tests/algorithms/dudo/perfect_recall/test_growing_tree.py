@@ -13,7 +13,7 @@ from dudo_spiel.algorithms.dudo.rounds import round_rules
 def test_full_trees_have_all_histories():
   game = pyspiel.load_game("dudo(numdice=1,dice_sides=2)")
   tree = recall_helpers.full_tree(round_hands.RoundHands(
-      round_rules.match_rules(game, 1), (1, 1)))
+      round_rules.round_rules(game), (1, 1)))
   assert tree.num_nodes == 8  # the sets of the three weakest claims
   assert growing_tree.find(tree, [0, 2]) > 0
   assert growing_tree.find(tree, [3]) == -1
@@ -21,7 +21,7 @@ def test_full_trees_have_all_histories():
 
 def test_parents_and_ends_follow_from_children():
   game = pyspiel.load_game("dudo(numdice=2)")
-  trainer = round_trainer.RecallTrainer(round_rules.match_rules(game, 1),
+  trainer = round_trainer.RecallTrainer(round_rules.round_rules(game),
                                         (2, 1))
   trainer.set_values({(1, 1): -0.027})
   for _ in range(6):

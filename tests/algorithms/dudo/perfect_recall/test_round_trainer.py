@@ -122,7 +122,7 @@ def test_what_was_dropped_may_come_back():
 
 @pytest.mark.slow
 def test_a_node_of_the_full_game_is_small():
-  match = round_rules.match_rules(pyspiel.load_game("dudo"), 1)
+  match = round_rules.round_rules(pyspiel.load_game("dudo"))
   trainer = round_trainer.RecallTrainer(match, (5, 5))
   at_first = trainer.memory_bytes
   trainer.set_values({(a, b): 0.1 * (a - b) for a in range(1, 6)
