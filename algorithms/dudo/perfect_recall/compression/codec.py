@@ -204,7 +204,8 @@ def _code_part(coder, context, remainder, part):
     return 0
   if remainder == 1:
     return 1
-  if range_coder.code_bit(coder, 2 * context + 1, 1 if part == remainder else 0):
+  if range_coder.code_bit(coder, 2 * context + 1,
+                          1 if part == remainder else 0):
     return remainder
   bits = 0
   while (remainder - 2) >> bits:

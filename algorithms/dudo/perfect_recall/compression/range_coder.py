@@ -116,7 +116,9 @@ def code_bit(coder, context, bit):
       _shift(coder)
     else:
       position = state[_POSITION]
-      byte = np.int64(coder.stream[position]) if position < len(coder.stream) else 0
+      byte = np.int64(0)
+      if position < len(coder.stream):
+        byte = np.int64(coder.stream[position])
       state[_CODE] = (state[_CODE] << 8 | byte) & _MASK
       state[_POSITION] = position + 1
   return bit
