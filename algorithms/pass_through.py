@@ -19,14 +19,14 @@ the same distribution and saves time.
 
 from dudo_spiel.algorithms.dudo_single_round import single_round_graph
 from dudo_spiel.algorithms.graphs import graph_solver
-from dudo_spiel.algorithms.graphs import pass_through_kernels as kernels
+from dudo_spiel.algorithms.graphs import pass_through_kernels
 from dudo_spiel.algorithms.runtime import arguments
 
 
 class _PassThroughSolver(graph_solver.PlannedSolver):
   """What both solvers share."""
 
-  _SETTINGS = kernels.SETTINGS
+  _SETTINGS = pass_through_kernels.SETTINGS
 
   def __init__(self, game, abstraction=None, recall_length=None, **kwargs):
     super().__init__(
@@ -34,10 +34,8 @@ class _PassThroughSolver(graph_solver.PlannedSolver):
                                                     recall_length), **kwargs)
 
   def _new_scratch(self):
-    return kernels.new_scratch(self.graph, self._dtype, self._num_threads)
-
-  def _kernels(self):
-    return kernels.run, kernels.run_parallel
+    return pass_through_kernels.new_scratch(self.graph, self._dtype,
+                                            self._num_threads)
 
 
 class PrunedPassThroughSolver(_PassThroughSolver):

@@ -36,7 +36,6 @@ from dudo_spiel.algorithms.dudo_single_round.single_round_layout import (
   ABSTRACTIONS,
 )
 from dudo_spiel.algorithms.graphs import fsi_kernels
-from dudo_spiel.algorithms.graphs import fsi_scratch
 from dudo_spiel.algorithms.graphs import graph_solver
 from dudo_spiel.algorithms.runtime import arguments
 
@@ -67,7 +66,7 @@ class FSISolver(graph_solver.PlannedSolver):
       float64 in walked games.
   """
 
-  _SETTINGS = fsi_scratch.SETTINGS
+  _SETTINGS = fsi_kernels.SETTINGS
 
   def __init__(self, game, abstraction=None, recall_length=None, tremble=0.0,
                gamma=1.0, seed=0, num_threads=None, dtype=None):
@@ -78,13 +77,10 @@ class FSISolver(graph_solver.PlannedSolver):
         dtype=dtype)
 
   def _new_scratch(self):
-    return fsi_scratch.new_scratch(self.graph, self._dtype, self._num_threads)
+    return fsi_kernels.new_scratch(self.graph, self._dtype, self._num_threads)
 
   def _write_settings(self, settings, iterations):
     pass  # nothing is pruned
-
-  def _kernels(self):
-    return fsi_kernels.run, fsi_kernels.run_parallel
 
 
 class PFSISolver(FSISolver):

@@ -9,10 +9,10 @@ are gone through one by one, as nodes are in `fsi_kernels`.
 All kernels take some of these:
 
   graph: the `graph_arrays.GraphArrays`, of pointers.
-  tables: the `tables.RegretTables`, of pointers.
-  scratch: the `fsi_scratch.FSIScratch` of the thread.
+  tables: the `regret_tables.RegretTables`, of pointers.
+  scratch: the `fsi_kernels.FSIScratch` of the thread.
   node: the number of the node.
-  settings: the `fsi_scratch.IterationSettings`.
+  settings: the `fsi_kernels.IterationSettings`.
 """
 
 import numpy as np

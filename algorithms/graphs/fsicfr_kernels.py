@@ -25,7 +25,7 @@ from dudo_spiel.algorithms.runtime import jit
 
 _CHANCE = graph_arrays.CHANCE
 _TERMINAL = graph_arrays.TERMINAL
-_GROUP_BITS = 6  # 64 nodes make a group
+_GROUP_BITS = graph_kernels.GROUP_BITS
 
 
 class FSICFRScratch(NamedTuple):

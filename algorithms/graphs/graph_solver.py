@@ -5,6 +5,7 @@ import functools
 import numpy as np
 
 from dudo_spiel.algorithms.graphs import graph_kernels
+from dudo_spiel.algorithms.graphs import plan_kernels
 from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import base_solver
 from dudo_spiel.algorithms.runtime import jit
@@ -134,8 +135,8 @@ class PlannedSolver(GraphSolver):
   Gendre & Kaneko (2019) train one agent for all seats: in `dudo_single_round`
   seats share their tables, as their information sets do not tell seats apart.
 
-  A subclass says what one iteration does: `_SETTINGS`, `_write_settings`,
-  `_new_scratch` and `_kernels`.
+  A subclass says what one iteration does: `_SETTINGS`, `_write_settings` and
+  `_new_scratch`.
 
   Args:
     game: a `pyspiel.Game` of any number of players.
@@ -172,47 +173,39 @@ class PlannedSolver(GraphSolver):
     """
     raise NotImplementedError
 
-  def _kernels(self):
-    """Returns the kernels (serial, parallel) that run a plan."""
-    raise NotImplementedError
-
   def _parameters(self):
     return {"tremble": self._tremble, "gamma": self._gamma,
             **super()._parameters()}
 
   def _advance(self, iterations):
-    serial, parallel = self._kernels()
-    most = _LOOK_AHEAD if self._num_threads > 1 else _MAX_PLANNED
+    max_size = _LOOK_AHEAD if self._num_threads > 1 else _MAX_PLANNED
     while True:
-      size = min(iterations, most)
+      size = min(iterations, max_size)
       plan = self._plan(np.arange(self.iteration + 1,
                                   self.iteration + 1 + size))
-      work = (self.graph.arrays, self.graph.dice, self._regret_tables,
+      jit.run(self._num_threads, plan_kernels.run, plan_kernels.run_parallel,
+              self.graph.arrays, self.graph.dice, self._regret_tables,
               self._scratch, plan, self._count)
-      if self._num_threads > 1:
-        with jit.threads(self._num_threads):
-          parallel(*work)
-      else:
-        serial(*work)
       iterations -= size
       if iterations == 0:
         return
 
-  def _plan(self, numbers):
+  def _plan(self, iterations):
     """Returns the `graph_kernels.IterationPlan` of iterations.
 
     Args:
-      numbers: [iteration] int64, their numbers.
+      iterations: [iteration] int64, their numbers.
     """
-    rolls, settings = self.rolls(numbers), self.settings(numbers)
-    level_begin = np.array([0, len(numbers)])
+    rolls, settings = self.rolls(iterations), self.settings(iterations)
+    wave_begin = np.array([0, len(iterations)])
     if self._num_threads > 1:
-      levels = graph_kernels.find_levels(rolls, self.graph.num_columns)
-      order = np.argsort(levels, kind="stable")
-      numbers, rolls, settings = numbers[order], rolls[order], settings[order]
-      level_begin = np.append(0, np.cumsum(np.bincount(levels)))
-    return graph_kernels.IterationPlan(np.uint64(self._seed), numbers, rolls,
-                                       settings, level_begin)
+      waves = graph_kernels.find_waves(rolls, self.graph.num_columns)
+      order = np.argsort(waves, kind="stable")
+      iterations, rolls = iterations[order], rolls[order]
+      settings = settings[order]
+      wave_begin = np.append(0, np.cumsum(np.bincount(waves)))
+    return graph_kernels.IterationPlan(np.uint64(self._seed), iterations, rolls,
+                                       settings, wave_begin)
 
   def settings(self, iterations):
     """Returns the settings of iterations, past or to come.

@@ -17,6 +17,7 @@ from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.algorithms.runtime import regret_tables
 from dudo_spiel.algorithms.tabular.forms import deal_form
+from dudo_spiel.algorithms.tabular.forms import form_kernels
 from dudo_spiel.algorithms.tabular.forms import history_form
 from dudo_spiel.algorithms.tabular.forms import sequence_form
 from dudo_spiel.algorithms.tabular.tree import rules_tree
@@ -178,8 +179,8 @@ class CompiledGame:
     """
     rules = _evaluation_rules(epsilon, tables.strategy.dtype)
     values = np.zeros(self.num_players)
-    self._kernels.run(workspace, tables, rules, False, mode,
-                      np.zeros(1, np.int64), values)
+    form_kernels.run(workspace, tables, rules, False, mode,
+                     np.zeros(1, np.int64), values)
     return values
 
   def run(self, tables, workspace, rules, alternating, mode, iteration,
@@ -198,14 +199,9 @@ class CompiledGame:
       iteration: [1] int64, counted up.
       num_threads: how many threads to use.
     """
-    values = np.zeros(self.num_players)
-    if num_threads > 1 and self.can_use_threads:
-      with jit.threads(num_threads):
-        self._kernels.run_parallel(workspace, tables, rules, alternating, mode,
-                                   iteration, values)
-    else:
-      self._kernels.run(workspace, tables, rules, alternating, mode, iteration,
-                        values)
+    jit.run(num_threads if self.can_use_threads else 1, form_kernels.run,
+            deal_form.run_parallel, workspace, tables, rules, alternating, mode,
+            iteration, np.zeros(self.num_players))
 
   @property
   def can_use_threads(self):

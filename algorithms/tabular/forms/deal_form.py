@@ -53,7 +53,7 @@ class DealArrays(NamedTuple):
       side begin in an array over all cells.
     entry_begin: [side, class] int64, the first strategy entry, where the side's
       player decides.
-    least: [side, class], the `least` of the class's `set_blocks.Block`.
+    min_regret: [side, class], the `min_regret` of the class's `set_blocks.Block`.
     edge_begin: [class + 1] int64, the class's edges, action by action.
     edge_row: [side, edge] int64, the cell where the values of the children
       begin: as many as there are cells in the class. Values of terminals are
@@ -78,7 +78,7 @@ class DealArrays(NamedTuple):
   num_hands: np.ndarray
   cell_begin: np.ndarray
   entry_begin: np.ndarray
-  least: np.ndarray
+  min_regret: np.ndarray
   edge_begin: np.ndarray
   edge_row: np.ndarray
   reach_row: np.ndarray
@@ -249,7 +249,7 @@ class DealForm:
         actor=self._actor, num_nodes=self._num_nodes,
         side_begin=self._side_begin, hand_begin=self._hand_begin,
         num_hands=self._num_hands, cell_begin=self._cell_begin,
-        entry_begin=self._entry_begin, least=least,
+        entry_begin=self._entry_begin, min_regret=least,
         edge_begin=self._edge_begin, edge_row=self._edge_row,
         reach_row=self._reach_row,
         matrix_0=matrices[0], matrix_1=matrices[1], runs=runs,
@@ -266,7 +266,7 @@ class DealForm:
     least = np.zeros(self._entry_begin.shape)
     if np.any(self._actor == game_tree.CHANCE):
       np.maximum.at(least, self._set_class,
-                    set_blocks.least_regrets(self.tree))
+                    set_blocks.min_regrets(self.tree))
       return least
     # Then this is the same, without a look at every history.
     for side, player in enumerate(self._side_player):
@@ -312,7 +312,7 @@ def _evaluate_side(space, side, player, tables, mode, rule):
   """Does for one side of a player what `evaluate` does for the player."""
   space, tables = jit.borrowed(space), jit.borrowed(tables)
   deal, reach, values = space.arrays, space.reach, space.values
-  scratch = space.work[side]
+  scratch = space.scratch[side]
   hands = deal.num_hands[side]
   for c in range(len(deal.actor) - 2, -1, -1):
     width = deal.num_nodes[c] * hands
@@ -321,7 +321,7 @@ def _evaluate_side(space, side, player, tables, mode, rule):
     rows = deal.edge_row[side, deal.edge_begin[c]:deal.edge_begin[c + 1]]
     if deal.actor[c] == player:
       block = set_blocks.Block(deal.entry_begin[side, c], width, width, rows,
-                               deal.least[side, c])
+                               deal.min_regret[side, c])
       set_blocks.update_block(
           block, tables, values, values[begin:begin + width],
           reach[begin:begin + width], mode, rule, scratch)
@@ -336,7 +336,7 @@ def _evaluate_side(space, side, player, tables, mode, rule):
 @jit.kernel
 def _mix_side(space, side, player, tables):
   """Does for one side of a player what `mix` does for the player."""
-  deal, scratch = space.arrays, space.work[side]
+  deal, scratch = space.arrays, space.scratch[side]
   for c in range(len(deal.actor) - 1):
     if deal.actor[c] == player:
       width = deal.num_nodes[c] * deal.num_hands[side]
@@ -346,7 +346,7 @@ def _mix_side(space, side, player, tables):
                            space.reach[begin:begin + width], scratch)
 
 
-@jit.inline
+@jit.forceinline
 def mix(space, player, tables):
   """Adds the player's response, whose reach this is, to the strategy."""
   sides = space.arrays.side_begin
@@ -354,7 +354,7 @@ def mix(space, player, tables):
     _mix_side(space, side, player, tables)
 
 
-@jit.inline
+@jit.forceinline
 def propagate(space, player, strategy):
   """Writes how likely the player plays to every node, by hand, to `reach`."""
   sides = space.arrays.side_begin
@@ -362,7 +362,7 @@ def propagate(space, player, strategy):
     _propagate_side(space, side, player, strategy)
 
 
-@jit.inline
+@jit.forceinline
 def evaluate(space, player, tables, mode, rule):
   """Computes the player's counterfactual values, and learns from them.
 
@@ -383,47 +383,6 @@ def evaluate(space, player, tables, mode, rule):
   for side in range(sides[player], sides[player + 1]):
     total += _evaluate_side(space, side, player, tables, mode, rule)
   return total
-
-
-@jit.inline
-def renew(space, player, tables, mode):
-  """Updates what depends on the player's table that `evaluate` changed."""
-  if mode == set_blocks.MIX:
-    propagate(space, player, tables.response)
-    mix(space, player, tables)
-  propagate(space, player, tables.strategy)
-
-
-@jit.kernel
-def run(space, tables, rules, alternating, mode, iteration, values):
-  """Runs an iteration for each of the rules, or evaluates once.
-
-  Python calls it for both, as everything below it is compiled anew for each
-  kernel that Python calls.
-
-  Args:
-    space: the `set_blocks.FormWorkspace`. Its reaches must be up to date before,
-      and are so afterwards.
-    tables: the `set_blocks.SolverTables`, modified in place as the mode says.
-    rules: the `learning.Rule` of arrays [iteration].
-    alternating: whether players are updated one after the other.
-    mode: what to do with the values, such as `set_blocks.LEARN`.
-    iteration: [1] int64, counted up here, so that it is right whenever Python
-      gets to see it.
-    values: [player] float64, written: what each player gets, in modes EVALUATE
-      and RESPOND.
-  """
-  space, tables = jit.borrowed(space), jit.borrowed(tables)
-  players = len(values)
-  for t in range(len(rules.step)):
-    rule = learning.rule_at(rules, t)
-    for step in range(2 * players):  # each is evaluated, then renewed
-      player = step // 2 if alternating else step % players
-      if step == 2 * player if alternating else step < players:
-        values[player] = evaluate(space, player, tables, mode, rule)
-      elif mode != set_blocks.EVALUATE and mode != set_blocks.RESPOND:
-        renew(space, player, tables, mode)
-    iteration[0] += 1
 
 
 # Threads get plain tuples of arrays only, so the next two make named ones.

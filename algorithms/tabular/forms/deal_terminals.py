@@ -154,10 +154,10 @@ def _gather_reach(space, player, terminals, z, out):
 @jit.kernel
 def _step_values(space, side, player, terminals, begin, end):
   """Writes the values of terminals whose payoffs are steps."""
-  deal, values, work = space.arrays, space.values, space.work[side]
+  deal, values, scratch = space.arrays, space.values, space.scratch[side]
   others = deal.matrix_0.shape[1] if player == 0 else deal.matrix_1.shape[1]
   hands, first_hand = deal.num_hands[side], deal.hand_begin[side]
-  other_reach, sums = work[:others], work[others:2 * others + 1]
+  other_reach, sums = scratch[:others], scratch[others:2 * others + 1]
   for z in range(begin, end):
     _gather_reach(space, 1 - player, terminals, z, other_reach)
     own, table = terminals.target + z * hands, deal.table_of[z]

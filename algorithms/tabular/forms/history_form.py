@@ -12,7 +12,6 @@ import numpy as np
 
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.tabular.forms import sequence_form
-from dudo_spiel.algorithms.tabular.updates import learning
 from dudo_spiel.algorithms.tabular.updates import set_blocks
 
 
@@ -23,7 +22,7 @@ class HistoryArrays(NamedTuple):
     blocks: the `set_blocks.Blocks`.
     rows: [block, most actions] int64, where each action's entries begin.
     set_begin: [block] int64, where the block's sets begin in order of blocks.
-    least: [block], the `least` of each `set_blocks.Block`.
+    min_regret: [block], the `min_regret` of each `set_blocks.Block`.
     actor: [node] int64, a player, CHANCE or TERMINAL.
     child_begin: [node + 1] int64.
     entry: [node] int64, the entry of the first action, -1 where nobody acts.
@@ -37,7 +36,7 @@ class HistoryArrays(NamedTuple):
   blocks: set_blocks.Blocks
   rows: np.ndarray
   set_begin: np.ndarray
-  least: np.ndarray
+  min_regret: np.ndarray
   actor: np.ndarray
   child_begin: np.ndarray
   entry: np.ndarray
@@ -73,8 +72,8 @@ class HistoryForm:
     set_begin = np.cumsum(self.blocks.width) - self.blocks.width
     self.arrays = HistoryArrays(
         blocks=self.blocks, rows=set_blocks.entry_rows(self.blocks),
-        set_begin=set_begin, least=np.maximum.reduceat(
-            set_blocks.least_regrets(tree)[order], set_begin),
+        set_begin=set_begin, min_regret=np.maximum.reduceat(
+            set_blocks.min_regrets(tree)[order], set_begin),
         actor=tree.player.astype(np.int64),
         child_begin=tree.child_begin.astype(np.int64),
         entry=np.where(acts, self.set_entry[info_set], -1),
@@ -96,7 +95,7 @@ class HistoryForm:
 # Kernels.
 
 
-@jit.inline
+@jit.forceinline
 def propagate(space, player, strategy):
   """Writes how likely the player plays to every node to `reach`."""
   form, own = space.arrays, space.reach[player]
@@ -151,7 +150,7 @@ def _sweep(space, player, strategy):
     node_value[node] = total
 
 
-@jit.inline
+@jit.forceinline
 def evaluate(space, player, tables, mode, rule):
   """Computes the player's counterfactual values, and learns from them.
 
@@ -186,19 +185,19 @@ def _update_blocks(space, player, tables, mode, rule):
   form = space.arrays
   blocks = form.blocks
   _, entry_value, set_reach = _parts(space, len(tables.strategy))
-  out, scratch = space.work[0], space.work[1:].reshape(-1)
+  out, scratch = space.scratch[0], space.scratch[1:].reshape(-1)
   for b in range(len(blocks.width)):
     if blocks.player[b] != player:
       continue
     width = blocks.width[b]
     reach = set_reach[form.set_begin[b]:form.set_begin[b] + width]
     block = set_blocks.Block(blocks.entry_begin[b], width, width,
-                             form.rows[b, :blocks.actions[b]], form.least[b])
+                             form.rows[b, :blocks.actions[b]], form.min_regret[b])
     set_blocks.update_block(block, tables, entry_value, out, reach, mode, rule,
                             scratch)
 
 
-@jit.inline
+@jit.forceinline
 def mix(space, player, tables):
   """Adds the player's response, whose reach this is, to the strategy."""
   form = space.arrays
@@ -212,45 +211,4 @@ def mix(space, player, tables):
     if blocks.player[b] == player:
       set_blocks.mix_block(blocks.entry_begin[b], blocks.width[b],
                            blocks.actions[b], tables,
-                           set_reach[form.set_begin[b]:], space.work[0])
-
-
-@jit.inline
-def renew(space, player, tables, mode):
-  """Updates what depends on the player's table that `evaluate` changed."""
-  if mode == set_blocks.MIX:
-    propagate(space, player, tables.response)
-    mix(space, player, tables)
-  propagate(space, player, tables.strategy)
-
-
-@jit.kernel
-def run(space, tables, rules, alternating, mode, iteration, values):
-  """Runs an iteration for each of the rules, or evaluates once.
-
-  Python calls it for both, as everything below it is compiled anew for each
-  kernel that Python calls.
-
-  Args:
-    space: the `set_blocks.FormWorkspace`. Its reaches must be up to date before,
-      and are so afterwards.
-    tables: the `set_blocks.SolverTables`, modified in place as the mode says.
-    rules: the `learning.Rule` of arrays [iteration].
-    alternating: whether players are updated one after the other.
-    mode: what to do with the values, such as `set_blocks.LEARN`.
-    iteration: [1] int64, counted up here, so that it is right whenever Python
-      gets to see it.
-    values: [player] float64, written: what each player gets, in modes EVALUATE
-      and RESPOND.
-  """
-  space, tables = jit.borrowed(space), jit.borrowed(tables)
-  players = len(values)
-  for t in range(len(rules.step)):
-    rule = learning.rule_at(rules, t)
-    for step in range(2 * players):  # each is evaluated, then renewed
-      player = step // 2 if alternating else step % players
-      if step == 2 * player if alternating else step < players:
-        values[player] = evaluate(space, player, tables, mode, rule)
-      elif mode != set_blocks.EVALUATE and mode != set_blocks.RESPOND:
-        renew(space, player, tables, mode)
-    iteration[0] += 1
+                           set_reach[form.set_begin[b]:], space.scratch[0])

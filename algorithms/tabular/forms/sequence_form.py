@@ -14,7 +14,6 @@ import numpy as np
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import regret_tables
 from dudo_spiel.algorithms.tabular.tree import game_tree
-from dudo_spiel.algorithms.tabular.updates import learning
 from dudo_spiel.algorithms.tabular.updates import set_blocks
 
 _MAX_KEY = 2**62
@@ -42,7 +41,7 @@ class SequenceArrays(NamedTuple):
     blocks: the `set_blocks.Blocks`, each player's parents before their children.
     rows: [block, most actions] int64, where each action's entries begin.
     set_begin: [block] int64, where the block's sets begin in `parent`.
-    least: [block], the `least` of each `set_blocks.Block`.
+    min_regret: [block], the `min_regret` of each `set_blocks.Block`.
     parent: [set in order of blocks] integers, the sequence that leads to it.
     groups: [group] of GROUP, the sequences that lead to leaves at once. Leaves
       of a sequence stand together, so each player has its own order of them.
@@ -55,7 +54,7 @@ class SequenceArrays(NamedTuple):
   blocks: set_blocks.Blocks
   rows: np.ndarray
   set_begin: np.ndarray
-  least: np.ndarray
+  min_regret: np.ndarray
   parent: np.ndarray
   groups: np.ndarray
   group_begin: np.ndarray
@@ -89,7 +88,7 @@ class SequenceForm:
     set_begin = np.cumsum(self.blocks.width) - self.blocks.width
     self.arrays = SequenceArrays(
         self.blocks, set_blocks.entry_rows(self.blocks), set_begin,
-        np.maximum.reduceat(set_blocks.least_regrets(tree)[order], set_begin),
+        np.maximum.reduceat(set_blocks.min_regrets(tree)[order], set_begin),
         _narrow(parent[order]), *_group_leaves(*self._merge_leaves(parents)))
 
   def _sequences(self, player, info_set, action):
@@ -278,7 +277,7 @@ def num_levels(tree, parents):
 # Kernels.
 
 
-@jit.inline
+@jit.forceinline
 def propagate(space, player, strategy):
   """Writes how likely the player plays each of its sequences to `reach`."""
   form, reach = space.arrays, space.reach
@@ -344,7 +343,7 @@ def _leaf_values(space, player, num_entries):
         leaf += leaves
 
 
-@jit.inline
+@jit.forceinline
 def evaluate(space, player, tables, mode, rule):
   """Computes the player's counterfactual values, and learns from them.
 
@@ -364,7 +363,7 @@ def evaluate(space, player, tables, mode, rule):
   blocks = form.blocks
   num_entries = len(tables.strategy)
   _leaf_values(space, player, num_entries)
-  update = space.work[_UPDATE:].reshape(-1)
+  update = space.scratch[_UPDATE:].reshape(-1)
   for b in range(len(blocks.width) - 1, -1, -1):
     if blocks.player[b] != player:
       continue
@@ -374,13 +373,13 @@ def evaluate(space, player, tables, mode, rule):
       width = min(together, whole - first)
       begin = form.set_begin[b] + first
       parent = form.parent[begin:begin + width]
-      out = space.work[_VALUE, :width]
-      own_reach = space.work[_REACH, :width]
+      out = space.scratch[_VALUE, :width]
+      own_reach = space.scratch[_REACH, :width]
       if mode == set_blocks.LEARN:
         for j in range(width):
           own_reach[j] = reach[parent[j]]
       block = set_blocks.Block(blocks.entry_begin[b] + first, width, whole,
-                               form.rows[b, :blocks.actions[b]], form.least[b])
+                               form.rows[b, :blocks.actions[b]], form.min_regret[b])
       set_blocks.update_block(block, tables, values[first:], out, own_reach,
                               mode, rule, update)
       for j in range(width):
@@ -388,10 +387,10 @@ def evaluate(space, player, tables, mode, rule):
   return values[num_entries + player]
 
 
-@jit.inline
+@jit.forceinline
 def mix(space, player, tables):
   """Adds the player's response, whose reach this is, to the strategy."""
-  form, own_reach = space.arrays, space.work[_REACH]
+  form, own_reach = space.arrays, space.scratch[_REACH]
   blocks = form.blocks
   for b in range(len(blocks.width)):
     if blocks.player[b] == player:
@@ -400,45 +399,4 @@ def mix(space, player, tables):
       for j in range(width):
         own_reach[j] = space.reach[parent[j]]
       set_blocks.mix_block(blocks.entry_begin[b], width, blocks.actions[b],
-                           tables, own_reach, space.work[_UPDATE])
-
-
-@jit.inline
-def renew(space, player, tables, mode):
-  """Updates what depends on the player's table that `evaluate` changed."""
-  if mode == set_blocks.MIX:
-    propagate(space, player, tables.response)
-    mix(space, player, tables)
-  propagate(space, player, tables.strategy)
-
-
-@jit.kernel
-def run(space, tables, rules, alternating, mode, iteration, values):
-  """Runs an iteration for each of the rules, or evaluates once.
-
-  Python calls it for both, as everything below it is compiled anew for each
-  kernel that Python calls.
-
-  Args:
-    space: the `set_blocks.FormWorkspace`. Its reaches must be up to date before,
-      and are so afterwards.
-    tables: the `set_blocks.SolverTables`, modified in place as the mode says.
-    rules: the `learning.Rule` of arrays [iteration].
-    alternating: whether players are updated one after the other.
-    mode: what to do with the values, such as `set_blocks.LEARN`.
-    iteration: [1] int64, counted up here, so that it is right whenever Python
-      gets to see it.
-    values: [player] float64, written: what each player gets, in modes EVALUATE
-      and RESPOND.
-  """
-  space, tables = jit.borrowed(space), jit.borrowed(tables)
-  players = len(values)
-  for t in range(len(rules.step)):
-    rule = learning.rule_at(rules, t)
-    for step in range(2 * players):  # each is evaluated, then renewed
-      player = step // 2 if alternating else step % players
-      if step == 2 * player if alternating else step < players:
-        values[player] = evaluate(space, player, tables, mode, rule)
-      elif mode != set_blocks.EVALUATE and mode != set_blocks.RESPOND:
-        renew(space, player, tables, mode)
-    iteration[0] += 1
+                           tables, own_reach, space.scratch[_UPDATE])
