@@ -32,7 +32,7 @@ by what the perturbation forces, and that would be regretted forever.
 
 import numpy as np
 
-from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel import validation
 from dudo_spiel.algorithms.tabular import table_solver
 from dudo_spiel.algorithms.tabular.updates import learning
 
@@ -53,11 +53,11 @@ class RegretSolver(table_solver.TableSolver):
 
   def __init__(self, game, *, alpha=np.inf, beta=np.inf, gamma=0.0,
                prediction=False, **kwargs):
-    self._alpha = arguments.number("alpha", alpha)
-    self._beta = arguments.number("beta", beta)
-    self._gamma = arguments.number("gamma", gamma, 0.0, 1000.0)
+    self._alpha = validation.number("alpha", alpha)
+    self._beta = validation.number("beta", beta)
+    self._gamma = validation.number("gamma", gamma, 0.0, 1000.0)
     self._prediction = (bool(prediction) if isinstance(prediction, bool) else
-                        arguments.number("prediction", prediction, 0.0, 1.0))
+                        validation.number("prediction", prediction, 0.0, 1.0))
     super().__init__(game, **kwargs)
 
   def _parameters(self):
@@ -223,8 +223,8 @@ class APCFRPlusSolver(table_solver.TableSolver):
   _TABLES = ("regret", "cumulative", "latest", "state")
 
   def __init__(self, game, *, gamma=2.0, max_asymmetry=5.0, **kwargs):
-    self._gamma = arguments.number("gamma", gamma, 0.0, 1000.0)
-    self._limit = arguments.number("max_asymmetry", max_asymmetry, 0.0, 1e100)
+    self._gamma = validation.number("gamma", gamma, 0.0, 1000.0)
+    self._limit = validation.number("max_asymmetry", max_asymmetry, 0.0, 1e100)
     super().__init__(game, **kwargs)
 
   def _parameters(self):
@@ -270,8 +270,8 @@ class VADCFRSolver(table_solver.TableSolver):
   _TABLES = ("regret", "cumulative", "state")
 
   def __init__(self, game, *, warmup_iterations=500, **kwargs):
-    self._warmup = arguments.integer("warmup_iterations", warmup_iterations, 0,
-                                     2**53)
+    self._warmup = validation.integer("warmup_iterations", warmup_iterations, 0,
+                                      2**53)
     super().__init__(game, **kwargs)
 
   def _parameters(self):
@@ -305,9 +305,9 @@ class ScheduledSolver(RegretSolver):
   """
 
   def __init__(self, game, *, planned_iterations=1000, gamma=30.0, **kwargs):
-    self._planned = arguments.integer("planned_iterations", planned_iterations,
-                                      1, 2**53)
-    arguments.number("gamma", gamma, 5.0, 1000.0)
+    self._planned = validation.integer("planned_iterations", planned_iterations,
+                                       1, 2**53)
+    validation.number("gamma", gamma, 5.0, 1000.0)
     super().__init__(game, gamma=gamma, **kwargs)
 
   def _parameters(self):

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import pyspiel
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import fictitious_play
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.tabular import compiled_game
 from dudo_spiel.algorithms.tabular.tree import known_rules
 from dudo_spiel.algorithms.tabular.tree import tree_size
@@ -76,7 +76,7 @@ class SolverName(NamedTuple):
 
 def _check_text(name, value):
   if not isinstance(value, str):
-    raise ValueError(f"{name}={arguments.shown(value)}: must be a str")
+    raise ValueError(f"{name}={validation.shown(value)}: must be a str")
 
 
 def solver_name(text):
@@ -271,9 +271,10 @@ def check_points(iterations, seconds):
     raise ValueError(f"iterations={iterations}, seconds={seconds}: one of them "
                      "must be given, and not both")
   if iterations is None:
-    points = [arguments.number("seconds", point, 0.0) for point in seconds]
+    points = [validation.number("seconds", point, 0.0) for point in seconds]
   else:
-    points = [arguments.integer("iterations", point, 0) for point in iterations]
+    points = [validation.integer("iterations", point, 0)
+              for point in iterations]
   if not points:
     raise ValueError(f"iterations={iterations}, seconds={seconds}: must be at "
                      "least one point")

@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import base_solver
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.tabular import table_policy
@@ -72,7 +72,7 @@ class FictitiousPlaySolver(table_solver.TableSolver):
   _CHECK_GROWTH = 1.02  # measured often, to find good iterates
 
   def __init__(self, game, *, alternating=False, average=False, **kwargs):
-    self._has_mean = arguments.boolean("average", average)
+    self._has_mean = validation.boolean("average", average)
     if self._has_mean:
       self._TABLES = (*self._TABLES, "mean")
     super().__init__(game, alternating=alternating, **kwargs)
@@ -132,7 +132,7 @@ class FictitiousPlaySolver(table_solver.TableSolver):
     self._check_tables(archive.path, {"strategy": strategy})
     return _Best(check, strategy)
 
-  def _take_extras(self, extras):
+  def _restore_extras(self, extras):
     self._best = extras
 
 
@@ -149,7 +149,7 @@ class BDFPSolver(FictitiousPlaySolver):
   _TABLES = ()
 
   def __init__(self, game, *, dtype="float64", **kwargs):
-    if arguments.choice("dtype", dtype, ("float64", "float32")) == "float32":
+    if validation.choice("dtype", dtype, ("float64", "float32")) == "float32":
       self._TABLES = (*self._TABLES, "cumulative")
     super().__init__(game, dtype=dtype, **kwargs)
     self._keep_exact()
@@ -204,8 +204,8 @@ def _saved_check(name, value, num_players):
   if not isinstance(value, dict) or value.keys() != fields:
     raise ValueError(f"{name} must be a check as `save` writes it")
   return base_solver.Check(
-      arguments.integer(f"{name} iteration", value["iteration"], 0,
-                        checkpoint.MAX_COUNT),
+      validation.integer(f"{name} iteration", value["iteration"], 0,
+                         checkpoint.MAX_COUNT),
       checkpoint.number(f"{name} seconds", value["seconds"], 0.0),
       checkpoint.number(f"{name} exploitability", value["exploitability"]),
       tuple(checkpoint.numbers(f"{name} values", value["values"], num_players)))

@@ -17,10 +17,10 @@ at a state, how many take each action is drawn at once (multinomial), which is
 the same distribution and saves time.
 """
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo_single_round import single_round_graph
 from dudo_spiel.algorithms.graphs import graph_solver
 from dudo_spiel.algorithms.graphs import pass_through_kernels
-from dudo_spiel.algorithms.runtime import arguments
 
 
 class _PassThroughSolver(graph_solver.PlannedSolver):
@@ -52,7 +52,7 @@ class PrunedPassThroughSolver(_PassThroughSolver):
 
   def __init__(self, game, threshold=1e-4, **kwargs):
     self._threshold = (threshold if callable(threshold) else
-                       arguments.number("threshold", threshold, 0.0, 1.0))
+                       validation.number("threshold", threshold, 0.0, 1.0))
     self._threshold_at(1)
     super().__init__(game, **kwargs)
     self._check_can_prune("threshold", threshold)
@@ -65,7 +65,7 @@ class PrunedPassThroughSolver(_PassThroughSolver):
       except TypeError as error:
         raise ValueError(f"threshold={value!r}: must be a number or a function "
                          f"of the iteration ({error})") from error
-    return arguments.number("threshold", value, 0.0, 1.0)
+    return validation.number("threshold", value, 0.0, 1.0)
 
   def _write_settings(self, settings, iterations):
     settings["threshold"] = list(map(self._threshold_at, iterations))
@@ -87,8 +87,8 @@ class MonteCarloPassThroughSolver(_PassThroughSolver):
   """
 
   def __init__(self, game, num_playouts=1000, **kwargs):
-    self._num_playouts = arguments.integer("num_playouts", num_playouts, 1,
-                                           2**31)
+    self._num_playouts = validation.integer("num_playouts", num_playouts, 1,
+                                            2**31)
     super().__init__(game, **kwargs)
 
   def _write_settings(self, settings, iterations):

@@ -28,6 +28,7 @@ work: `PruningSchedule`.
 
 import numpy as np
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo_single_round import single_round_graph
 from dudo_spiel.algorithms.dudo_single_round.single_round_layout import (
   abstract_game,
@@ -37,7 +38,6 @@ from dudo_spiel.algorithms.dudo_single_round.single_round_layout import (
 )
 from dudo_spiel.algorithms.graphs import fsi_kernels
 from dudo_spiel.algorithms.graphs import graph_solver
-from dudo_spiel.algorithms.runtime import arguments
 
 __all__ = ["abstract_game", "ABSTRACTIONS", "FSISolver", "PFSISolver",
            "PruningSchedule"]
@@ -118,11 +118,11 @@ class PFSISolver(FSISolver):
                 if callable(setting) else [setting])
       for value in values:
         if name == "depth":
-          arguments.integer(name, value, 0, fsi_kernels.MAX_DEPTH)
+          validation.integer(name, value, 0, fsi_kernels.MAX_DEPTH)
         elif name == "reach_threshold":
-          arguments.number(name, value, 0.0)
+          validation.number(name, value, 0.0)
         else:
-          arguments.number(name, value, 0.0, 1.0)
+          validation.number(name, value, 0.0, 1.0)
       settings[name] = values
 
   def _parameters(self):
@@ -157,9 +157,9 @@ class PruningSchedule:
   """
 
   def __init__(self, iterations, first=1e-2, last=1e-8):
-    self._iterations = arguments.integer("iterations", iterations, 1)
-    self._first = arguments.number("first", first, 0.0)
-    self._last = arguments.number("last", last, 0.0, self._first)
+    self._iterations = validation.integer("iterations", iterations, 1)
+    self._first = validation.number("first", first, 0.0)
+    self._last = validation.number("last", last, 0.0, self._first)
     if not self._last > 0.0:
       raise ValueError(f"last={last!r}: must be above 0")
 

@@ -5,6 +5,7 @@
 
 import pyspiel
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.doubt import doubt_policy
 from dudo_spiel.algorithms.doubt.doubt_policy import DoubtPolicy
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
@@ -18,7 +19,6 @@ from dudo_spiel.algorithms.dudo_single_round.single_round_policy import (
 from dudo_spiel.algorithms.dudo_single_round.single_round_policy import (
   SingleRoundPolicy,
 )
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.tabular import table_policy
 from dudo_spiel.algorithms.tabular.table_policy import SeatPolicy
@@ -50,7 +50,7 @@ def load_policy(path, game=None):
       which it was learned.
   """
   if game is not None:
-    arguments.game("game", game)
+    validation.game("game", game)
   with checkpoint.opened(path, tuple(_READERS)) as archive:
     games = _games(archive, game)
     try:

@@ -21,8 +21,8 @@ import os
 
 import pyspiel
 
-from dudo_spiel import arguments
 from dudo_spiel import bots
+from dudo_spiel import validation
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms.runtime import files
@@ -117,7 +117,7 @@ def trained_policy(game):
   Args:
     game: the game to play.
   """
-  arguments.game("game", game)
+  validation.game("game", game)
   if _is_solved(game):
     return _equilibrium(str(game))[0]
   return _best_for_dudo(game)
@@ -215,7 +215,7 @@ def make_bot(name, game, player_id, rng):
     raise ValueError(
         f"name={name!r}: must be a policy file, or a bot that plays "
         f"{game.get_type().short_name}: {', '.join(bot_names(game))}")
-  arguments.integer("player_id", player_id, 0, game.num_players() - 1)
+  validation.integer("player_id", player_id, 0, game.num_players() - 1)
   policy = load_policy(name, game)
   if isinstance(policy, _CHECKED):
     policy.check_game(game)

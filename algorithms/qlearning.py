@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.doubt import doubt_kernels
 from dudo_spiel.algorithms.doubt import doubt_policy
 from dudo_spiel.algorithms.doubt.doubt_policy import DoubtPolicy
 from dudo_spiel.algorithms.doubt.doubt_policy import DummyPolicy
 from dudo_spiel.algorithms.doubt.doubt_policy import HeuristicPolicy
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import base_solver
 from dudo_spiel.algorithms.tabular import compiled_game
 from dudo_spiel.algorithms.tabular import evaluator
@@ -72,13 +72,13 @@ class DoubtLearner(base_solver.Solver):
                round_reward=1.0, game_reward=10.0, seed=0):
     super().__init__(doubt_policy.check_game(game), seed=seed, num_threads=1,
                      dtype="float64")
-    self._opponents = arguments.choice("opponents", opponents, _OPPONENTS)
+    self._opponents = validation.choice("opponents", opponents, _OPPONENTS)
     players = game.num_players()
     self._lesson = doubt_kernels.Lesson(
-        arguments.integer("player", player, 0, players - 1),
-        _OPPONENTS[opponents], arguments.number("alpha", alpha, 0.0, 1.0),
-        arguments.number("round_reward", round_reward, 0.0, 1e6),
-        arguments.number("game_reward", game_reward, 0.0, 1e6), False)
+        validation.integer("player", player, 0, players - 1),
+        _OPPONENTS[opponents], validation.number("alpha", alpha, 0.0, 1.0),
+        validation.number("round_reward", round_reward, 0.0, 1e6),
+        validation.number("game_reward", game_reward, 0.0, 1e6), False)
     self._rules = doubt_kernels.doubt_rules(game)
     self.tables = _new_tables(game)
     self._evaluator = None  # made when it is first needed
@@ -170,9 +170,9 @@ def play_games(policy, num_games, opponents="dummy", seed=0):
   """
   if not isinstance(policy, DoubtPolicy):
     raise ValueError(f"policy={policy!r}: must be a DoubtPolicy")
-  arguments.integer("num_games", num_games, 2, _MAX_GAMES)
-  arguments.choice("opponents", opponents, _OPPONENTS)
-  arguments.integer("seed", seed, 0, 2**64 - 1)
+  validation.integer("num_games", num_games, 2, _MAX_GAMES)
+  validation.choice("opponents", opponents, _OPPONENTS)
+  validation.integer("seed", seed, 0, 2**64 - 1)
   tables = _new_tables(policy.game)
   tables.doubt[:] = policy.table
   lesson = doubt_kernels.Lesson(0, _OPPONENTS[opponents], 0.0, 0.0, 0.0, True)

@@ -18,7 +18,7 @@ import os
 import numpy as np
 import pyspiel
 
-from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import base_solver
 from dudo_spiel.algorithms.tabular import table_policy
 from dudo_spiel.algorithms.tabular.forms import normal_form
@@ -51,8 +51,8 @@ class RegretMatchingSolver(base_solver.Solver):
   def __init__(self, game, *, updates="exact", conditional=False,
                initial="uniform", seed=0):
     super().__init__(game, seed=seed, num_threads=1, dtype="float64")
-    self._updates = arguments.choice("updates", updates, _UPDATES)
-    self._conditional = arguments.boolean("conditional", conditional)
+    self._updates = validation.choice("updates", updates, _UPDATES)
+    self._conditional = validation.boolean("conditional", conditional)
     if conditional and updates != "sampled":
       raise ValueError(f"conditional={conditional}: must be False unless "
                        "updates='sampled'")
@@ -181,8 +181,8 @@ def blotto_allocations(coins, fields):
     coins: how many each player has.
     fields: how many there are.
   """
-  arguments.integer("coins", coins, 1, _MAX_ALLOCATIONS)
-  arguments.integer("fields", fields, 1, _MAX_ALLOCATIONS)
+  validation.integer("coins", coins, 1, _MAX_ALLOCATIONS)
+  validation.integer("fields", fields, 1, _MAX_ALLOCATIONS)
   size = math.comb(coins + fields - 1, fields - 1)
   if size > _MAX_ALLOCATIONS:
     raise ValueError(f"coins={coins}, fields={fields}: must have at most "

@@ -14,8 +14,8 @@ import numpy as np
 from open_spiel.python.bots import uniform_random
 import pyspiel
 
-from dudo_spiel import arguments
 from dudo_spiel import odds
+from dudo_spiel import validation
 from dudo_spiel.games import dudo
 from dudo_spiel.games import dudo_single_round
 
@@ -210,7 +210,7 @@ def check_generator(rng):
 
 def bot_names(game):
   """Returns a list of the bots that play the game, the best first."""
-  claims = arguments.game("game", game).get_type().short_name in _CLAIM_GAMES
+  claims = validation.game("game", game).get_type().short_name in _CLAIM_GAMES
   return ["heuristic", "random", "uniform"] if claims else ["uniform"]
 
 
@@ -229,6 +229,6 @@ def make_bot(name, game, player_id, rng):
     raise ValueError(
         f"name={name!r}: must be a bot that plays "
         f"{game.get_type().short_name}: {', '.join(names)}")
-  arguments.integer("player_id", player_id, 0, game.num_players() - 1)
+  validation.integer("player_id", player_id, 0, game.num_players() - 1)
   check_generator(rng)
   return _BOTS[name](player_id, rng)

@@ -16,7 +16,7 @@ import functools
 
 import numpy as np
 
-from dudo_spiel import arguments
+from dudo_spiel import validation
 
 _MAX_DICE = 255
 _MAX_SIDES = 255
@@ -58,11 +58,11 @@ class ClaimOrder:
   """
 
   def __init__(self, num_dice, num_sides=6, wild_ones=True):
-    self.num_dice = num_dice = arguments.integer("num_dice", num_dice, 1,
-                                                 _MAX_DICE)
-    self.num_sides = num_sides = arguments.integer("num_sides", num_sides, 2,
-                                                   _MAX_SIDES)
-    self.wild_ones = arguments.boolean("wild_ones", wild_ones)
+    self.num_dice = num_dice = validation.integer("num_dice", num_dice, 1,
+                                                  _MAX_DICE)
+    self.num_sides = num_sides = validation.integer("num_sides", num_sides, 2,
+                                                    _MAX_SIDES)
+    self.wild_ones = validation.boolean("wild_ones", wild_ones)
     self.num_claims = num_sides * num_dice
     claims = [None] * self.num_claims
     for quantity in range(1, num_dice + 1):
@@ -77,8 +77,8 @@ class ClaimOrder:
 
   def index(self, quantity, rank):
     """Returns the number of the claim `quantity` x `rank`."""
-    quantity = arguments.integer("quantity", quantity, 1, self.num_dice)
-    rank = arguments.integer("rank", rank, 1, self.num_sides)
+    quantity = validation.integer("quantity", quantity, 1, self.num_dice)
+    rank = validation.integer("rank", rank, 1, self.num_sides)
     return claim_strength(quantity, rank, self.num_dice, self.num_sides,
                           self.wild_ones)
 

@@ -7,8 +7,8 @@ How many of them count is therefore binomial.
 import functools
 import math
 
-from dudo_spiel import arguments
 from dudo_spiel import rules
+from dudo_spiel import validation
 
 _MAX_TRIALS = 1000  # more would take long
 
@@ -21,9 +21,9 @@ def binomial_tail(trials, successes, chance):
     successes: how many of them must succeed.
     chance: the probability that a trial succeeds.
   """
-  return _binomial_tail(arguments.integer("trials", trials, 0, _MAX_TRIALS),
-                        arguments.integer("successes", successes),
-                        arguments.number("chance", chance, 0.0, 1.0))
+  return _binomial_tail(validation.integer("trials", trials, 0, _MAX_TRIALS),
+                        validation.integer("successes", successes),
+                        validation.number("chance", chance, 0.0, 1.0))
 
 
 @functools.cache
@@ -49,11 +49,11 @@ def claim_odds(quantity, rank, hand, num_dice, num_sides=6, wild_ones=True):
   """
   if not isinstance(hand, bytes):
     raise ValueError(f"hand={hand!r}: must be bytes, one for each die")
-  quantity = arguments.integer("quantity", quantity)
-  rank = arguments.integer("rank", rank, 1, 255)
-  num_dice = arguments.integer("num_dice", num_dice, len(hand), _MAX_TRIALS)
-  num_sides = arguments.integer("num_sides", num_sides, 2, 255)
-  wild_ones = arguments.boolean("wild_ones", wild_ones)
+  quantity = validation.integer("quantity", quantity)
+  rank = validation.integer("rank", rank, 1, 255)
+  num_dice = validation.integer("num_dice", num_dice, len(hand), _MAX_TRIALS)
+  num_sides = validation.integer("num_sides", num_sides, 2, 255)
+  wild_ones = validation.boolean("wild_ones", wild_ones)
   matching_faces = 2 if wild_ones and rank != 1 else 1
   missing = quantity - rules.count_matches(hand, rank, wild_ones)
   return _binomial_tail(num_dice - len(hand), missing,

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from dudo_spiel import arguments
+from dudo_spiel import validation
 
 MAX_ROLLS = 100_000
 _MAX_DICE = 255
@@ -22,8 +22,8 @@ _MAX_DICE = 255
 
 def num_rolls(num_dice, num_sides=6):
   """Returns how many different rolls `num_dice` dice have."""
-  num_dice = arguments.integer("num_dice", num_dice, 0, _MAX_DICE)
-  num_sides = arguments.integer("num_sides", num_sides, 1, _MAX_DICE)
+  num_dice = validation.integer("num_dice", num_dice, 0, _MAX_DICE)
+  num_sides = validation.integer("num_sides", num_sides, 1, _MAX_DICE)
   return math.comb(num_dice + num_sides - 1, num_dice)
 
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from dudo_spiel import odds
 from dudo_spiel import rules
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.rounds import round_rules
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.tabular import convertible
 from dudo_spiel.games import dudo
@@ -25,7 +25,7 @@ _RECALL_LENGTH = 1
 
 def check_game(game):
   """Returns the game if it has the rules of the report, or raises."""
-  arguments.game("game", game)
+  validation.game("game", game)
   if not isinstance(game, dudo.DudoGame) or game.house != _HOUSE:
     raise ValueError(f"game={game}: must be dudo or dudo_ir with "
                      "wild_ones=False, die_loss=one and exact_reward=False")
@@ -107,8 +107,8 @@ class LastClaimPolicy(convertible.ConvertiblePolicy):
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} for the legal actions of the state."""
-    arguments.state("state", state)
-    player = arguments.player("player_id", player_id, state)
+    validation.state("state", state)
+    player = validation.player("player_id", player_id, state)
     game = state.get_game()
     try:
       self.check_game(game)

@@ -27,13 +27,13 @@ import numpy as np
 from open_spiel.python import policy as policy_lib
 import pyspiel
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo_single_round import response_kernels
 from dudo_spiel.algorithms.dudo_single_round import single_round_graph
 from dudo_spiel.algorithms.dudo_single_round import single_round_layout
 from dudo_spiel.algorithms.dudo_single_round import single_round_policy
 from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.graphs import set_kernels
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import progress
 from dudo_spiel.algorithms.runtime import ram
@@ -87,9 +87,9 @@ def best_response_rate(policies, seat, method="auto", num_deals=256, seed=0,
   Returns:
     A `ResponseRate`.
   """
-  arguments.choice("method", method, METHODS)
-  num_deals = arguments.integer("num_deals", num_deals, 2, 2**20)
-  seed = arguments.integer("seed", seed, 0, 2**63 - 1)
+  validation.choice("method", method, METHODS)
+  num_deals = validation.integer("num_deals", num_deals, 2, 2**20)
+  seed = validation.integer("seed", seed, 0, 2**63 - 1)
   threads = jit.thread_count(num_threads)
   if isinstance(policies, single_round_policy.SingleRoundPolicy):
     policies = [policies] * policies.game.num_players()
@@ -121,7 +121,7 @@ def _check(policies, seat):
   kind = single_round_policy.SingleRoundPolicy
   others = []
   if isinstance(policies, (list, tuple)) and policies:
-    seat = arguments.integer("seat", seat, 0, len(policies) - 1)
+    seat = validation.integer("seat", seat, 0, len(policies) - 1)
     others = [p for player, p in enumerate(policies) if player != seat]
   if not others or not all(isinstance(p, kind) for p in others):
     raise ValueError(f"policies={policies!r}: must be a SingleRoundPolicy, or "

@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo_single_round import single_round_layout
 from dudo_spiel.algorithms.dudo_single_round import single_round_policy
 from dudo_spiel.algorithms.graphs import graph_kernels
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import random_streams
@@ -356,11 +356,11 @@ def play_games(game, lineup, num_games, seed=0, num_threads=None):
   seats = game.num_players()
   if not isinstance(lineup, (tuple, list)) or len(lineup) != seats:
     raise ValueError(f"lineup={lineup!r}: must be a list of {seats} players")
-  num_games = arguments.integer("num_games", num_games, 2 * seats, _MAX_GAMES)
+  num_games = validation.integer("num_games", num_games, 2 * seats, _MAX_GAMES)
   if num_games % seats:
     raise ValueError(f"num_games={num_games}: must be a multiple of {seats}, "
                      "as the line-up is turned")
-  seed = arguments.integer("seed", seed, 0, 2**63 - 1)
+  seed = validation.integer("seed", seed, 0, 2**63 - 1)
   threads = jit.thread_count(num_threads)
   players = _make_lineup(*_find_players(game, lineup))
   rules = DiceRules(game.claim_window, game.first_forced,

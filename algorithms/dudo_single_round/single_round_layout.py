@@ -18,7 +18,7 @@ S + 1, the latest value in the lowest place, 0 for none.
 import numpy as np
 import pyspiel
 
-from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel import validation
 from dudo_spiel.games import dudo_single_round
 
 ABSTRACTIONS = tuple(map(str, dudo_single_round.Abstraction))
@@ -52,7 +52,7 @@ def abstract_game(game, abstraction=None, recall_length=None):
                        f"{', '.join(map(repr, ABSTRACTIONS))}")
     parameters["abstraction"] = str(abstraction)
   if recall_length is not None:
-    parameters["recall_length"] = arguments.integer(
+    parameters["recall_length"] = validation.integer(
         "recall_length", recall_length, 0, 2**31 - 1)
   return pyspiel.load_game("dudo_single_round_ir", parameters)
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from dudo_spiel import bots
 from dudo_spiel import odds
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo_single_round import single_round_layout
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.tabular import convertible
 
@@ -74,8 +74,8 @@ class SingleRoundPolicy(convertible.ConvertiblePolicy):
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} for the legal actions of the state."""
-    arguments.state("state", state)
-    player = arguments.player("player_id", player_id, state)
+    validation.state("state", state)
+    player = validation.player("player_id", player_id, state)
     if not self._plays(state.get_game()):
       raise ValueError(f"state={state}: must be one of a game with the rules "
                        f"of {self.game}")
@@ -136,7 +136,7 @@ def bot_policy(game, name):
     game: the `pyspiel.Game`, `dudo_single_round` or an abstraction of it.
     name: one of BOTS, `bots.RandomBot` or `bots.HeuristicBot`.
   """
-  arguments.choice("name", name, BOTS)
+  validation.choice("name", name, BOTS)
   layout = single_round_layout.SetLayout(
       single_round_layout.abstract_game(game, "wait_type_recall", 0))
   table = np.zeros((layout.num_rolls, layout.num_entries))

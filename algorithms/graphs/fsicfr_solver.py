@@ -25,11 +25,11 @@ are looked through into which an edge has led.
 import numpy as np
 import pyspiel
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.graphs import fsicfr_kernels
 from dudo_spiel.algorithms.graphs import game_graph
 from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.graphs import graph_solver
-from dudo_spiel.algorithms.runtime import arguments
 
 DEALS = ("sampled", "exact")
 
@@ -66,11 +66,11 @@ class FSICFRSolver(graph_solver.GraphSolver):
 
   def __init__(self, game, recall_length=3, seed=0, num_threads=None, *,
                deals="sampled", dtype="float64"):
-    _check_game(arguments.game("game", game))
-    recall_length = arguments.integer("recall_length", recall_length, 1,
-                                      _MAX_RECALL)
-    self._is_exact = arguments.choice("deals", deals, DEALS) == "exact"
-    arguments.choice("dtype", dtype, ("float64", "float32"))
+    _check_game(validation.game("game", game))
+    recall_length = validation.integer("recall_length", recall_length, 1,
+                                       _MAX_RECALL)
+    self._is_exact = validation.choice("deals", deals, DEALS) == "exact"
+    validation.choice("dtype", dtype, ("float64", "float32"))
     super().__init__(game, lambda: _make_graph(game, recall_length), seed=seed,
                      num_threads=num_threads, dtype=dtype)
 
@@ -98,7 +98,7 @@ class FSICFRSolver(graph_solver.GraphSolver):
     if self._is_exact:
       raise ValueError("deals='exact': takes all outcomes; must be 'sampled' "
                        "for chance_outcomes")
-    iteration = arguments.integer("iteration", iteration, 1, 2**62)
+    iteration = validation.integer("iteration", iteration, 1, 2**62)
     return graph_kernels.sampled_outcomes(
         self.graph.arrays, self.graph.chance_nodes, np.uint64(self._seed),
         iteration)

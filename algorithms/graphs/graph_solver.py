@@ -4,9 +4,9 @@ import functools
 
 import numpy as np
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.graphs import plan_kernels
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import base_solver
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import ram
@@ -158,9 +158,9 @@ class PlannedSolver(GraphSolver):
 
   def __init__(self, game, make_graph, *, tremble=0.0, gamma=1.0, seed=0,
                num_threads=None, dtype=None):
-    self._tremble = arguments.number("tremble", tremble, 0.0, 0.9)
-    self._gamma = arguments.number("gamma", gamma, 0.0, 5.0)
-    arguments.choice("dtype", dtype, (None, "float64", "float32"))
+    self._tremble = validation.number("tremble", tremble, 0.0, 0.9)
+    self._gamma = validation.number("gamma", gamma, 0.0, 5.0)
+    validation.choice("dtype", dtype, (None, "float64", "float32"))
     super().__init__(game, make_graph, seed=seed, num_threads=num_threads,
                      dtype=dtype)
 
@@ -216,7 +216,7 @@ class PlannedSolver(GraphSolver):
     Returns:
       [iteration], a structured array with a column for each setting.
     """
-    numbers = arguments.integers("iterations", iterations, 0, _MAX_ITERATION)
+    numbers = validation.integers("iterations", iterations, 0, _MAX_ITERATION)
     settings = np.zeros(len(numbers), self._SETTINGS)
     settings["tremble"] = self._tremble
     settings["weight"] = (numbers * _UNIT)**self._gamma
@@ -235,7 +235,7 @@ class PlannedSolver(GraphSolver):
       [iteration, player] int64, the numbers of the rolls; zeros for a walked
       game, whose chance nodes are part of its graph.
     """
-    numbers = arguments.integers("iterations", iterations, 0, _MAX_ITERATION)
+    numbers = validation.integers("iterations", iterations, 0, _MAX_ITERATION)
     rolls = np.zeros((len(numbers), self.graph.num_players), np.int64)
     graph_kernels.sample_rolls(self.graph.dice.cumulative,
                                np.uint64(self._seed), numbers, rolls)

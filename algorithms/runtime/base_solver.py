@@ -12,8 +12,9 @@ import warnings
 
 import numpy as np
 
-from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import progress
@@ -98,11 +99,11 @@ class Solver:
   _CHECK_GROWTH = 1.25  # each check comes after so many times the iterations
 
   def __init__(self, game, *, seed, num_threads, dtype):
-    self.game = arguments.game("game", game)
-    self._seed = arguments.integer("seed", seed, 0, _MAX_SEED)
+    self.game = validation.game("game", game)
+    self._seed = validation.integer("seed", seed, 0, _MAX_SEED)
     self._num_threads = jit.thread_count(num_threads)
-    self._dtype = np.dtype(arguments.choice("dtype", dtype,
-                                            ("float64", "float32")))
+    self._dtype = np.dtype(validation.choice("dtype", dtype,
+                                             ("float64", "float32")))
     self._count = np.zeros(1, dtype=np.int64)
     self._measure_seconds = 0.0  # how long the last measurement of `solve` took
 
@@ -243,8 +244,8 @@ class Solver:
               "max_iterations": max_iterations, "max_seconds": max_seconds}
     for name, value in limits.items():
       if value is not None:
-        check = (arguments.integer if name == "max_iterations" else
-                 arguments.number)
+        check = (validation.integer if name == "max_iterations" else
+                 validation.number)
         check(name, value, 0)
     if all(value is None for value in limits.values()):
       raise ValueError(f"{', '.join(limits)}: at least one must be given")
@@ -321,14 +322,14 @@ class Solver:
     return {}, {}
 
   def _read_extras(self, archive):
-    """Returns what `_extras` has saved, for `_take_extras`, or raises.
+    """Returns what `_extras` has saved, for `_restore_extras`, or raises.
 
     Args:
       archive: the `checkpoint.Archive`.
     """
 
-  def _take_extras(self, extras):
-    """Takes what `_read_extras` has returned."""
+  def _restore_extras(self, extras):
+    """Replaces the extra state by what `_read_extras` has returned."""
 
   def _check_tables(self, path, tables):
     """Raises a ValueError if these cannot be tables of this solver.
@@ -363,36 +364,29 @@ class Solver:
         del identity["fingerprint"]
       checkpoint.check_header(path, archive.header, identity)
       iteration = checkpoint.field(path, archive.header, "iteration",
-                                   arguments.integer, 0, checkpoint.MAX_COUNT)
+                                   validation.integer, 0, checkpoint.MAX_COUNT)
       tables = self._tables()
       saved = {name: self._read_table(archive, name, table)
                for name, table in tables.items()}
       self._check_tables(path, saved)
       extras = self._read_extras(archive)
-    try:
-      self._take(saved, extras, iteration)
-    except KeyboardInterrupt:
-      self._take(saved, extras, iteration)  # all of it, or tables would not fit
-      raise
-
-  def _take(self, saved, extras, iteration):
-    """Goes on from here with what was read from a file."""
-    for name, table in self._tables().items():
-      table[:] = saved[name]
-    self._take_extras(extras)
-    self._count[0] = iteration
+    with interrupts.deferred():  # tables and count must fit together
+      for name, table in tables.items():
+        table[:] = saved[name]
+      self._restore_extras(extras)
+      self._count[0] = iteration
 
 
 def check_limits(iterations, seconds):
   """Raises a ValueError unless exactly one limit of a run is given."""
   if (iterations is None) == (seconds is None):
-    raise ValueError(f"iterations={arguments.shown(iterations)}, "
-                     f"seconds={arguments.shown(seconds)}: one of "
+    raise ValueError(f"iterations={validation.shown(iterations)}, "
+                     f"seconds={validation.shown(seconds)}: one of "
                      "them must be given, and not both")
   if iterations is not None:
-    arguments.integer("iterations", iterations, 0)
+    validation.integer("iterations", iterations, 0)
   else:
-    arguments.number("seconds", seconds, 0.0)
+    validation.number("seconds", seconds, 0.0)
 
 
 class _Clock:

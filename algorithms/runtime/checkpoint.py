@@ -21,7 +21,7 @@ import zlib
 
 import numpy as np
 
-from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import files
 from dudo_spiel.algorithms.runtime import ram
 
@@ -290,7 +290,7 @@ def field(path, header, name, check, *limits):
     path: the file.
     header: dict, its header or a part of it.
     name: of the field.
-    check: function of `arguments`, or one like these.
+    check: function of `validation`, or one like these.
     *limits: what else it takes.
   """
   if name not in header:
@@ -311,7 +311,7 @@ def text(name, value):
 def number(name, value, low=-math.inf, high=math.inf):
   """Returns the value as a finite float, or raises a ValueError."""
   limit = np.finfo(np.float64).max
-  return arguments.number(name, value, max(low, -limit), min(high, limit))
+  return validation.number(name, value, max(low, -limit), min(high, limit))
 
 
 def numbers(name, value, count, low=-math.inf, high=math.inf):

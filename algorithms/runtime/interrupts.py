@@ -15,11 +15,38 @@ waits for ever.
 import _thread
 import concurrent.futures
 import contextlib
+import signal
 import threading
 
 import numpy as np
 
 _STEP = 0.1  # seconds
+
+
+@contextlib.contextmanager
+def deferred():
+  """Postpones Ctrl-C to the end of the context, for what must not be cut short.
+
+  After the body, the handler that was set before is called if Ctrl-C came
+  meanwhile; by default it raises KeyboardInterrupt. Processes that are started
+  inside never receive Ctrl-C from the terminal: they inherit the signal mask.
+  """
+  before = None  # also for a handler that is not Python's
+  came = []
+  if threading.current_thread() is threading.main_thread():
+    before = signal.getsignal(signal.SIGINT)
+  with contextlib.ExitStack() as stack:
+    if callable(before):
+      stack.callback(lambda: came and before(*came[0]))
+      stack.callback(signal.signal, signal.SIGINT, before)
+      signal.signal(signal.SIGINT, lambda *event: came.append(event))
+    if hasattr(signal, "pthread_sigmask"):  # not on Windows
+      # The mask alone is not enough for this process: another thread may
+      # receive the signal, and Python then calls the handler in this one.
+      stack.callback(
+          signal.pthread_sigmask, signal.SIG_SETMASK,
+          signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]))
+    yield
 
 
 def new_flag():

@@ -31,7 +31,7 @@ from numba import types
 from numba.core import cgutils
 from numba.core import errors
 
-from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import checked
 from dudo_spiel.algorithms.runtime import kernel_cache
 from dudo_spiel.algorithms.runtime import kernel_parts
@@ -256,4 +256,4 @@ def thread_count(num_threads):
   most = numba.config.NUMBA_NUM_THREADS
   if num_threads is None:
     return 1 if _THREADS.are_lost else most
-  return min(most, arguments.integer("num_threads", num_threads, 1))
+  return min(most, validation.integer("num_threads", num_threads, 1))

@@ -34,7 +34,6 @@ import os
 import pathlib
 import pickle
 import shutil
-import signal
 import sys
 import tempfile
 import threading
@@ -43,7 +42,8 @@ from typing import NamedTuple
 
 import numba
 
-from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel import validation
+from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import ram
 
 ENGINES = ("local", "ray")
@@ -98,14 +98,14 @@ def run(function, jobs, engine="local", num_workers=None, tries=_TRIES):
   Yields:
     The `Outcome` of each job.
   """
-  arguments.choice("engine", engine, ENGINES)
-  arguments.integer("tries", tries, 1)
+  validation.choice("engine", engine, ENGINES)
+  validation.integer("tries", tries, 1)
   if not isinstance(jobs, (list, tuple)) or not all(
       isinstance(job, Job) for job in jobs):
-    raise ValueError(f"jobs={arguments.shown(jobs)}: must be a list of `Job`")
+    raise ValueError(f"jobs={validation.shown(jobs)}: must be a list of `Job`")
   if num_workers is None:
     num_workers = numba.config.NUMBA_DEFAULT_NUM_THREADS
-  arguments.integer("num_workers", num_workers, 1)
+  validation.integer("num_workers", num_workers, 1)
   if engine == "ray":
     check_engine(engine)
     return _run_ray(function, list(jobs), tries)
@@ -114,7 +114,7 @@ def run(function, jobs, engine="local", num_workers=None, tries=_TRIES):
 
 def check_engine(engine):
   """Raises a ValueError if an engine cannot be used."""
-  arguments.choice("engine", engine, ENGINES)
+  validation.choice("engine", engine, ENGINES)
   if engine == "ray":
     try:
       import ray  # noqa: F401, the extra `ray`
@@ -203,31 +203,6 @@ class _Spawn(multiprocessing.context.SpawnContext):
         process.kill()
 
 
-@contextlib.contextmanager
-def _deferred_interrupts():
-  """Lets Ctrl-C wait, and keeps it away from processes that are started here.
-
-  A process that has just been started reads what it shall do from a pipe. If
-  Ctrl-C came between the two, it would complain about an empty pipe.
-  """
-  before = None  # also for a handler that is not Python's
-  came = []
-  if threading.current_thread() is threading.main_thread():
-    before = signal.getsignal(signal.SIGINT)
-  with contextlib.ExitStack() as stack:
-    if callable(before):
-      stack.callback(lambda: came and before(*came[0]))
-      stack.callback(signal.signal, signal.SIGINT, before)
-      signal.signal(signal.SIGINT, lambda *event: came.append(event))
-    if hasattr(signal, "pthread_sigmask"):  # not on Windows
-      # New processes inherit the mask. But for this one it is not enough:
-      # another thread may take the signal, and Python handles it in this one.
-      stack.callback(
-          signal.pthread_sigmask, signal.SIG_SETMASK,
-          signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]))
-    yield
-
-
 class _LocalJob:
   """A job, and the files of its call and its answer."""
 
@@ -243,7 +218,9 @@ class _LocalJob:
     self.tries += 1
     try:
       self._call.write_bytes(pickle.dumps((self._function, self.job.arguments)))
-      with _deferred_interrupts():
+      # A new process reads its task from a pipe: Ctrl-C between the start and
+      # the task would make it complain about an empty pipe.
+      with interrupts.deferred():
         return executor.submit(_answer_file, self._call, self._answer)
     except Exception as error:  # noqa: BLE001, such as what cannot be pickled
       failed = concurrent.futures.Future()

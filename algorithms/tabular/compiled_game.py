@@ -12,7 +12,7 @@ import functools
 import numpy as np
 import pyspiel
 
-from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.algorithms.runtime import regret_tables
@@ -56,8 +56,8 @@ class CompiledGame:
   """
 
   def __init__(self, game, form=None, tree=None):
-    arguments.game("game", game)
-    arguments.choice("form", form, (None, *FORMS))
+    validation.game("game", game)
+    validation.choice("form", form, (None, *FORMS))
     self.game = game
     if tree is None:
       tree = rules_tree.make_tree(game, deal_form=form in _DEAL)
@@ -112,7 +112,7 @@ class CompiledGame:
     """Returns the least probability of every action, or raises a ValueError."""
     most = int(self.blocks.actions.max())
     try:
-      return arguments.number("epsilon", epsilon, 0.0, 1.0 / most)
+      return validation.number("epsilon", epsilon, 0.0, 1.0 / most)
     except ValueError:
       raise ValueError(
           f"epsilon={epsilon!r}: must be a number between 0 and {1.0 / most}, "
@@ -267,8 +267,8 @@ def compile_game(game, form=None, perfect_recall=False):
   """
   # Games that are made from data, as EFG games are, may share their string: so
   # only the very same object counts as the same game.
-  key = (id(arguments.game("game", game)),
-         arguments.choice("form", form, (None, *FORMS)), perfect_recall)
+  key = (id(validation.game("game", game)),
+         validation.choice("form", form, (None, *FORMS)), perfect_recall)
   compiled = _CACHE.get(key)
   if compiled is None or compiled.game is not game:
     _drop_games(0)  # before others take memory

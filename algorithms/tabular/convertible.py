@@ -11,7 +11,7 @@ import numpy as np
 from open_spiel.python import policy as policy_lib
 import pyspiel
 
-from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel import validation
 from dudo_spiel.algorithms.tabular.forms import sequence_form
 from dudo_spiel.algorithms.tabular.tree import rules_tree
 
@@ -60,7 +60,7 @@ class ConvertiblePolicy(policy_lib.Policy):
     elif not isinstance(states, dict) or not states:
       raise ValueError(f"states={states!r}: must be None or a dict of states")
     for state in states.values():
-      arguments.state("states", state)
+      validation.state("states", state)
     tabular = policy_lib.TabularPolicy(game, states=states)
     for row, state in zip(tabular.action_probability_array, tabular.states):
       row[:] = 0.0
@@ -85,7 +85,7 @@ class ConvertiblePolicy(policy_lib.Policy):
     """Returns the game whose table is wanted, or raises a ValueError."""
     if game is None:
       return self.game
-    self.check_game(arguments.game("game", game))
+    self.check_game(validation.game("game", game))
     return game
 
   def _walk(self, game):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel import validation
 from dudo_spiel.algorithms.tabular import compiled_game
 from dudo_spiel.algorithms.tabular import table_policy
 from dudo_spiel.algorithms.tabular.updates import set_blocks
@@ -177,8 +177,8 @@ def best_response(game, policy, player):
       each player; that of the responder is asked, but not played.
     player: the player who responds.
   """
-  arguments.game("game", game)
-  player = arguments.integer("player", player, 0, game.num_players() - 1)
+  validation.game("game", game)
+  player = validation.integer("player", player, 0, game.num_players() - 1)
   evaluator, strategy = _compile(game, policy)
   real, values, responses, strategy = evaluator.best_responses(strategy)
   if real.game is game and not evaluator.compiled.has_perfect_recall:

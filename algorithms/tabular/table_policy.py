@@ -7,7 +7,7 @@ import numpy as np
 from open_spiel.python import policy as policy_lib
 import pyspiel
 
-from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.tabular import convertible
 from dudo_spiel.algorithms.tabular.tree import game_tree
@@ -25,18 +25,18 @@ class SeatPolicy(policy_lib.Policy):
   """
 
   def __init__(self, game, policies):
-    arguments.game("game", game)
+    validation.game("game", game)
     super().__init__(game, list(range(game.num_players())))
     if not isinstance(policies, (list, tuple)) or (
         len(policies) != game.num_players()):
       raise ValueError(f"policies={policies!r}: must be a list of "
                        f"{game.num_players()} policies, one for each player")
-    self._policies = [arguments.policy("policies", one) for one in policies]
+    self._policies = [validation.policy("policies", one) for one in policies]
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} by the policy of the player."""
-    arguments.state("state", state)
-    player = arguments.player("player_id", player_id, state)
+    validation.state("state", state)
+    player = validation.player("player_id", player_id, state)
     return self._policies[player].action_probabilities(state, player)
 
 
@@ -117,8 +117,8 @@ class TablePolicy(convertible.ConvertiblePolicy):
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} for the legal actions of the state."""
-    arguments.state("state", state)
-    player = arguments.player("player_id", player_id, state)
+    validation.state("state", state)
+    player = validation.player("player_id", player_id, state)
     info_state = self._info_state(state, player)
     if (player, info_state) not in self._index:
       raise ValueError(f"state={state}: player {player} has no information "
@@ -127,7 +127,7 @@ class TablePolicy(convertible.ConvertiblePolicy):
 
   def check_game(self, game):
     """Raises a ValueError if the policy surely cannot play the game."""
-    arguments.game("game", game)
+    validation.game("game", game)
     for what in ("num_players", "num_distinct_actions"):
       found, known = (getattr(one, what)() for one in (game, self._own_game))
       if found != known:
@@ -158,7 +158,7 @@ class TablePolicy(convertible.ConvertiblePolicy):
                          f"than {self.game}")
       if self.info_states is other.info_states:
         return float(np.max(np.abs(self.probabilities - other.probabilities)))
-    ask = _asker(arguments.policy("other", other))
+    ask = _asker(validation.policy("other", other))
     difference = 0.0
     for player, key in self._index:
       theirs = ask(player, key)
@@ -366,7 +366,7 @@ def _asker(policy):
       del player
       return dict(policy.action_probabilities(key))
   else:
-    arguments.policy("policy", policy)
+    validation.policy("policy", policy)
     by_key = None
 
   def ask(player, key, make_state=None):

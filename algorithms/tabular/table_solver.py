@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import base_solver
 from dudo_spiel.algorithms.runtime import random_streams
 from dudo_spiel.algorithms.tabular import compiled_game
@@ -54,12 +54,12 @@ class TableSolver(base_solver.Solver):
                epsilon=0.0, dtype="float64", num_threads=1, form=None,
                perfect_recall=False):
     super().__init__(game, seed=seed, num_threads=num_threads, dtype=dtype)
-    self._perfect_recall = arguments.boolean("perfect_recall", perfect_recall)
+    self._perfect_recall = validation.boolean("perfect_recall", perfect_recall)
     self.compiled = compiled_game.compile_game(game, form, perfect_recall)
     game_tree.check_payoffs(game, self.compiled.tree.payoffs, self._dtype.name)
     self._evaluator = evaluator.Evaluator(self.compiled)
     self._epsilon = self.compiled.check_epsilon(epsilon)
-    self._alternating = arguments.boolean("alternating", alternating)
+    self._alternating = validation.boolean("alternating", alternating)
     self.tables = self.compiled.new_tables(self._dtype, self._TABLES)
     self._space = self.compiled.workspace(self._dtype)
     self.tables.strategy[:] = self.compiled.perturbed(
@@ -67,7 +67,7 @@ class TableSolver(base_solver.Solver):
     self._propagate()
 
   def _initial_strategy(self, initial):
-    if arguments.is_policy(initial):
+    if validation.is_policy(initial):
       return table_policy.to_strategy(self.compiled, initial)
     if isinstance(initial, str) and initial == "uniform":
       return self.tables.strategy
@@ -145,7 +145,7 @@ class TableSolver(base_solver.Solver):
       perturbed: whether responses too play every action with probability
         `epsilon` or more (or all responses are possible).
     """
-    is_perturbed = arguments.boolean("perturbed", perturbed)
+    is_perturbed = validation.boolean("perturbed", perturbed)
     return self._evaluator.nash_conv(self._average(),
                                      self._epsilon if is_perturbed else 0.0)
 

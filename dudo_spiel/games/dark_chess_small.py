@@ -25,8 +25,8 @@ import itertools
 import numpy as np
 import pyspiel
 
-from dudo_spiel import arguments
 from dudo_spiel import minichess
+from dudo_spiel import validation
 from dudo_spiel.games import base
 from dudo_spiel.games import observer
 
@@ -63,7 +63,7 @@ class DarkChessSmallGame(base.Game):
 
   def __init__(self, params=None):
     params = self._parameters(params)
-    self.moves_per_player = arguments.integer(
+    self.moves_per_player = validation.integer(
         "moves_per_player", params["moves_per_player"], 1, _MAX_MOVES)
     self.chessboard, self.start, self.first_player = minichess.parse(
         params["fen"])

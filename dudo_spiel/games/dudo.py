@@ -18,11 +18,11 @@ import re
 
 import pyspiel
 
-from dudo_spiel import arguments
 from dudo_spiel import claims as claims_lib
 from dudo_spiel import deal_rules
 from dudo_spiel import rolls as rolls_lib
 from dudo_spiel import rules
+from dudo_spiel import validation
 from dudo_spiel.games import base
 from dudo_spiel.games import observer
 from dudo_spiel.games import pieces
@@ -53,7 +53,7 @@ def parse_start_dice(start_dice, numdice, players):
     numdice: how many dice each player has if `start_dice` is "".
     players: how many players there are.
   """
-  arguments.integer("numdice", numdice, 1, base.MAX_DICE)
+  validation.integer("numdice", numdice, 1, base.MAX_DICE)
   if not start_dice:
     return bytes([numdice] * players)
   numbers = ([int(part) for part in start_dice.split("v")]
@@ -87,11 +87,11 @@ class DudoGame(base.Game):
   def __init__(self, params=None):
     params = self._parameters(params)
     players = params["players"]
-    arguments.integer("players", players, 2, base.MAX_PLAYERS)
-    arguments.integer("dice_sides", params["dice_sides"], 2, base.MAX_SIDES)
-    arguments.integer("starting_player", params["starting_player"], 0,
-                      players - 1)
-    arguments.choice("die_loss", params["die_loss"], rules.DIE_LOSSES)
+    validation.integer("players", players, 2, base.MAX_PLAYERS)
+    validation.integer("dice_sides", params["dice_sides"], 2, base.MAX_SIDES)
+    validation.integer("starting_player", params["starting_player"], 0,
+                       players - 1)
+    validation.choice("die_loss", params["die_loss"], rules.DIE_LOSSES)
     self.num_sides = params["dice_sides"]
     self.start_dice = parse_start_dice(params["start_dice"], params["numdice"],
                                        players)
@@ -184,7 +184,7 @@ class DudoIRGame(DudoGame):
 
   def __init__(self, params=None):
     self.recall_length = self._parameters(params)["recall_length"]
-    arguments.integer("recall_length", self.recall_length, 1)
+    validation.integer("recall_length", self.recall_length, 1)
     super().__init__(params)
 
   def deal_rules(self):

@@ -20,11 +20,11 @@ import enum
 import numpy as np
 import pyspiel
 
-from dudo_spiel import arguments
 from dudo_spiel import claims as claims_lib
 from dudo_spiel import deal_rules
 from dudo_spiel import rolls as rolls_lib
 from dudo_spiel import rules
+from dudo_spiel import validation
 from dudo_spiel.games import base
 from dudo_spiel.games import observer
 from dudo_spiel.games import pieces
@@ -89,11 +89,11 @@ class DudoSingleRoundGame(base.Game):
   def __init__(self, params=None):
     params = self._parameters(params)
     players, numdice = params["players"], params["numdice"]
-    arguments.integer("players", players, 2, base.MAX_PLAYERS)
-    arguments.integer("numdice", numdice, 1, base.MAX_DICE)
-    arguments.integer("dice_sides", params["dice_sides"], 2, base.MAX_SIDES)
-    arguments.integer("claim_window", params["claim_window"], 1)
-    arguments.integer("max_amount", params["max_amount"], 1)
+    validation.integer("players", players, 2, base.MAX_PLAYERS)
+    validation.integer("numdice", numdice, 1, base.MAX_DICE)
+    validation.integer("dice_sides", params["dice_sides"], 2, base.MAX_SIDES)
+    validation.integer("claim_window", params["claim_window"], 1)
+    validation.integer("max_amount", params["max_amount"], 1)
     sides = params["dice_sides"]
     self.numdice = numdice
     self.order = claims_lib.claim_order(players * numdice, sides, False)
@@ -199,9 +199,9 @@ class DudoSingleRoundIRGame(DudoSingleRoundGame):
 
   def __init__(self, params=None):
     values = self._parameters(params)
-    arguments.choice("abstraction", values["abstraction"],
-                     tuple(map(str, Abstraction)))
-    arguments.integer("recall_length", values["recall_length"], 0)
+    validation.choice("abstraction", values["abstraction"],
+                      tuple(map(str, Abstraction)))
+    validation.integer("recall_length", values["recall_length"], 0)
     self.abstraction = Abstraction(values["abstraction"])
     self.recall_length = values["recall_length"]
     super().__init__(params)

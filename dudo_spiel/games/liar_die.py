@@ -15,8 +15,8 @@ last claim and the claim that they made before it.
 
 import pyspiel
 
-from dudo_spiel import arguments
 from dudo_spiel import claims as claims_lib
+from dudo_spiel import validation
 from dudo_spiel.games import base
 from dudo_spiel.games import observer
 from dudo_spiel.games import pieces
@@ -45,7 +45,7 @@ class LiarDieGame(base.Game):
   def __init__(self, params=None):
     params = self._parameters(params)
     self.sides = params["sides"]
-    arguments.integer("sides", self.sides, 2, _MAX_SIDES)
+    validation.integer("sides", self.sides, 2, _MAX_SIDES)
     self.accept_action = self.sides
     self.doubt_action = self.sides + 1
     super().__init__(

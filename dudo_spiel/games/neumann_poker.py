@@ -19,8 +19,8 @@ import enum
 import numpy as np
 import pyspiel
 
-from dudo_spiel import arguments
 from dudo_spiel import deal_rules
+from dudo_spiel import validation
 from dudo_spiel.games import base
 from dudo_spiel.games import observer
 
@@ -67,8 +67,8 @@ class NeumannPokerGame(base.Game):
 
   def __init__(self, params=None):
     params = self._parameters(params)
-    arguments.integer("num_ranks", params["num_ranks"], 2, _MAX_RANKS)
-    arguments.integer("num_bets", params["num_bets"], 1, _MAX_BETS)
+    validation.integer("num_ranks", params["num_ranks"], 2, _MAX_RANKS)
+    validation.integer("num_bets", params["num_bets"], 1, _MAX_BETS)
     for name in ("ante", "bet", "raise_size"):
       if not 0 < params[name] <= _MAX_STAKE:
         raise ValueError(f"{name}={params[name]}: must be above 0 and at most "

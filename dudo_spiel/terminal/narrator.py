@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pyspiel
 
-from dudo_spiel import arguments
+from dudo_spiel import validation
 from dudo_spiel.terminal import moves
 
 _WIDTH = 78
@@ -61,7 +61,7 @@ class Narrator:
   """
 
   def __init__(self, game, seat, style=PLAIN):
-    arguments.integer("seat", seat, 0, game.num_players() - 1)
+    validation.integer("seat", seat, 0, game.num_players() - 1)
     kind = game.get_type()
     _check_can_be_told(game, kind)
     self._game = game

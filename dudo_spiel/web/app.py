@@ -14,7 +14,7 @@ import logging
 import flask
 from werkzeug import exceptions
 
-from dudo_spiel import arguments
+from dudo_spiel import validation
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.web import advice
 from dudo_spiel.web import explorer
@@ -162,9 +162,9 @@ class _Page:
     """Begins a match."""
     game, opponent, dice = _body(game=(str, "dudo"), opponent=(str, "trained"),
                                  dice=(int, 3))
-    arguments.choice("game", game, ("dudo", "single_round"))
-    arguments.choice("opponent", opponent, play.OPPONENTS)
-    arguments.integer("dice", dice, 1, library_lib.MAX_DICE)
+    validation.choice("game", game, ("dudo", "single_round"))
+    validation.choice("opponent", opponent, play.OPPONENTS)
+    validation.integer("dice", dice, 1, library_lib.MAX_DICE)
     session, token = self._session(), None
     if session is None:
       token, session = self._store.add()
@@ -254,7 +254,7 @@ class _Page:
   def small(self):
     """Answers the policy of a small game that came from a file."""
     (game,) = _query("game")
-    arguments.choice("game", game, tuple(_SMALL_GAMES))
+    validation.choice("game", game, tuple(_SMALL_GAMES))
     policy = self._library.small.get(game)
     if policy is None:
       raise exceptions.NotFound(f"game={game}: has no policy file")
@@ -264,12 +264,12 @@ class _Page:
   def start_task(self):
     """Begins a task: solves a small game, or measures the policy."""
     what, size = _body(what=(str, None), size=(int, 0))
-    arguments.choice("what", what, (*_SMALL_GAMES, "measure"))
+    validation.choice("what", what, (*_SMALL_GAMES, "measure"))
     if what == "measure":
       line, work, key = self._measuring, self._measure, "measure"
     else:
       low, high, solve, _ = _SMALL_GAMES[what]
-      arguments.integer("size", size, low, high)
+      validation.integer("size", size, low, high)
       line, work = self._solving, functools.partial(solve, size)
       key = f"{what}-{size}"
     try:

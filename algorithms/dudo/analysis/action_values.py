@@ -24,13 +24,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.analysis import imperfect_recall_values
 from dudo_spiel.algorithms.dudo.analysis import perfect_recall_values
 from dudo_spiel.algorithms.dudo.imperfect_recall import best_response
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
 from dudo_spiel.algorithms.dudo.rounds import rounds_policy
-from dudo_spiel.algorithms.runtime import arguments
 
 CONTINUATIONS = ("policy", "best")
 MAX_BEST_CLAIMS = 18  # that remain for the plan "best"; time doubles with each
@@ -106,7 +106,7 @@ def _check_position(policy, dice, claims):
     count = len(claims) if isinstance(claims, (tuple, list)) else 0
     if not is_dice or (key[::-1] if count % 2 else key) not in policy.rounds:
       known = ", ".join(f"{a}v{b}" for a, b in sorted(policy.rounds))
-      raise ValueError(f"dice={arguments.shown(dice)}: after {count} claims "
+      raise ValueError(f"dice={validation.shown(dice)}: after {count} claims "
                        "must be (own, opponent's) dice of a round (the "
                        f"starter's first there): {known}")
     policy.check_claims(key, claims)
@@ -114,8 +114,9 @@ def _check_position(policy, dice, claims):
   if not is_dice or not {key, key[::-1]} <= policy.tables.keys():
     known = ", ".join(f"{a}v{b}" for a, b in sorted(policy.tables)
                       if (b, a) in policy.tables)
-    raise ValueError(f"dice={arguments.shown(dice)}: must be (own, opponent's) "
-                     f"dice for which the policy has both tables: {known}")
+    raise ValueError(f"dice={validation.shown(dice)}: must be (own, "
+                     "opponent's) dice for which the policy has both tables: "
+                     f"{known}")
   policy.after_claims(key, claims)  # checks the claims
   return key, list(claims)
 
@@ -244,7 +245,7 @@ def action_values(policy, dice, claims, hand, *, continuation="policy"):
     continuation: the player's plan for the rest of the round, "policy" or
       "best" (with at most `MAX_BEST_CLAIMS` stronger claims).
   """
-  arguments.choice("continuation", continuation, CONTINUATIONS)
+  validation.choice("continuation", continuation, CONTINUATIONS)
   key, claims = _check_position(policy, dice, claims)
   match = policy.match
   try:
@@ -287,7 +288,7 @@ def state_action_values(policy, state, *, continuation="policy"):
     continuation: as of `action_values`.
   """
   check_policy(policy)
-  arguments.state("state", state)
+  validation.state("state", state)
   policy.check_game(state.get_game())
   player = state.current_player()
   if player < 0:

@@ -12,6 +12,7 @@ import numpy as np
 import pyspiel
 
 from dudo_spiel import bots
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.imperfect_recall import best_response
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import best_response_kernels
@@ -19,7 +20,6 @@ from dudo_spiel.algorithms.dudo.perfect_recall import hand_vectors
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
 from dudo_spiel.algorithms.dudo.rounds import round_rules
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 
@@ -287,7 +287,7 @@ def bot_policy(name, game):
     game: `dudo` with two players.
   """
   match = round_rules.match_rules(game, 1)
-  arguments.choice("name", name, tuple(bots.bot_names(game)))
+  validation.choice("name", name, tuple(bots.bot_names(game)))
   tables = {}
   for own, other in round_rules.round_keys(game.start_dice):
     memory = match.memory(own + other)

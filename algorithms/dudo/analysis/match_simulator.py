@@ -22,8 +22,8 @@ import numba
 import numpy as np
 
 from dudo_spiel import rules
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import random_streams
@@ -242,7 +242,7 @@ def _check(policies, start_dice):
   if len(dice) != 2:
     raise ValueError(f"start_dice={start_dice!r}: must be the dice of both "
                      "seats, such as (2, 2)")
-  dice = tuple(arguments.integer("start_dice", n, 1, base.MAX_DICE)
+  dice = tuple(validation.integer("start_dice", n, 1, base.MAX_DICE)
                for n in dice)
   for number, policy in enumerate((first, second)):
     for a in range(1, dice[0] + 1):
@@ -275,12 +275,12 @@ def play_matches(policies, start_dice, num_games, seed=0, starter=0,
     A `MatchResult`.
   """
   first, second, dice = _check(policies, start_dice)
-  arguments.integer("num_games", num_games, 2, _MAX_GAMES)
+  validation.integer("num_games", num_games, 2, _MAX_GAMES)
   if num_games % 2:
     raise ValueError(f"num_games={num_games}: must be even, as the policies "
                      "trade seats after half of them")
-  arguments.integer("seed", seed, 0, 2**63 - 1)
-  arguments.integer("starter", starter, 0, 1)
+  validation.integer("seed", seed, 0, 2**63 - 1)
+  validation.integer("starter", starter, 0, 1)
   threads = jit.thread_count(num_threads)
   half = num_games // 2
   states = np.empty(num_games, _STATE)

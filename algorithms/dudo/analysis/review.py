@@ -6,8 +6,8 @@ somebody asks, as it takes up to a second with five dice each.
 
 import functools
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.analysis import action_values
-from dudo_spiel.algorithms.runtime import arguments
 
 
 class ReviewedMove:
@@ -82,7 +82,7 @@ class Review:
       action: the action.
       match: which match it belongs to, from 1.
     """
-    arguments.state("state", state)
+    validation.state("state", state)
     self._policy.check_game(state.get_game())
     if state.current_player() < 0:
       raise ValueError(f"state={state}: must be one in which a player decides")

@@ -24,7 +24,7 @@ import re
 
 import numpy as np
 
-from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel import validation
 
 _NOTHING = -1  # in a past: there was no such claim
 _LAST_CLAIMS = re.compile(r"claims([1-9]\d{0,8})(?:_ranks([1-9]\d{0,8}))?")
@@ -110,7 +110,7 @@ class LastClaims(Memory):
   def __post_init__(self):
     """Checks the numbers."""
     for name, least in (("claims", 1), ("ranks", 0)):
-      number = arguments.integer(name, getattr(self, name), least)
+      number = validation.integer(name, getattr(self, name), least)
       object.__setattr__(self, name, number)  # whatever type it had
 
   @property
@@ -220,10 +220,10 @@ def parse(argument, value):
       return PlayerRanks()
   else:
     try:
-      return LastClaims(arguments.integer(argument, value, 1))
+      return LastClaims(validation.integer(argument, value, 1))
     except ValueError:
       pass
-  raise ValueError(f"{argument}={arguments.shown(value)}: must be {_ALLOWED}")
+  raise ValueError(f"{argument}={validation.shown(value)}: must be {_ALLOWED}")
 
 
 def choose(recall_length, memory):
@@ -237,4 +237,4 @@ def choose(recall_length, memory):
     chosen = parse("memory", memory)
     return (dataclasses.replace(chosen, by_memory=True)
             if isinstance(chosen, LastClaims) else chosen)
-  return LastClaims(arguments.integer("recall_length", recall_length, 1))
+  return LastClaims(validation.integer("recall_length", recall_length, 1))

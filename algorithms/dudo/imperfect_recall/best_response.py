@@ -18,6 +18,7 @@ whole match.
 import time
 from typing import NamedTuple
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.imperfect_recall import best_response_round
 from dudo_spiel.algorithms.dudo.imperfect_recall.best_response_round import (
   Bounds,
@@ -35,7 +36,6 @@ from dudo_spiel.algorithms.dudo.imperfect_recall.best_response_round import (
   round_leaves,
 )
 from dudo_spiel.algorithms.dudo.rounds import round_rules
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 
@@ -66,7 +66,7 @@ def best_response_value(policy, dice, role, leaves=None, *, method="search",
       depend on it. The search takes one.
   """
   num_threads = jit.thread_count(num_threads)
-  arguments.choice("method", method, METHODS)
+  validation.choice("method", method, METHODS)
   this_round = best_response_round.ResponderRound(policy, dice, role, leaves,
                                               num_threads)
   if method == "search":
@@ -126,7 +126,7 @@ def best_response_bounds(policy, dice, role, min_mass, leaves=None):
     leaves: the `Leaves`, or a pair of them, lower and upper bounds; None for
       the policy's values of later rounds.
   """
-  min_mass = arguments.number("min_mass", min_mass, 0.0)
+  min_mass = validation.number("min_mass", min_mass, 0.0)
   return best_response_round.ResponderRound(
       policy, dice, role, leaves, jit.thread_count(None)).search(min_mass)
 
@@ -145,7 +145,7 @@ def refine_bounds(policy, dice, role, seconds, leaves=None):
     seconds: about how long it may take.
     leaves: see `best_response_bounds`.
   """
-  seconds = arguments.number("seconds", seconds, 0.0)
+  seconds = validation.number("seconds", seconds, 0.0)
   this_round = best_response_round.ResponderRound(policy, dice, role, leaves,
                                               jit.thread_count(None))
   return _refine(this_round.search, seconds)
@@ -222,7 +222,7 @@ def match_bounds(policy, start_dice=None, starting_player=None, *, seconds=None,
   """
   num_threads = jit.thread_count(num_threads)
   if seconds is not None:
-    arguments.number("seconds", seconds, 0.0)
+    validation.number("seconds", seconds, 0.0)
   check_policy(policy)
   start_dice = policy.game.start_dice if start_dice is None else start_dice
   if not isinstance(start_dice, (tuple, list, bytes)):
@@ -230,11 +230,11 @@ def match_bounds(policy, start_dice=None, starting_player=None, *, seconds=None,
                      "players")
   start = tuple(start_dice)
   starter = (policy.game.starting_player if starting_player is None else
-             arguments.integer("starting_player", starting_player, 0, 1))
+             validation.integer("starting_player", starting_player, 0, 1))
   if len(start) != 2:
     raise ValueError(f"start_dice={start!r}: must be the dice of two players")
   for dice in start:
-    arguments.integer("start_dice", dice, 1)
+    validation.integer("start_dice", dice, 1)
   first = start[starter], start[1 - starter]
   if not {first, first[::-1]} <= policy.tables.keys():
     raise ValueError(f"start_dice={start!r}: must be dice for which the policy "

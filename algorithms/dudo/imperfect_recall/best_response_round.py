@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.imperfect_recall import bound_kernels
 from dudo_spiel.algorithms.dudo.imperfect_recall import branch_and_bound_kernels
 from dudo_spiel.algorithms.dudo.imperfect_recall import full_response_kernels
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.imperfect_recall import table_kernels
 from dudo_spiel.algorithms.dudo.rounds import round_rules
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 
@@ -80,11 +80,11 @@ def check_policy(policy):
 def check_round(policy, dice, role):
   """Returns (responder's dice, policy's dice) of a round, or raises."""
   check_policy(policy)
-  arguments.integer("role", role, 0, 1)
+  validation.integer("role", role, 0, 1)
   if not isinstance(dice, (tuple, list, bytes)):
     raise ValueError(f"dice={dice!r}: must be (starter's, other's) dice")
   for number in dice:
-    arguments.integer("dice", number, 1)
+    validation.integer("dice", number, 1)
   key = tuple(dice) if role else tuple(dice)[::-1]  # (policy's, responder's)
   if key not in policy.tables:
     known = ", ".join(f"{a}v{b}" for a, b in sorted(policy.tables))

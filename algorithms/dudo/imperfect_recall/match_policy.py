@@ -10,11 +10,11 @@ import re
 
 import numpy as np
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstractions
 from dudo_spiel.algorithms.dudo.imperfect_recall import table_kernels
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.dudo.rounds import rounds_policy
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
 
 FILE_KIND = "match_policy"
@@ -56,7 +56,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
     self.tables = dict(tables)
     self.values = dict(values)
     for value in self.values.values():
-      arguments.number("values", value)
+      validation.number("values", value)
     for key, table in self.tables.items():
       if not isinstance(table, np.ndarray) or table.dtype not in _DTYPES:
         raise ValueError(f"tables={key}: is {type(table).__name__} of "
@@ -74,8 +74,8 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} for the legal actions of the state."""
-    arguments.state("state", state)
-    player = arguments.player("player_id", player_id, state)
+    validation.state("state", state)
+    player = validation.player("player_id", player_id, state)
     game = state.get_game()
     if not self._has_rules_of(game):
       raise ValueError(f"state={state}: is not one of {self.game}")
@@ -118,7 +118,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
     if not isinstance(claims, (list, tuple)):
       raise ValueError(f"claims={claims!r}: must be a list of claims")
     for claim in claims:
-      arguments.integer("claims", claim, 0)
+      validation.integer("claims", claim, 0)
     memory = self.match.memory(sum(key))
     steps = [-1, *claims, memory.num_claims]
     if any(after <= before for before, after in zip(steps, steps[1:])):
@@ -153,8 +153,8 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       min_reach: it becomes uniform where its own moves lead less often than
         this, and takes no place for that in a file.
     """
-    arguments.number("min_probability", min_probability, 0.0, 1.0)
-    arguments.number("min_reach", min_reach, 0.0)
+    validation.number("min_probability", min_probability, 0.0, 1.0)
+    validation.number("min_reach", min_reach, 0.0)
     tables = {}
     for key, table in self.tables.items():
       if table.dtype == np.uint8:
@@ -201,7 +201,7 @@ def from_file(archive, game):
     memory = checkpoint.field(path, archive.header, "memory", _memory_named)
   else:
     memory = abstractions.LastClaims(checkpoint.field(
-        path, archive.header, "recall_length", arguments.integer, 1,
+        path, archive.header, "recall_length", validation.integer, 1,
         _MAX_RECALL))
   values = checkpoint.field(path, archive.header, "values",
                             round_rules.values_from_file)

@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.imperfect_recall import best_response
 from dudo_spiel.algorithms.dudo.imperfect_recall import checkpoint_folder
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
@@ -20,7 +21,6 @@ from dudo_spiel.algorithms.dudo.imperfect_recall import parallel_training
 from dudo_spiel.algorithms.dudo.imperfect_recall import round_pairs
 from dudo_spiel.algorithms.dudo.imperfect_recall import schedule
 from dudo_spiel.algorithms.dudo.rounds import round_rules
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import base_solver
 from dudo_spiel.algorithms.runtime import jobs
 from dudo_spiel.algorithms.runtime import pacing
@@ -77,12 +77,12 @@ class MatchSolver(base_solver.Solver):
     super().__init__(game, seed=seed, num_threads=num_threads, dtype=dtype)
     if not (hands_met is None or isinstance(hands_met, str) and
             hands_met == "all"):
-      hands_met = arguments.integer("hands_met", hands_met, 1)
+      hands_met = validation.integer("hands_met", hands_met, 1)
     self.match = round_rules.match_rules(
         game, round_pairs.memory_of(game, recall_length, memory))
     self.rounds = round_rules.round_keys(game.start_dice)
     self._hands_met = hands_met
-    self._gamma = arguments.number("gamma", gamma, 0.0, 4.0)
+    self._gamma = validation.number("gamma", gamma, 0.0, 4.0)
     pairs = round_pairs.round_pairs(self.rounds)
     self._memory_bytes = round_pairs.memory_bytes(
         self.match, pairs, hands_met, self._num_threads, self._dtype)
@@ -115,8 +115,8 @@ class MatchSolver(base_solver.Solver):
 
   def _index(self, own_dice, opponent_dice):
     """Returns (number of the trainer, key) of a round, or raises."""
-    key = (arguments.integer("own_dice", own_dice, 1),
-           arguments.integer("opponent_dice", opponent_dice, 1))
+    key = (validation.integer("own_dice", own_dice, 1),
+           validation.integer("opponent_dice", opponent_dice, 1))
     for number, trainer in enumerate(self._trainers):
       if key in trainer.rounds:
         return number, key
@@ -331,7 +331,7 @@ class MatchSolver(base_solver.Solver):
         iterations.
     """
     base_solver.check_limits(iterations, seconds)
-    arguments.boolean("total", total)
+    validation.boolean("total", total)
     with contextlib.ExitStack() as stack:
       if save_to is not None:
         stack.enter_context(self.hold(save_to))

@@ -11,6 +11,7 @@ knows how good it is: that was measured when it was made.
 
 import numpy as np
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.perfect_recall import growing_tree
 from dudo_spiel.algorithms.dudo.perfect_recall import hand_vectors
 from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
@@ -18,7 +19,6 @@ from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
 from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.dudo.rounds import rounds_policy
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
@@ -74,8 +74,8 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} for the legal actions of the state."""
-    arguments.state("state", state)
-    player = arguments.player("player_id", player_id, state)
+    validation.state("state", state)
+    player = validation.player("player_id", player_id, state)
     game = state.get_game()
     if not self._has_rules_of(game):
       raise ValueError(f"state={state}: is not one of {self.game}")
@@ -151,7 +151,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     if not isinstance(claims, (list, tuple)):
       raise ValueError(f"claims={claims!r}: must be a list of claims")
     for claim in claims:
-      arguments.integer("claims", claim, 0)
+      validation.integer("claims", claim, 0)
     start = key
     if isinstance(key, tuple) and len(claims) % 2:
       start = key[::-1]
@@ -283,16 +283,16 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       num_threads: how many threads to use to measure, None for all.
     """
     if self.is_in_shares:
-      raise ValueError(f"num_shares={arguments.shown(num_shares)}: this policy "
-                       "is in shares already; must be for the policy that it "
-                       "was made from")
+      raise ValueError(f"num_shares={validation.shown(num_shares)}: this "
+                       "policy is in shares already; must be for the policy "
+                       "that it was made from")
     if not isinstance(num_shares, dict):
       num_shares = dict.fromkeys(self._rounds, num_shares)
     elif num_shares.keys() != self._rounds.keys():
       raise ValueError(f"num_shares={num_shares!r}: must be for the rounds "
                        f"{self._known_text()}")
     for number in num_shares.values():
-      arguments.integer("num_shares", number, 1, _MAX_SHARES)
+      validation.integer("num_shares", number, 1, _MAX_SHARES)
     num_threads = jit.thread_count(num_threads)
     flag = interrupts.new_flag()
 
@@ -356,9 +356,9 @@ def _rounds_from_file(name, value):
                        "nodes, rows] for each round, and the number of shares "
                        "if it has them")
     for number in item[:4]:
-      arguments.integer(name, number, 1, growing_tree.MAX_ROWS)
+      validation.integer(name, number, 1, growing_tree.MAX_ROWS)
     for number in item[4:]:
-      arguments.integer(name, number, 1, _MAX_SHARES)
+      validation.integer(name, number, 1, _MAX_SHARES)
   return value
 
 
@@ -369,7 +369,7 @@ def _measures_from_file(name, value):
     if not isinstance(item, list) or len(item) != 5:
       raise ValueError(f"{name}: must have [starter's dice, other's dice, low, "
                        "high, value] for each round")
-    dice = tuple(arguments.integer(name, number, 1, growing_tree.MAX_ROWS)
+    dice = tuple(validation.integer(name, number, 1, growing_tree.MAX_ROWS)
                  for number in item[:2])
     measures[dice] = stored_rounds.measures_of(name, dice, item[2:])
   return measures
@@ -432,11 +432,11 @@ def merged(game, policies):
     game: the `pyspiel.Game` of the result.
     policies: list of `RecallPolicy`, the best first.
   """
-  round_rules.match_rules(arguments.game("game", game), 1)  # checks it
+  round_rules.match_rules(validation.game("game", game), 1)  # checks it
   if not isinstance(policies, (list, tuple)) or not all(
       isinstance(policy, RecallPolicy) for policy in policies):
-    raise ValueError(f"policies={arguments.shown(policies)}: must be a list of "
-                     "RecallPolicy")
+    raise ValueError(f"policies={validation.shown(policies)}: must be a list "
+                     "of RecallPolicy")
   rounds = {}
   for key in round_rules.match_keys(game):
     known = [policy for policy in policies

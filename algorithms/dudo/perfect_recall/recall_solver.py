@@ -14,6 +14,7 @@ import os
 
 import numpy as np
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
 from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
@@ -21,7 +22,6 @@ from dudo_spiel.algorithms.dudo.perfect_recall import size_model
 from dudo_spiel.algorithms.dudo.perfect_recall import solver_file
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.dudo.rounds import transitions
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import base_solver
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import ram
@@ -112,7 +112,7 @@ class PerfectRecallSolver(base_solver.Solver):
       raise ValueError(f"game={game}: must be dudo, whose players forget "
                        "nothing")
     if max_bytes is not None:
-      arguments.integer("max_bytes", max_bytes, _LEAST_BYTES)
+      validation.integer("max_bytes", max_bytes, _LEAST_BYTES)
       ram.check("max_bytes", max_bytes, max_bytes, "a solver that may take "
                 "this much", "less")
     self._match = round_rules.match_rules(game, 1)
@@ -197,8 +197,8 @@ class PerfectRecallSolver(base_solver.Solver):
                             _MAX_SLACK * len(self._rounds)))
 
   def _number(self, own_dice, opponent_dice):
-    key = (arguments.integer("own_dice", own_dice, 1),
-           arguments.integer("opponent_dice", opponent_dice, 1))
+    key = (validation.integer("own_dice", own_dice, 1),
+           validation.integer("opponent_dice", opponent_dice, 1))
     if key not in self.rounds:
       raise ValueError(
           f"own_dice={own_dice!r}, opponent_dice={opponent_dice!r}: must be a "

@@ -18,13 +18,13 @@ from typing import NamedTuple
 import numpy as np
 import pyspiel
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.perfect_recall import dcfr_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import growing_tree
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
 from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
 from dudo_spiel.algorithms.dudo.rounds import round_rules
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import ram
 
@@ -88,9 +88,9 @@ def read(path, identity, keys, rounds):
   with checkpoint.opened(path, FILE_KIND) as archive:
     max_bytes = _check_settings(path, archive.header, identity)
     iteration = checkpoint.field(path, archive.header, "iteration",
-                                 arguments.integer, 0, checkpoint.MAX_COUNT)
+                                 validation.integer, 0, checkpoint.MAX_COUNT)
     present = checkpoint.field(path, archive.header, "present",
-                               arguments.integer, 0, len(keys) - 1)
+                               validation.integer, 0, len(keys) - 1)
     states = [_read_round(archive, key, now)
               for key, now in zip(keys, rounds)]
   if sum(state.schedule["iteration"] for state in states) != iteration:

@@ -8,11 +8,11 @@ import collections
 import threading
 from typing import NamedTuple
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
 from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
 from dudo_spiel.algorithms.dudo.perfect_recall.compression import codec
 from dudo_spiel.algorithms.dudo.perfect_recall.compression import quantize
-from dudo_spiel.algorithms.runtime import arguments
 
 _ROUNDING = 1e-6  # of measured values
 _MOST = 1.0 + _ROUNDING
@@ -44,7 +44,7 @@ def measures_of(name, key, numbers):
     key: (starter's dice, other's dice).
     numbers: low, high and value.
   """
-  found = Measures(*(arguments.number(name, number, -_MOST, _MOST)
+  found = Measures(*(validation.number(name, number, -_MOST, _MOST)
                      for number in numbers))
   if not found.low - _ROUNDING <= found.value <= found.high + _ROUNDING:
     raise ValueError(f"{name}: {key[0]}v{key[1]} must have a value between low "
@@ -62,15 +62,15 @@ def checked_measures(measures, rounds):
   if measures is None:
     return {}
   if not isinstance(measures, dict):
-    raise ValueError(f"measures={arguments.shown(measures)}: must be a dict by "
-                     "rounds, or None")
+    raise ValueError(f"measures={validation.shown(measures)}: must be a dict "
+                     "by rounds, or None")
   if measures and measures.keys() != rounds.keys():
-    raise ValueError(f"measures={arguments.shown(measures)}: must be of all "
+    raise ValueError(f"measures={validation.shown(measures)}: must be of all "
                      "rounds of the policy, as RecallPolicy.measure returns "
                      "them")
   for key, found in measures.items():
     if not isinstance(found, Measures):
-      raise ValueError(f"measures={arguments.shown(measures)}: must have "
+      raise ValueError(f"measures={validation.shown(measures)}: must have "
                        "Measures, as RecallPolicy.measure returns them")
     measures_of("measures", key, found)
   return dict(measures)

@@ -21,9 +21,9 @@ import numpy as np
 from dudo_spiel import claims as claims_lib
 from dudo_spiel import rolls as rolls_lib
 from dudo_spiel import rules
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstraction_graph
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstractions
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import regret_tables
 from dudo_spiel.games import dudo
 
@@ -111,8 +111,8 @@ def values_from_file(name, value):
       raise ValueError(f"{name}: must be a list of [starter's dice, other's "
                        "dice, value]")
     *dice, starters = item
-    a, b = (arguments.integer(name, count, 1, _MAX_DICE) for count in dice)
-    values[a, b] = arguments.number(name, starters, -_MAX_VALUE, _MAX_VALUE)
+    a, b = (validation.integer(name, count, 1, _MAX_DICE) for count in dice)
+    values[a, b] = validation.number(name, starters, -_MAX_VALUE, _MAX_VALUE)
   return values
 
 

@@ -6,8 +6,8 @@ its rules that has no others.
 
 import numbers
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.rounds import round_rules
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.tabular import convertible
 from dudo_spiel.games import dudo
 
@@ -28,7 +28,7 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
   """
 
   def __init__(self, game):
-    super().__init__(arguments.game("game", game), [0, 1])
+    super().__init__(validation.game("game", game), [0, 1])
 
   def _known(self):
     """Returns the pairs of numbers of dice that the policy knows."""

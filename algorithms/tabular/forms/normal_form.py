@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 import pyspiel
 
-from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.algorithms.runtime import random_streams
@@ -234,7 +234,7 @@ class NormalForm:
 
   def __init__(self, game):
     self.game = game
-    state = arguments.game("game", game).new_initial_state()
+    state = validation.game("game", game).new_initial_state()
     if (game.num_players() != _NUM_PLAYERS or
         not state.is_simultaneous_node()):
       raise ValueError(f"game={game}: {_ALLOWED}")

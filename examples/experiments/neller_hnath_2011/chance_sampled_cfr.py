@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.rounds import round_rules
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import random_streams
 
@@ -310,7 +310,7 @@ class ChanceSampledCFR:
   """
 
   def __init__(self, match, rounds, values, *, seed=0, dtype=np.float32):
-    arguments.integer("seed", seed, 0, 2**63 - 1)
+    validation.integer("seed", seed, 0, 2**63 - 1)
     self.rounds = tuple(rounds)
     dice = a, b = self.rounds[0]
     allowed = round_rules.round_pair(dice)
@@ -358,7 +358,7 @@ class ChanceSampledCFR:
 
   def iterate(self, iterations=1):
     """Runs this many iterations; finishes one that was begun first."""
-    arguments.integer("iterations", iterations, 0)
+    validation.integer("iterations", iterations, 0)
     begin = self.traversals
     self._run(begin, 2 * len(self.rounds) * (self.iteration + iterations))
 
@@ -374,7 +374,7 @@ class ChanceSampledCFR:
     Returns:
       How many seconds it took.
     """
-    arguments.number("seconds", seconds, 0.0)
+    validation.number("seconds", seconds, 0.0)
     start = time.perf_counter()
     chunk, elapsed = 1, 0.0
     while elapsed < seconds:

@@ -161,13 +161,12 @@ def test_an_interrupt_that_is_hidden_by_the_archive_is_raised(tmp_path):
 def test_an_interrupt_of_load_takes_the_whole_file(tmp_path):
 
   class Interrupted(cfr.CFRSolver):
-    interrupts = 1
 
-    def _take_extras(self, extras):
-      if self.interrupts:
-        self.interrupts -= 1
-        raise KeyboardInterrupt
-      super()._take_extras(extras)
+    def _restore_extras(self, extras):
+      for _ in range(2):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1e-3)
+      super()._restore_extras(extras)
 
   solver, loaded = (Interrupted(pyspiel.load_game("kuhn_poker"))
                     for _ in range(2))

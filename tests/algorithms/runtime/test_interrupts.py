@@ -109,6 +109,47 @@ def test_an_error_in_a_thread_stops_the_others():
   assert sorted(begun) == [0, 1]  # those in the queue are left out
 
 
+def _press_ctrl_c():
+  os.kill(os.getpid(), signal.SIGINT)
+  time.sleep(1e-3)  # Another thread may receive it.
+
+
+def test_deferred_interrupts_come_once_after_the_body():
+  done = []
+  with pytest.raises(KeyboardInterrupt), interrupts.deferred():
+    _press_ctrl_c()
+    with interrupts.deferred():
+      _press_ctrl_c()
+    _press_ctrl_c()
+    done.append(True)
+  assert done
+  assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+  with pytest.raises(KeyboardInterrupt):
+    _press_ctrl_c()
+
+
+def test_deferred_interrupts_do_not_hide_an_error():
+  with pytest.raises(ValueError, match="wrong"), interrupts.deferred():
+    raise ValueError("wrong")
+  with pytest.raises(KeyboardInterrupt) as interrupt, interrupts.deferred():
+    _press_ctrl_c()
+    raise ValueError("wrong")
+  assert isinstance(interrupt.value.__context__, ValueError)
+
+
+def test_a_thread_may_defer_interrupts():
+  seen = []
+
+  def defer():
+    with interrupts.deferred():
+      seen.append(signal.getsignal(signal.SIGINT))
+
+  thread = threading.Thread(target=defer)
+  thread.start()
+  thread.join()
+  assert seen == [signal.default_int_handler]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["cfr", "fsicfr", "fsi", "pfsi", "ppt", "mcpt",
                                   "match"])

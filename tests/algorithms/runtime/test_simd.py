@@ -213,8 +213,8 @@ def test_actions_of_a_set(count, dtype):
   action_values[:] = rng.normal(size=17)
   numbers = tuple(map(dtype, (0.0, 1.0, 0.25, 1.5)))
   before, sums, here = regret.copy(), cumulative.copy(), slice(5, 5 + count)
-  learn(regret_tables.RegretTables(regret, cumulative), 5, action_values, strategy, 3,
-        count, numbers)
+  learn(regret_tables.RegretTables(regret, cumulative), 5, action_values,
+        strategy, 3, count, numbers)
   expected = np.zeros(17)
   expected[3:3 + count] = np.maximum(before[here], 0)
   expected /= expected.sum()

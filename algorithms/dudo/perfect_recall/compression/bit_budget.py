@@ -20,12 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
 from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.dudo.rounds import transitions
-from dudo_spiel.algorithms.runtime import arguments
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import progress
@@ -67,12 +67,12 @@ class ShareTrials:
 
   def __init__(self, policy, max_bytes, *, num_threads=None):
     if not isinstance(policy, recall_policy.RecallPolicy):
-      raise ValueError(f"policy={arguments.shown(policy)}: must be a "
+      raise ValueError(f"policy={validation.shown(policy)}: must be a "
                        "RecallPolicy")
     if policy.is_in_shares:
       raise ValueError("policy: is in shares already; must be the policy that "
                        "it was made from")
-    self._max_bytes = arguments.integer("max_bytes", max_bytes, 1)
+    self._max_bytes = validation.integer("max_bytes", max_bytes, 1)
     num_threads = jit.thread_count(num_threads)
     self._policy = policy
     self._keys = round_rules.match_keys(policy.game)
@@ -137,7 +137,7 @@ class ShareTrials:
     Args:
       max_bytes: how large the file may be, at most what was given before.
     """
-    arguments.integer("max_bytes", max_bytes, 1, self._max_bytes)
+    validation.integer("max_bytes", max_bytes, 1, self._max_bytes)
     trials = [self.trials[key] for key in self._keys]
     chosen = [found[0] for found in trials]
     left = max_bytes - _FILE_BYTES - sum(trial.num_bytes for trial in chosen)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dudo_spiel.algorithms.runtime import arguments
+from dudo_spiel import validation
 from dudo_spiel.algorithms.tabular.updates import learning
 from dudo_spiel.algorithms.tabular.updates import set_blocks
 from dudo_spiel.algorithms.tabular.updates import strips
@@ -167,10 +167,11 @@ def test_normalize_and_uniform():
 
 
 @pytest.mark.parametrize("check, value, message", [
-    (arguments.integer, 1.0, "x=1.0: must be an integer between 0 and 3"),
-    (arguments.integer, 4, "x=4: must be"), (arguments.integer, -1, "x=-1"),
-    (arguments.number, "1", "x='1': must be a number between 0 and 3"),
-    (arguments.number, float("nan"), "x=nan"), (arguments.number, True, "True"),
+    (validation.integer, 1.0, "x=1.0: must be an integer between 0 and 3"),
+    (validation.integer, 4, "x=4: must be"), (validation.integer, -1, "x=-1"),
+    (validation.number, "1", "x='1': must be a number between 0 and 3"),
+    (validation.number, float("nan"), "x=nan"),
+    (validation.number, True, "True"),
 ])
 def test_arguments(check, value, message):
   with pytest.raises(ValueError, match=message):

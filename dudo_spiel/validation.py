@@ -4,6 +4,7 @@ import numbers
 import operator
 
 import numpy as np
+from open_spiel.python import policy as policy_lib
 import pyspiel
 
 
@@ -70,3 +71,51 @@ def state(name, value):
   if not isinstance(value, pyspiel.State):
     raise ValueError(f"{name}={shown(value)}: must be a pyspiel.State")
   return value
+
+
+def is_policy(value):
+  """Returns whether a value is an OpenSpiel policy, in Python or C++."""
+  return isinstance(value, (policy_lib.Policy, pyspiel.Policy))
+
+
+def policy(name, value):
+  """Returns the value if it is an OpenSpiel policy, or raises a ValueError."""
+  if not is_policy(value):
+    raise ValueError(f"{name}={shown(value)}: must be an OpenSpiel policy, in "
+                     "Python or C++")
+  return value
+
+
+def integers(name, value, low, high):
+  """Returns integers in low..high as an array, or raises a ValueError.
+
+  Args:
+    name: the name of the argument.
+    value: a list, tuple, range or array of integers.
+    low: the smallest integer that is allowed.
+    high: the largest integer that is allowed.
+
+  Returns:
+    [integer] int64, a copy.
+  """
+  if not isinstance(value, (list, tuple, range, np.ndarray)) or (
+      np.ndim(value) != 1):
+    raise ValueError(f"{name}={shown(value)}: must be a list of integers "
+                     f"between {low} and {high}")
+  if not (isinstance(value, np.ndarray) and value.dtype == np.int64 and
+          np.all((value >= low) & (value <= high))):
+    value = [integer(name, item, low, high) for item in value]
+  return np.array(value, np.int64)
+
+
+def player(name, value, playing_state):
+  """Returns the player to ask about in a state, or raises a ValueError.
+
+  Args:
+    name: the name of the argument.
+    value: a player, or None for the one who acts.
+    playing_state: the state.
+  """
+  if value is None:
+    return int(playing_state.current_player())
+  return integer(name, value, 0, playing_state.num_players() - 1)
