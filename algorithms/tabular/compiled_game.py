@@ -172,9 +172,11 @@ class CompiledGame:
     """Returns [player] float64, each player's value in a mode.
 
     Args:
-      tables: the `set_blocks.SolverTables`; in mode RESPOND `response` is written.
-      workspace: the `set_blocks.FormWorkspace`, with reaches that are up to date.
-      mode: EVALUATE or RESPOND of `blocks`.
+      tables: the `set_blocks.SolverTables`; in mode RESPOND `response` is
+        written.
+      workspace: the `set_blocks.FormWorkspace`, with reaches that are up to
+        date.
+      mode: EVALUATE or RESPOND of `set_blocks`.
       epsilon: the lowest probability of every action in a response.
     """
     rules = _evaluation_rules(epsilon, tables.strategy.dtype)

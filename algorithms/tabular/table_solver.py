@@ -43,8 +43,9 @@ class TableSolver(base_solver.Solver):
 
   Attributes:
     game: the game.
-    compiled: the `game.CompiledGame`.
-    tables: the `set_blocks.SolverTables`. Call `refresh` after changing a strategy.
+    compiled: the `compiled_game.CompiledGame`.
+    tables: the `set_blocks.SolverTables`. Call `refresh` after changing a
+      strategy.
   """
 
   _MODE = set_blocks.LEARN  # what iterations do with the values of a block

@@ -357,8 +357,8 @@ class NormalFormPolicy(table_policy.TablePolicy):
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} of a player's or the joint actions."""
-    arguments.state("state", state)
-    player = arguments.player("player_id", player_id, state)
+    validation.state("state", state)
+    player = validation.player("player_id", player_id, state)
     if player == pyspiel.PlayerId.SIMULTANEOUS:
       first, second = (list(self.action_probabilities(state, p).values())
                        for p in range(2))
