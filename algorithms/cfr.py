@@ -30,7 +30,10 @@ action with regret matching and not with what is played. What is played is worse
 by what the perturbation forces, and that would be regretted forever.
 """
 
+from typing import Any
+
 import numpy as np
+import pyspiel
 
 from dudo_spiel import validation
 from dudo_spiel.algorithms.tabular import table_solver
@@ -51,8 +54,9 @@ class RegretSolver(table_solver.TableSolver):
       `num_threads` and `form`, see `compiled.table_solver.TableSolver`.
   """
 
-  def __init__(self, game, *, alpha=np.inf, beta=np.inf, gamma=0.0,
-               prediction=False, **kwargs):
+  def __init__(self, game: pyspiel.Game, *, alpha: float = np.inf,
+               beta: float = np.inf, gamma: float = 0.0,
+               prediction: float = False, **kwargs: Any) -> None:
     self._alpha = validation.number("alpha", alpha)
     self._beta = validation.number("beta", beta)
     self._gamma = validation.number("gamma", gamma, 0.0, 1000.0)
@@ -113,7 +117,8 @@ class CFRPlusSolver(RegretSolver):
     **kwargs: see `RegretSolver`.
   """
 
-  def __init__(self, game, *, gamma=1.0, **kwargs):
+  def __init__(self, game: pyspiel.Game, *, gamma: float = 1.0,
+               **kwargs: Any) -> None:
     super().__init__(game, beta=-np.inf, gamma=gamma, **kwargs)
 
 
@@ -125,7 +130,7 @@ class LinearCFRSolver(RegretSolver):
     **kwargs: see `RegretSolver`.
   """
 
-  def __init__(self, game, **kwargs):
+  def __init__(self, game: pyspiel.Game, **kwargs: Any) -> None:
     super().__init__(game, alpha=1.0, beta=1.0, gamma=1.0, **kwargs)
 
 
@@ -140,7 +145,8 @@ class DiscountedCFRSolver(RegretSolver):
     **kwargs: see `RegretSolver`.
   """
 
-  def __init__(self, game, *, alpha=1.5, beta=0.0, gamma=2.0, **kwargs):
+  def __init__(self, game: pyspiel.Game, *, alpha: float = 1.5,
+               beta: float = 0.0, gamma: float = 2.0, **kwargs: Any) -> None:
     super().__init__(game, alpha=alpha, beta=beta, gamma=gamma, **kwargs)
 
 
@@ -153,7 +159,8 @@ class PredictiveCFRPlusSolver(RegretSolver):
     **kwargs: see `RegretSolver`.
   """
 
-  def __init__(self, game, *, gamma=2.0, **kwargs):
+  def __init__(self, game: pyspiel.Game, *, gamma: float = 2.0,
+               **kwargs: Any) -> None:
     super().__init__(game, beta=-np.inf, gamma=gamma, prediction=True,
                      **kwargs)
 
@@ -168,7 +175,8 @@ class PDCFRPlusSolver(RegretSolver):
     **kwargs: see `RegretSolver`.
   """
 
-  def __init__(self, game, *, alpha=2.3, gamma=5.0, **kwargs):
+  def __init__(self, game: pyspiel.Game, *, alpha: float = 2.3,
+               gamma: float = 5.0, **kwargs: Any) -> None:
     super().__init__(game, alpha=alpha, beta=-np.inf, gamma=gamma,
                      prediction=True, **kwargs)
 
@@ -186,7 +194,8 @@ class DCFRPlusSolver(RegretSolver):
     **kwargs: see `RegretSolver`.
   """
 
-  def __init__(self, game, *, alpha=1.5, gamma=4.0, **kwargs):
+  def __init__(self, game: pyspiel.Game, *, alpha: float = 1.5,
+               gamma: float = 4.0, **kwargs: Any) -> None:
     super().__init__(game, alpha=alpha, beta=-np.inf, gamma=gamma, **kwargs)
 
 
@@ -199,7 +208,8 @@ class SAPCFRPlusSolver(RegretSolver):
     **kwargs: see `RegretSolver`.
   """
 
-  def __init__(self, game, *, gamma=2.0, **kwargs):
+  def __init__(self, game: pyspiel.Game, *, gamma: float = 2.0,
+               **kwargs: Any) -> None:
     super().__init__(game, beta=-np.inf, gamma=gamma, prediction=1 / 3,
                      **kwargs)
 
@@ -222,7 +232,8 @@ class APCFRPlusSolver(table_solver.TableSolver):
 
   _TABLES = ("regret", "cumulative", "latest", "state")
 
-  def __init__(self, game, *, gamma=2.0, max_asymmetry=5.0, **kwargs):
+  def __init__(self, game: pyspiel.Game, *, gamma: float = 2.0,
+               max_asymmetry: float = 5.0, **kwargs: Any) -> None:
     self._gamma = validation.number("gamma", gamma, 0.0, 1000.0)
     self._limit = validation.number("max_asymmetry", max_asymmetry, 0.0, 1e100)
     super().__init__(game, **kwargs)
@@ -269,7 +280,8 @@ class VADCFRSolver(table_solver.TableSolver):
 
   _TABLES = ("regret", "cumulative", "state")
 
-  def __init__(self, game, *, warmup_iterations=500, **kwargs):
+  def __init__(self, game: pyspiel.Game, *, warmup_iterations: int = 500,
+               **kwargs: Any) -> None:
     self._warmup = validation.integer("warmup_iterations", warmup_iterations, 0,
                                       2**53)
     super().__init__(game, **kwargs)
@@ -304,7 +316,8 @@ class ScheduledSolver(RegretSolver):
     **kwargs: see `RegretSolver`.
   """
 
-  def __init__(self, game, *, planned_iterations=1000, gamma=30.0, **kwargs):
+  def __init__(self, game: pyspiel.Game, *, planned_iterations: int = 1000,
+               gamma: float = 30.0, **kwargs: Any) -> None:
     self._planned = validation.integer("planned_iterations", planned_iterations,
                                        1, 2**53)
     validation.number("gamma", gamma, 5.0, 1000.0)
@@ -343,7 +356,7 @@ class HSPCFRPlusSolver(ScheduledSolver):
     **kwargs: see `ScheduledSolver`.
   """
 
-  def __init__(self, game, **kwargs):
+  def __init__(self, game: pyspiel.Game, **kwargs: Any) -> None:
     super().__init__(game, beta=-np.inf, prediction=True, **kwargs)
 
 
@@ -356,7 +369,8 @@ class HSPDCFRPlusSolver(ScheduledSolver):
     **kwargs: see `ScheduledSolver`.
   """
 
-  def __init__(self, game, *, alpha=2.3, **kwargs):
+  def __init__(self, game: pyspiel.Game, *, alpha: float = 2.3,
+               **kwargs: Any) -> None:
     super().__init__(game, alpha=alpha, beta=-np.inf, prediction=True, **kwargs)
 
 

@@ -11,6 +11,7 @@ machine (see `jobs`) and a line of a table:
     arguments.
 """
 
+from collections.abc import Iterable
 import difflib
 import functools
 import inspect
@@ -25,6 +26,7 @@ from dudo_spiel import validation
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import fictitious_play
 from dudo_spiel.algorithms.tabular import compiled_game
+from dudo_spiel.algorithms.tabular import table_solver
 from dudo_spiel.algorithms.tabular.tree import known_rules
 from dudo_spiel.algorithms.tabular.tree import tree_size
 
@@ -64,7 +66,7 @@ class SolverName(NamedTuple):
   arguments: dict[str, Any]
 
   @property
-  def parameters(self):
+  def parameters(self) -> str:
     """The arguments as text, the same for all ways to write them."""
     return ",".join(f"{key}={_value_text(value)}"
                     for key, value in self.arguments.items())
@@ -79,7 +81,7 @@ def _check_text(name, value):
     raise ValueError(f"{name}={validation.shown(value)}: must be a str")
 
 
-def solver_name(text):
+def solver_name(text: str) -> SolverName:
   """Returns the `SolverName` of a text; a ValueError if there is no such one.
 
   Args:
@@ -95,7 +97,7 @@ def solver_name(text):
     raise ValueError(f"solver={text}: must be one of {', '.join(SOLVERS)}" + (
         f"; did you mean {similar[0]}?" if similar else ""))
   values = {}
-  for item in filter(None, (match[2] or "").split(",")):
+  for item in filter(None, (match and match[2] or "").split(",")):
     key, _, value = (part.strip() for part in item.partition("="))
     if not key or not value or key in values:
       raise ValueError(f"solver={text}: {item.strip()!r} must be a name, = and "
@@ -109,7 +111,7 @@ def solver_name(text):
   return SolverName(name, dict(sorted(values.items())))
 
 
-def with_plan(solver, iterations):
+def with_plan(solver: SolverName, iterations: int) -> SolverName:
   """Returns a `SolverName` that plans this many iterations if it plans any.
 
   Args:
@@ -124,7 +126,7 @@ def with_plan(solver, iterations):
       {**solver.arguments, name: iterations}.items())))
 
 
-def split_solvers(text):
+def split_solvers(text: str) -> list[str]:
   """Returns the list of names in a text, with commas between them."""
   # A comma within brackets has a closing bracket before the next opening one.
   parts = re.split(r",(?![^()]*\))", text)
@@ -172,7 +174,7 @@ class LoadedGame(NamedTuple):
   name: str
 
 
-def load_game(text):
+def load_game(text: str) -> LoadedGame:
   """Returns the `LoadedGame` of a name, or raises a ValueError.
 
   Args:
@@ -204,7 +206,7 @@ def load_game(text):
 _kept_game = functools.lru_cache(maxsize=1)(load_game)
 
 
-def compile_game(game):
+def compile_game(game: str) -> compiled_game.CompiledGame:
   """Returns the `CompiledGame` on which solvers of a game iterate.
 
   Args:
@@ -214,7 +216,7 @@ def compile_game(game):
   return compiled_game.compile_game(loaded.game, **loaded.options)
 
 
-def make_solver(solver, game):
+def make_solver(solver: str, game: str) -> table_solver.TableSolver:
   """Returns a new solver.
 
   Args:
@@ -230,7 +232,8 @@ def make_solver(solver, game):
                      f"as it is fixed ({error})") from error
 
 
-def measure(game, solver, iterations=None, seconds=None):
+def measure(game: str, solver: str, iterations: Iterable[int] | None = None,
+            seconds: Iterable[float] | None = None) -> list[Measurement]:
   """Runs a new solver and returns how good it was on its way.
 
   Args:
@@ -260,7 +263,8 @@ def measure(game, solver, iterations=None, seconds=None):
   return results
 
 
-def check_points(iterations, seconds):
+def check_points(iterations: Iterable[int] | None,
+                 seconds: Iterable[float] | None) -> tuple[list[float], bool]:
   """Returns when to measure, sorted, and whether that is in seconds.
 
   Args:
@@ -270,9 +274,10 @@ def check_points(iterations, seconds):
   if (iterations is None) == (seconds is None):
     raise ValueError(f"iterations={iterations}, seconds={seconds}: one of them "
                      "must be given, and not both")
-  if iterations is None:
+  points: list[float] = []
+  if seconds is not None:
     points = [validation.number("seconds", point, 0.0) for point in seconds]
-  else:
+  elif iterations is not None:
     points = [validation.integer("iterations", point, 0)
               for point in iterations]
   if not points:
@@ -281,7 +286,7 @@ def check_points(iterations, seconds):
   return sorted(set(points)), iterations is None
 
 
-def estimated_memory(game):
+def estimated_memory(game: str) -> int:
   """Returns about how many bytes `measure` takes on a game.
 
   Args:

@@ -26,9 +26,11 @@ more players, and BDFP with imperfect recall, but without any promise.
 """
 
 import dataclasses
+from typing import Any
 from typing import NamedTuple
 
 import numpy as np
+import pyspiel
 
 from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import base_solver
@@ -71,7 +73,8 @@ class FictitiousPlaySolver(table_solver.TableSolver):
 
   _CHECK_GROWTH = 1.02  # measured often, to find good iterates
 
-  def __init__(self, game, *, alternating=False, average=False, **kwargs):
+  def __init__(self, game: pyspiel.Game, *, alternating: bool = False,
+               average: bool = False, **kwargs: Any) -> None:
     self._has_mean = validation.boolean("average", average)
     if self._has_mean:
       self._TABLES = (*self._TABLES, "mean")
@@ -101,7 +104,7 @@ class FictitiousPlaySolver(table_solver.TableSolver):
   def _reached(self, check):
     return self._best.check.exploitability
 
-  def best_policy(self):
+  def best_policy(self) -> table_policy.TablePolicy:
     """Returns the best policy that `solve` has measured so far.
 
     It is what `average_policy` was then; `save` keeps it. Before the first
@@ -112,7 +115,7 @@ class FictitiousPlaySolver(table_solver.TableSolver):
     return table_policy.from_strategy(self.compiled, self._best.strategy)
 
   @property
-  def best_check(self):
+  def best_check(self) -> base_solver.Check | None:
     """The `solver.Check` of the best policy; None before `solve`."""
     return None if self._best is None else self._best.check
 
@@ -146,9 +149,10 @@ class BDFPSolver(FictitiousPlaySolver):
   """
 
   _MODE = set_blocks.DECIDE
-  _TABLES = ()
+  _TABLES: tuple[str, ...] = ()
 
-  def __init__(self, game, *, dtype="float64", **kwargs):
+  def __init__(self, game: pyspiel.Game, *, dtype: str = "float64",
+               **kwargs: Any) -> None:
     if validation.choice("dtype", dtype, ("float64", "float32")) == "float32":
       self._TABLES = (*self._TABLES, "cumulative")
     super().__init__(game, dtype=dtype, **kwargs)
@@ -159,7 +163,7 @@ class BDFPSolver(FictitiousPlaySolver):
     if len(self.tables.cumulative):
       self.tables.cumulative[:] = self.tables.strategy
 
-  def refresh(self):
+  def refresh(self) -> None:
     """Brings all else up to date after a change of `tables.strategy`."""
     super().refresh()
     self._keep_exact()
@@ -181,14 +185,14 @@ class XFPSolver(FictitiousPlaySolver):
   _MODE = set_blocks.MIX
   _TABLES = ("cumulative", "response")
 
-  def __init__(self, game, **kwargs):
+  def __init__(self, game: pyspiel.Game, **kwargs: Any) -> None:
     super().__init__(game, **kwargs)
     if not self.compiled.has_perfect_recall:
       raise ValueError(f"game={game}: has imperfect recall, so a best response "
                        "is not defined on it; use BDFPSolver")
     self.compiled.start_mixing(self.tables, self._space)
 
-  def refresh(self):
+  def refresh(self) -> None:
     """Brings all else up to date after a change of `tables.strategy`."""
     super().refresh()
     mean = self.tables.mean.copy()

@@ -17,6 +17,11 @@ at a state, how many take each action is drawn at once (multinomial), which is
 the same distribution and saves time.
 """
 
+from typing import Any
+
+import pyspiel
+
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo_single_round import single_round_graph
 from dudo_spiel.algorithms.graphs import graph_solver
@@ -28,7 +33,8 @@ class _PassThroughSolver(graph_solver.PlannedSolver):
 
   _SETTINGS = pass_through_kernels.SETTINGS
 
-  def __init__(self, game, abstraction=None, recall_length=None, **kwargs):
+  def __init__(self, game: pyspiel.Game, abstraction: str | None = None,
+               recall_length: int | None = None, **kwargs: Any) -> None:
     super().__init__(
         game, lambda: single_round_graph.make_graph(game, abstraction,
                                                     recall_length), **kwargs)
@@ -50,7 +56,9 @@ class PrunedPassThroughSolver(_PassThroughSolver):
     **kwargs: what else `pfsi.FSISolver` takes, from `abstraction` on.
   """
 
-  def __init__(self, game, threshold=1e-4, **kwargs):
+  def __init__(self, game: pyspiel.Game,
+               threshold: float | annotations.Schedule = 1e-4,
+               **kwargs: Any) -> None:
     self._threshold = (threshold if callable(threshold) else
                        validation.number("threshold", threshold, 0.0, 1.0))
     self._threshold_at(1)
@@ -86,7 +94,8 @@ class MonteCarloPassThroughSolver(_PassThroughSolver):
     **kwargs: what else `pfsi.FSISolver` takes, from `abstraction` on.
   """
 
-  def __init__(self, game, num_playouts=1000, **kwargs):
+  def __init__(self, game: pyspiel.Game, num_playouts: int = 1000,
+               **kwargs: Any) -> None:
     self._num_playouts = validation.integer("num_playouts", num_playouts, 1,
                                             2**31)
     super().__init__(game, **kwargs)

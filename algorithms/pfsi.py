@@ -26,8 +26,12 @@ The thresholds may change with the iteration, which the paper suggests as future
 work: `PruningSchedule`.
 """
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+import pyspiel
+
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo_single_round import single_round_graph
 from dudo_spiel.algorithms.dudo_single_round.single_round_layout import (
@@ -68,8 +72,11 @@ class FSISolver(graph_solver.PlannedSolver):
 
   _SETTINGS = fsi_kernels.SETTINGS
 
-  def __init__(self, game, abstraction=None, recall_length=None, tremble=0.0,
-               gamma=1.0, seed=0, num_threads=None, dtype=None):
+  def __init__(self, game: pyspiel.Game, abstraction: str | None = None,
+               recall_length: int | None = None, tremble: float = 0.0,
+               gamma: float = 1.0, seed: int = 0,
+               num_threads: int | None = None,
+               dtype: str | None = None) -> None:
     super().__init__(
         game, lambda: single_round_graph.make_graph(game, abstraction,
                                                     recall_length),
@@ -101,8 +108,11 @@ class PFSISolver(FSISolver):
     **kwargs: what else `FSISolver` takes.
   """
 
-  def __init__(self, game, depth=4, reach_threshold=1e-20,
-               flag_probability=0.98, action_threshold=1e-4, **kwargs):
+  def __init__(self, game: pyspiel.Game, depth: int | annotations.Schedule = 4,
+               reach_threshold: float | annotations.Schedule = 1e-20,
+               flag_probability: float | annotations.Schedule = 0.98,
+               action_threshold: float | annotations.Schedule = 1e-4,
+               **kwargs: Any) -> None:
     self._pruning = {"reach_threshold": reach_threshold,
                      "flag_probability": flag_probability,
                      "action_threshold": action_threshold, "depth": depth}
@@ -156,14 +166,15 @@ class PruningSchedule:
     last: the last threshold above 0.
   """
 
-  def __init__(self, iterations, first=1e-2, last=1e-8):
+  def __init__(self, iterations: int, first: float = 1e-2,
+               last: float = 1e-8) -> None:
     self._iterations = validation.integer("iterations", iterations, 1)
     self._first = validation.number("first", first, 0.0)
     self._last = validation.number("last", last, 0.0, self._first)
     if not self._last > 0.0:
       raise ValueError(f"last={last!r}: must be above 0")
 
-  def __call__(self, iteration):
+  def __call__(self, iteration: int) -> float:
     """Returns the reach threshold of an iteration."""
     if iteration > self._iterations:
       return 0.0

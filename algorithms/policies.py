@@ -5,6 +5,7 @@
 
 import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.doubt import doubt_policy
 from dudo_spiel.algorithms.doubt.doubt_policy import DoubtPolicy
@@ -25,7 +26,11 @@ from dudo_spiel.algorithms.tabular.table_policy import SeatPolicy
 from dudo_spiel.algorithms.tabular.table_policy import TablePolicy
 
 __all__ = ["DoubtPolicy", "MatchPolicy", "RecallPolicy", "SeatPolicy",
-           "SingleRoundPolicy", "TablePolicy", "bot_policy", "load_policy"]
+           "SavedPolicy", "SingleRoundPolicy", "TablePolicy", "bot_policy",
+           "load_policy"]
+
+SavedPolicy = (DoubtPolicy | MatchPolicy | RecallPolicy | SingleRoundPolicy |
+               TablePolicy)
 
 _READERS = {table_policy.FILE_KIND: table_policy.from_file,
             match_policy.FILE_KIND: match_policy.from_file,
@@ -34,7 +39,8 @@ _READERS = {table_policy.FILE_KIND: table_policy.from_file,
             single_round_policy.FILE_KIND: single_round_policy.from_file}
 
 
-def load_policy(path, game=None):
+def load_policy(path: annotations.PathLike,
+                game: pyspiel.Game | None = None) -> SavedPolicy:
   """Returns the policy that was saved to the file.
 
   It is a `TablePolicy`, `MatchPolicy`, `RecallPolicy`, `SingleRoundPolicy` or

@@ -4,8 +4,8 @@ The bot "trained" plays the best policy that there is for a game:
 
   Two-player Dudo has policies that come with the package. Those with perfect
   recall know how exploitable they are, exactly, and the least exploitable one
-  is taken. `examples/tools/make_policies.py` makes them. Where none of them knows the
-  dice, "recall3" takes its place. It also does in `dudo_ir`, if players
+  is chosen. `examples/tools/make_policies.py` makes them. Where none of them
+  knows the dice, "recall3" plays instead. So it does in `dudo_ir`, if players
   remember as many claims there as it does.
 
   Neumann poker and Liar Die are solved when somebody asks for the bot, which
@@ -21,6 +21,7 @@ import os
 
 import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import bots
 from dudo_spiel import validation
 from dudo_spiel.algorithms import cfr
@@ -74,7 +75,7 @@ def _can_play(policy, game):
     return True
   # Players must remember what the policy goes by.
   num_claims = policy.match.claim_order(sum(game.start_dice)).num_claims
-  span = (policy.match.remembered.span
+  span = (policy.match.abstraction.span
           if isinstance(policy, policies.MatchPolicy) else num_claims)
   return min(span, num_claims) <= game.recall_length
 
@@ -111,7 +112,7 @@ def _equilibrium(name):
   return solver.average_policy(), float(solver.exploitability())
 
 
-def trained_policy(game):
+def trained_policy(game: pyspiel.Game) -> policies.SavedPolicy | None:
   """Returns the policy of the bot "trained", None if there is none.
 
   Args:
@@ -123,7 +124,8 @@ def trained_policy(game):
   return _best_for_dudo(game)
 
 
-def load_policy(name=TRAINED, game=None):
+def load_policy(name: annotations.PathLike = TRAINED,
+                game: pyspiel.Game | None = None) -> policies.SavedPolicy:
   """Returns the policy of a bot, read anew only if its file was replaced.
 
   Args:
@@ -148,7 +150,8 @@ def load_policy(name=TRAINED, game=None):
   return policy
 
 
-def exploitability(name, game):
+def exploitability(name: annotations.PathLike,
+                   game: pyspiel.Game) -> float | None:
   """Returns how exploitable a bot is in a game, None if unknown.
 
   It takes no time: for Dudo it was measured, exactly, when the policy was made,
@@ -165,7 +168,7 @@ def exploitability(name, game):
   return _recorded(policy, game)
 
 
-def describe(name, game):
+def describe(name: annotations.PathLike, game: pyspiel.Game) -> str | None:
   """Returns a sentence about how good a bot is, None if it has no policy.
 
   Args:
@@ -179,7 +182,7 @@ def describe(name, game):
   if isinstance(policy, policies.RecallPolicy):
     memory = "remembers all claims of a round"
   elif isinstance(policy, policies.MatchPolicy):
-    memory = f"remembers {policy.match.remembered.text}"
+    memory = f"remembers {policy.match.abstraction.text}"
   elif name == TRAINED:
     memory = "was solved just now"
   source = "exactly" if name in (TRAINED, RECALL_3) else "by its file"
@@ -188,7 +191,7 @@ def describe(name, game):
   return f"{name}: {memory}; {known}." if memory else f"{name}: {known}."
 
 
-def bot_names(game):
+def bot_names(game: pyspiel.Game) -> list[str]:
   """Returns a list of the bots that play the game, the best first."""
   names = bots.bot_names(game)
   if _is_solved(game):
@@ -197,7 +200,8 @@ def bot_names(game):
           [RECALL_3] * _can_play(_load(_RECALL_3_FILE), game) + names)
 
 
-def make_bot(name, game, player_id, rng):
+def make_bot(name: annotations.PathLike, game: pyspiel.Game, player_id: int,
+             rng: annotations.RandomGenerator | None) -> pyspiel.Bot:
   """Returns a bot.
 
   Args:

@@ -15,6 +15,7 @@ import os
 from typing import NamedTuple
 
 import numpy as np
+import pyspiel
 
 from dudo_spiel import validation
 from dudo_spiel.algorithms.doubt import doubt_kernels
@@ -68,8 +69,9 @@ class DoubtLearner(base_solver.Solver):
     tables: the `doubt_kernels.DoubtTables`.
   """
 
-  def __init__(self, game, *, opponents="dummy", player=0, alpha=0.1,
-               round_reward=1.0, game_reward=10.0, seed=0):
+  def __init__(self, game: pyspiel.Game, *, opponents: str = "dummy",
+               player: int = 0, alpha: float = 0.1, round_reward: float = 1.0,
+               game_reward: float = 10.0, seed: int = 0) -> None:
     super().__init__(doubt_policy.check_game(game), seed=seed, num_threads=1,
                      dtype="float64")
     self._opponents = validation.choice("opponents", opponents, _OPPONENTS)
@@ -105,17 +107,17 @@ class DoubtLearner(base_solver.Solver):
                          "negative" + " or above 1" * (name == "doubt"))
 
   @property
-  def memory_bytes(self):
+  def memory_bytes(self) -> int:
     """How much memory the solver takes."""
     return sum(table.nbytes for table in (
         *self.tables, self._rules.cumulative, self._rules.counts))
 
   @property
-  def wins(self):
+  def wins(self) -> int:
     """How many games the agent has won while it learned."""
     return int(self.tables.wins[0])
 
-  def current_policy(self):
+  def current_policy(self) -> DoubtPolicy:
     """Returns a `DoubtPolicy`, what the agent has learned (a copy)."""
     return DoubtPolicy(self.game, self.tables.doubt)
 
@@ -137,11 +139,11 @@ class DoubtLearner(base_solver.Solver):
                                         self.current_policy())
     return self._evaluator.measure(strategy, 0.0)
 
-  def expected_values(self):
+  def expected_values(self) -> np.ndarray:
     """Returns [player] float64, if all seats play the agent's policy."""
     return self._measure()[0]
 
-  def nash_conv(self):
+  def nash_conv(self) -> float:
     """Returns the NashConv if all seats play the agent's policy.
 
     Only games that can be walked have it, such as one die each.
@@ -156,7 +158,8 @@ def _new_tables(game):
       np.full(shape, _START), np.zeros(shape, np.int64), np.zeros(1, np.int64))
 
 
-def play_games(policy, num_games, opponents="dummy", seed=0):
+def play_games(policy: DoubtPolicy, num_games: int, opponents: str = "dummy",
+               seed: int = 0) -> PlayResult:
   """Plays a policy against others; the seats take turns to start.
 
   Args:

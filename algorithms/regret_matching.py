@@ -11,6 +11,7 @@ the set of coarse correlated equilibria, and with conditional regrets the set of
 correlated equilibria.
 """
 
+from collections.abc import Sequence
 import itertools
 import math
 import os
@@ -48,8 +49,10 @@ class RegretMatchingSolver(base_solver.Solver):
     tables: the `normal_form.MatchingTables`.
   """
 
-  def __init__(self, game, *, updates="exact", conditional=False,
-               initial="uniform", seed=0):
+  def __init__(self, game: pyspiel.Game, *, updates: str = "exact",
+               conditional: bool = False,
+               initial: str | Sequence[Sequence[float]] = "uniform",
+               seed: int = 0) -> None:
     super().__init__(game, seed=seed, num_threads=1, dtype="float64")
     self._updates = validation.choice("updates", updates, _UPDATES)
     self._conditional = validation.boolean("conditional", conditional)
@@ -109,22 +112,22 @@ class RegretMatchingSolver(base_solver.Solver):
                          "have negative numbers")
 
   @property
-  def memory_bytes(self):
+  def memory_bytes(self) -> int:
     """How much memory the solver takes."""
     return sum(array.nbytes for array in (*self.tables, *self.form.payoffs))
 
-  def current_strategies(self):
+  def current_strategies(self) -> tuple[np.ndarray, np.ndarray]:
     """Returns both players' current strategies: [row], [column] float64."""
     return self.tables.strategy_0.copy(), self.tables.strategy_1.copy()
 
-  def average_strategies(self):
+  def average_strategies(self) -> tuple[np.ndarray, np.ndarray]:
     """Returns both players' average strategies: [row], [column] float64."""
     if self.iteration == 0:
       return self.current_strategies()
     return tuple(table / table.sum() for table in (self.tables.cumulative_0,
                                                    self.tables.cumulative_1))
 
-  def joint_distribution(self):
+  def joint_distribution(self) -> np.ndarray:
     """Returns how often actions were played together: [row, column] float64.
 
     With exact updates both players' strategies count with their probabilities.
@@ -133,22 +136,22 @@ class RegretMatchingSolver(base_solver.Solver):
       return np.outer(*self.current_strategies())
     return self.tables.joint / self.tables.joint.sum()
 
-  def current_policy(self):
+  def current_policy(self) -> normal_form.NormalFormPolicy:
     """Returns the current policy, an OpenSpiel policy (a copy)."""
     return normal_form.NormalFormPolicy(self.form, self.current_strategies())
 
   def _average_policy(self):
     return normal_form.NormalFormPolicy(self.form, self.average_strategies())
 
-  def expected_values(self):
+  def expected_values(self) -> np.ndarray:
     """Returns [player] float64, each player's value of the average policy."""
     return self.form.expected_values(self.average_strategies())
 
-  def nash_conv(self):
+  def nash_conv(self) -> float:
     """Returns the NashConv of the average policy."""
     return self.form.nash_conv(self.average_strategies())
 
-  def ce_dist(self):
+  def ce_dist(self) -> float:
     """Returns how far the joint distribution is from a correlated equilibrium.
 
     That is what both players together gain if each may change every action
@@ -157,7 +160,7 @@ class RegretMatchingSolver(base_solver.Solver):
     """
     return self.form.ce_dist(self.joint_distribution())
 
-  def cce_dist(self):
+  def cce_dist(self) -> float:
     """Returns how far it is from a coarse correlated equilibrium.
 
     That is what both gain if each may take one action instead, whatever the
@@ -172,7 +175,7 @@ def _is_distribution(strategy):
                                         strategy)
 
 
-def blotto_allocations(coins, fields):
+def blotto_allocations(coins: int, fields: int) -> list[tuple[int, ...]]:
   """Returns a list of all ways to share out coins to fields, as tuples.
 
   They are numbered as the actions of OpenSpiel's `blotto` are.
@@ -194,7 +197,7 @@ def blotto_allocations(coins, fields):
           for bars in ends]
 
 
-def blotto_fields_won(coins=5, fields=3):
+def blotto_fields_won(coins: int = 5, fields: int = 3) -> pyspiel.MatrixGame:
   """Returns Blotto in which the payoff is how many fields a player wins.
 
   OpenSpiel's `blotto` pays 1 to the player who wins more fields. Here each

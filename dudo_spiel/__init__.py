@@ -12,4 +12,4 @@ The solvers are in `dudo_spiel.algorithms`, which has to be imported separately.
 from dudo_spiel import games
 
 __all__ = ["games"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -10,10 +10,13 @@ they play and a random number generator that has `choice`, such as
 `np.random.RandomState`.
 """
 
+from typing import Any
+
 import numpy as np
 from open_spiel.python.bots import uniform_random
 import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import odds
 from dudo_spiel import validation
 from dudo_spiel.games import dudo
@@ -30,31 +33,33 @@ class _DistributionBot(pyspiel.Bot):
     rng: a random number generator with `choice`.
   """
 
-  def __init__(self, player_id, rng):
+  def __init__(self, player_id: int,
+               rng: annotations.RandomGenerator | None) -> None:
     pyspiel.Bot.__init__(self)
     self._player_id = player_id
-    self._rng = rng
+    self._rng: Any = rng
 
-  def distribution(self, state):
+  def distribution(self, state: pyspiel.State) -> dict[int, float]:
     """Returns {action: probability} of the bot's actions in a state."""
     raise NotImplementedError
 
-  def player_id(self):
+  def player_id(self) -> int:
     """Returns the player whom the bot plays."""
     return self._player_id
 
-  def restart_at(self, state):
+  def restart_at(self, state: pyspiel.State) -> None:
     """Does nothing, as the bot remembers nothing."""
 
-  def provides_policy(self):
+  def provides_policy(self) -> bool:
     """Returns True, as `get_policy` returns the bot's probabilities."""
     return True
 
-  def get_policy(self, state):
+  def get_policy(self, state: pyspiel.State) -> list[tuple[int, float]]:
     """Returns a list of (action, probability)."""
     return list(self.distribution(state).items())
 
-  def step_with_policy(self, state):
+  def step_with_policy(
+      self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
     """Returns a list of (action, probability), and a sampled action."""
     policy = self.get_policy(state)
     if not policy:
@@ -64,7 +69,7 @@ class _DistributionBot(pyspiel.Bot):
     action = self._rng.choice(actions, p=weights / weights.sum())
     return policy, int(action)
 
-  def step(self, state):
+  def step(self, state: pyspiel.State) -> int:
     """Returns a sampled action."""
     return self.step_with_policy(state)[1]
 
@@ -78,11 +83,12 @@ class PolicyBot(_DistributionBot):
     policy: the policy.
   """
 
-  def __init__(self, player_id, rng, policy):
+  def __init__(self, player_id: int, rng: annotations.RandomGenerator | None,
+               policy: annotations.Policy) -> None:
     super().__init__(player_id, rng)
     self._policy = policy
 
-  def distribution(self, state):
+  def distribution(self, state: pyspiel.State) -> dict[int, float]:
     """Returns {action: probability} of the policy in a state."""
     return self._policy.action_probabilities(state)
 
@@ -94,7 +100,8 @@ class _ClaimBot(_DistributionBot):
   make each claim.
   """
 
-  def challenge_probability(self, state, is_next_claimer):
+  def challenge_probability(self, state: pyspiel.State,
+                            is_next_claimer: bool) -> float:
     """Returns the probability of challenging the last claim.
 
     Args:
@@ -103,11 +110,11 @@ class _ClaimBot(_DistributionBot):
     """
     raise NotImplementedError
 
-  def claim_weight(self, state, claim):
+  def claim_weight(self, state: pyspiel.State, claim: int) -> float:
     """Returns a weight: legal claims are made in proportion to theirs."""
     raise NotImplementedError
 
-  def distribution(self, state):
+  def distribution(self, state: pyspiel.State) -> dict[int, float]:
     """Returns {action: probability} of the bot's actions in a state."""
     game = state.get_game()
     legal = (state.legal_actions(self._player_id)
@@ -160,11 +167,12 @@ class RandomBot(_ClaimBot):
   CHALLENGE = 1 / 16
   CLAIM_WEIGHTS = (1 / 9,) * 6 + (1 / 24,) * 6 + (1 / 72,) * 6
 
-  def challenge_probability(self, state, is_next_claimer):
+  def challenge_probability(self, state: pyspiel.State,
+                            is_next_claimer: bool) -> float:
     """Returns the probability of challenging the last claim."""
     return self.CHALLENGE
 
-  def claim_weight(self, state, claim):
+  def claim_weight(self, state: pyspiel.State, claim: int) -> float:
     """Returns the claim's weight among the legal claims."""
     distance = claim - state.last_claim() - 1
     weights = self.CLAIM_WEIGHTS
@@ -178,13 +186,14 @@ class HeuristicBot(_ClaimBot):
   next claimer, with the probability that the claim is false.
   """
 
-  def challenge_probability(self, state, is_next_claimer):
+  def challenge_probability(self, state: pyspiel.State,
+                            is_next_claimer: bool) -> float:
     """Returns the probability of challenging the last claim."""
     if not is_next_claimer:
       return 0.0
     return 1.0 - self.claim_weight(state, state.last_claim())
 
-  def claim_weight(self, state, claim):
+  def claim_weight(self, state: pyspiel.State, claim: int) -> float:
     """Returns the claim's weight among the legal claims."""
     order = state.claim_order()
     quantity, rank = order.claims[claim]
@@ -198,7 +207,7 @@ _BOTS = {"uniform": UniformBot, "random": RandomBot,
          "heuristic": HeuristicBot}
 
 
-def check_generator(rng):
+def check_generator(rng: annotations.RandomGenerator | None) -> None:
   """Raises a ValueError unless bots can use it: a generator, or None.
 
   With None a bot can only be asked for its policy.
@@ -208,13 +217,14 @@ def check_generator(rng):
                      "np.random.RandomState has")
 
 
-def bot_names(game):
+def bot_names(game: pyspiel.Game) -> list[str]:
   """Returns a list of the bots that play the game, the best first."""
   claims = validation.game("game", game).get_type().short_name in _CLAIM_GAMES
   return ["heuristic", "random", "uniform"] if claims else ["uniform"]
 
 
-def make_bot(name, game, player_id, rng):
+def make_bot(name: str, game: pyspiel.Game, player_id: int,
+             rng: annotations.RandomGenerator | None) -> pyspiel.Bot:
   """Returns a bot.
 
   Args:

@@ -21,7 +21,8 @@ from dudo_spiel import validation
 _MAX_DICE = 255
 _MAX_SIDES = 255
 
-def claim_strength(quantity, rank, num_dice, num_sides=6, wild_ones=True):
+def claim_strength(quantity: int, rank: int, num_dice: int, num_sides: int = 6,
+                   wild_ones: bool = True) -> int:
   """Returns the strength of `quantity` x `rank`: its number in the order.
 
   It uses only arithmetic, so Numba can compile it as it is.
@@ -57,14 +58,15 @@ class ClaimOrder:
     ranks: [claim] int32, the rank of each claim.
   """
 
-  def __init__(self, num_dice, num_sides=6, wild_ones=True):
+  def __init__(self, num_dice: int, num_sides: int = 6,
+               wild_ones: bool = True) -> None:
     self.num_dice = num_dice = validation.integer("num_dice", num_dice, 1,
                                                   _MAX_DICE)
     self.num_sides = num_sides = validation.integer("num_sides", num_sides, 2,
                                                     _MAX_SIDES)
     self.wild_ones = validation.boolean("wild_ones", wild_ones)
     self.num_claims = num_sides * num_dice
-    claims = [None] * self.num_claims
+    claims = [(0, 0)] * self.num_claims
     for quantity in range(1, num_dice + 1):
       for rank in range(1, num_sides + 1):
         claims[self.index(quantity, rank)] = (quantity, rank)
@@ -75,14 +77,14 @@ class ClaimOrder:
     self.quantities.setflags(write=False)
     self.ranks.setflags(write=False)
 
-  def index(self, quantity, rank):
+  def index(self, quantity: int, rank: int) -> int:
     """Returns the number of the claim `quantity` x `rank`."""
     quantity = validation.integer("quantity", quantity, 1, self.num_dice)
     rank = validation.integer("rank", rank, 1, self.num_sides)
     return claim_strength(quantity, rank, self.num_dice, self.num_sides,
                           self.wild_ones)
 
-  def parse(self, claim):
+  def parse(self, claim: str) -> int:
     """Returns the number of the claim with a name such as "3x5"."""
     quantity, separator, rank = (
         claim.partition("x") if isinstance(claim, str) else ("", "", ""))
@@ -93,12 +95,13 @@ class ClaimOrder:
 
 
 @functools.cache
-def claim_order(num_dice, num_sides=6, wild_ones=True):
+def claim_order(num_dice: int, num_sides: int = 6,
+                wild_ones: bool = True) -> ClaimOrder:
   """Returns the `ClaimOrder`, always the same object for the same arguments."""
   return ClaimOrder(num_dice, num_sides, wild_ones)
 
 
-def claims_in_mask(mask):
+def claims_in_mask(mask: int) -> list[int]:
   """Returns the list of claims in a set of claims, weakest first.
 
   Every claim of a round is stronger than the one before, so the set of claims

@@ -7,10 +7,14 @@ of histories, and solvers can be made from them without a walk.
 """
 
 import abc
+from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Any
 from typing import NamedTuple
 
 import numpy as np
 
+from dudo_spiel import claims as claims_lib
 from dudo_spiel import rolls as rolls_lib
 
 END = -4  # who acts where a line ends, the number that OpenSpiel has for it
@@ -37,7 +41,9 @@ class Lines(NamedTuple):
   table: np.ndarray
 
 
-def grow_lines(first, legal, step):
+def grow_lines(first: tuple[int, ...],
+               legal: Callable[..., tuple[np.ndarray, np.ndarray]],
+               step: Callable[..., tuple[np.ndarray, ...]]) -> Lines:
   """Returns the `Lines` of a game.
 
   What a rule has to know of a line is its state, a few whole numbers. The first
@@ -86,25 +92,25 @@ class DealRules(abc.ABC):
       cannot tell them apart.
   """
 
-  draws = ()
+  draws: Sequence[np.ndarray] = ()
   num_hands = (0, 0)
   num_lines = num_tables = 0
   forgets = False
 
   @abc.abstractmethod
-  def hands(self):
+  def hands(self) -> np.ndarray:
     """Returns [player, deal] int64, the hands."""
 
   @abc.abstractmethod
-  def hand_texts(self, player):
+  def hand_texts(self, player: int) -> list[str]:
     """Returns a list of str, the texts of a player's hands, all different."""
 
   @abc.abstractmethod
-  def lines(self):
+  def lines(self) -> Lines:
     """Returns the `Lines`."""
 
   @abc.abstractmethod
-  def line_texts(self, lines):
+  def line_texts(self, lines: Lines) -> list[str]:
     """Returns a list of str, the texts of lines; those that end have any.
 
     Args:
@@ -112,7 +118,7 @@ class DealRules(abc.ABC):
     """
 
   @abc.abstractmethod
-  def returns(self):
+  def returns(self) -> np.ndarray:
     """Returns [table, player, hand of 0, hand of 1] float64."""
 
 
@@ -133,8 +139,10 @@ class ClaimRules(DealRules):
     payoffs: what the winner and the loser get.
   """
 
-  def __init__(self, claims, names, texts, *, starter=0, recall=None,
-               payoffs=(1.0, -1.0)):
+  def __init__(self, claims: Sequence[tuple[int, int]], names: Sequence[str],
+               texts: tuple[str, str, str], *, starter: int = 0,
+               recall: int | None = None,
+               payoffs: tuple[float, float] = (1.0, -1.0)) -> None:
     # All sets of claims, and a challenge after each but the empty one.
     self.num_lines = 2**(len(claims) + 1) - 1
     self.num_tables = 2 * len(claims)
@@ -145,10 +153,10 @@ class ClaimRules(DealRules):
     self._starter, self._recall, self._payoffs = starter, recall, payoffs
 
   @abc.abstractmethod
-  def matches(self, player):
+  def matches(self, player: int) -> np.ndarray:
     """Returns [hand, rank] int, how many of a hand's dice count for a rank."""
 
-  def lines(self):
+  def lines(self) -> Lines:
     """Returns the `Lines`."""
     count = len(self._claims)
 
@@ -164,7 +172,7 @@ class ClaimRules(DealRules):
 
     return grow_lines((self._starter, -1, -1), legal, step)
 
-  def line_texts(self, lines):
+  def line_texts(self, lines: Lines) -> list[str]:
     """Returns a list of str, the texts of lines."""
     head, first, between = self._texts
     names, recall = self._names, self._recall
@@ -191,7 +199,7 @@ class ClaimRules(DealRules):
       claims.append(made)
     return claims
 
-  def returns(self):
+  def returns(self) -> np.ndarray:
     """Returns [table, player, hand of 0, hand of 1] float64.
 
     Table 2 c + p is that of claim c, challenged by player p.
@@ -217,23 +225,24 @@ class RollRules(ClaimRules):
     **options: see `ClaimRules`.
   """
 
-  def __init__(self, table, order, head, **options):
+  def __init__(self, table: rolls_lib.RollTable, order: claims_lib.ClaimOrder,
+               head: str, **options: Any) -> None:
     super().__init__([(quantity, rank - 1) for quantity, rank in order.claims],
                      order.names, (head, " claims:", ","), **options)
     self.draws = [table.probabilities] * 2
     self.num_hands = (table.num_rolls,) * 2
     self._table, self._wild_ones = table, order.wild_ones
 
-  def hands(self):
+  def hands(self) -> np.ndarray:
     """Returns [player, deal] int64, the hands."""
     return np.indices(self.num_hands).reshape(2, -1)
 
-  def hand_texts(self, player):
+  def hand_texts(self, player: int) -> list[str]:
     """Returns a list of str, the texts of a player's hands."""
     return [f"p{player} roll:{rolls_lib.hand_name(hand)}"
             for hand in self._table.hands]
 
-  def matches(self, player):
+  def matches(self, player: int) -> np.ndarray:
     """Returns [hand, rank] int, how many of a hand's dice count for a rank."""
     del player
     return self._table.matches(self._wild_ones)

@@ -88,7 +88,7 @@ class Chessboard:
     rows: as above.
   """
 
-  def __init__(self, columns, rows):
+  def __init__(self, columns: int, rows: int) -> None:
     self.columns = columns
     self.rows = rows
     self.num_squares = columns * rows
@@ -183,7 +183,7 @@ class Chessboard:
                            for square, piece in enumerate(board)))
     return Position(tuple(legal), tuple(views), tuple(map(self.text, views)))
 
-  def after(self, board, number):
+  def after(self, board: str, number: int) -> str:
     """Returns the board after a move.
 
     Args:
@@ -199,7 +199,7 @@ class Chessboard:
     squares[origin] = EMPTY
     return "".join(squares)
 
-  def text(self, board):
+  def text(self, board: str) -> str:
     """Returns a board or a view as in FEN: "k3/3R/2K1".
 
     The highest rank comes first, and a digit stands for that many empty
@@ -210,7 +210,7 @@ class Chessboard:
     return re.sub(r"\.+", lambda run: str(len(run[0])),
                   "/".join(reversed([*ranks])))
 
-  def move_name(self, number):
+  def move_name(self, number: int) -> str:
     """Returns the move's name: its two squares, and the promotion: "a3b4q"."""
     origin, target, promotion = self.moves[number]
     return self._square_name(origin) + self._square_name(target) + promotion
@@ -220,12 +220,12 @@ class Chessboard:
     return f"{chr(ord('a') + file)}{rank + 1}"
 
 
-def owner(piece):
+def owner(piece: str) -> int:
   """Returns the player whose piece this is, or -1 if it is no piece."""
   return 0 if piece.isupper() else 1 if piece.islower() else -1
 
 
-def parse(fen):
+def parse(fen: str) -> tuple[Chessboard, str, int]:
   """Returns (chessboard, board, player) of a position.
 
   Args:

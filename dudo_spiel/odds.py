@@ -7,13 +7,14 @@ How many of them count is therefore binomial.
 import functools
 import math
 
+from dudo_spiel import claims
 from dudo_spiel import rules
 from dudo_spiel import validation
 
 _MAX_TRIALS = 1000  # more would take long
 
 
-def binomial_tail(trials, successes, chance):
+def binomial_tail(trials: int, successes: int, chance: float) -> float:
   """Returns the probability of at least `successes` in `trials`.
 
   Args:
@@ -36,7 +37,8 @@ def _binomial_tail(trials, successes, chance):
       for k in range(successes, trials + 1))
 
 
-def claim_odds(quantity, rank, hand, num_dice, num_sides=6, wild_ones=True):
+def claim_odds(quantity: int, rank: int, hand: bytes, num_dice: int,
+               num_sides: int = 6, wild_ones: bool = True) -> float:
   """Returns the probability that a claim is true, given one hand.
 
   Args:
@@ -58,3 +60,16 @@ def claim_odds(quantity, rank, hand, num_dice, num_sides=6, wild_ones=True):
   missing = quantity - rules.count_matches(hand, rank, wild_ones)
   return _binomial_tail(num_dice - len(hand), missing,
                         matching_faces / num_sides)
+
+
+def odds_in_order(order: claims.ClaimOrder, claim: int, hand: bytes) -> float:
+  """Returns the probability that a claim is true, given one hand.
+
+  Args:
+    order: the `claims.ClaimOrder`.
+    claim: the number of the claim in the order.
+    hand: bytes, the dice that are known.
+  """
+  quantity, rank = order.claims[claim]
+  return claim_odds(quantity, rank, hand, order.num_dice, order.num_sides,
+                    order.wild_ones)

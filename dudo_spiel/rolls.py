@@ -8,6 +8,7 @@ A hand is a roll as sorted `bytes`, one byte per die. `hand.count(r)` is how
 many of its dice show r.
 """
 
+from collections.abc import Iterable
 import functools
 import itertools
 import math
@@ -20,7 +21,7 @@ MAX_ROLLS = 100_000
 _MAX_DICE = 255
 
 
-def num_rolls(num_dice, num_sides=6):
+def num_rolls(num_dice: int, num_sides: int = 6) -> int:
   """Returns how many different rolls `num_dice` dice have."""
   num_dice = validation.integer("num_dice", num_dice, 0, _MAX_DICE)
   num_sides = validation.integer("num_sides", num_sides, 1, _MAX_DICE)
@@ -41,7 +42,7 @@ class RollTable:
     probabilities: [roll] float64, the probability of each roll.
   """
 
-  def __init__(self, num_dice, num_sides=6):
+  def __init__(self, num_dice: int, num_sides: int = 6) -> None:
     self.num_dice = num_dice
     self.num_sides = num_sides
     self.num_rolls = num_rolls(num_dice, num_sides)
@@ -70,7 +71,7 @@ class RollTable:
   def _index(self):
     return {hand: roll for roll, hand in enumerate(self.hands)}
 
-  def index(self, faces):
+  def index(self, faces: Iterable[int]) -> int:
     """Returns the number of the roll that shows `faces`, in any order."""
     try:
       return self._index[bytes(sorted(faces))]
@@ -79,7 +80,7 @@ class RollTable:
           f"faces={faces!r}: must be {self.num_dice} faces between 1 and "
           f"{self.num_sides}") from None
 
-  def matches(self, wild_ones=True):
+  def matches(self, wild_ones: bool = True) -> np.ndarray:
     """Returns how many dice count for each rank: [roll, rank - 1] int32."""
     if not wild_ones:
       return self.counts
@@ -89,12 +90,12 @@ class RollTable:
 
 
 @functools.cache
-def roll_table(num_dice, num_sides=6):
+def roll_table(num_dice: int, num_sides: int = 6) -> RollTable:
   """Returns the `RollTable`, always the same object for the same arguments."""
   return RollTable(num_dice, num_sides)
 
 
-def hand_name(hand):
+def hand_name(hand: bytes) -> str:
   """Returns a hand's faces as text such as "12566".
 
   A face above 9 stands in brackets: "3(12)".

@@ -4,6 +4,7 @@ The rules are those of Neller & Hnath (2011), section 1.1. Three of them can be
 changed (see `HouseRules`).
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from dudo_spiel import claims as claims_lib
@@ -26,14 +27,16 @@ class HouseRules(NamedTuple):
   exact_reward: bool = True
 
 
-def count_matches(hands, rank, wild_ones=True):
+def count_matches(hands: bytes, rank: int, wild_ones: bool = True) -> int:
   """Returns how many of the dice in `hands` (bytes) count for `rank`."""
   if wild_ones and rank != 1:
     return hands.count(rank) + hands.count(1)
   return hands.count(rank)
 
 
-def resolve_challenge(dice, claimant, challenger, quantity, count, house):
+def resolve_challenge(dice: Sequence[int], claimant: int, challenger: int,
+                      quantity: int, count: int,
+                      house: HouseRules) -> tuple[bytes, int]:
   """Returns how many dice each player has after a challenge, and who won it.
 
   Args:
@@ -77,20 +80,20 @@ class Round(NamedTuple):
   hands: bytes
   claims: int
 
-  def hand(self, player):
+  def hand(self, player: int) -> bytes:
     """Returns the player's hand, empty before the roll."""
     begin = sum(self.dice[:player])
     return self.hands[begin:begin + self.dice[player]]
 
-  def all_hands(self):
+  def all_hands(self) -> list[bytes]:
     """Returns a list of all players' hands, in seat order."""
     return [self.hand(player) for player in range(len(self.dice))]
 
-  def claim_list(self):
+  def claim_list(self) -> list[int]:
     """Returns the claims made, first to last."""
     return claims_lib.claims_in_mask(self.claims)
 
-  def actor(self, turn):
+  def actor(self, turn: int) -> int:
     """Returns the player who acts in a turn.
 
     Args:
@@ -99,7 +102,8 @@ class Round(NamedTuple):
     living = [p for p, num_dice in enumerate(self.dice) if num_dice]
     return living[(living.index(self.starter) + turn) % len(living)]
 
-  def challenge(self, num_sides, house):
+  def challenge(self, num_sides: int,
+                house: HouseRules) -> tuple[int, bytes, int]:
     """Returns what happens if the last claim is challenged.
 
     Args:

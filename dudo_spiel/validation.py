@@ -1,14 +1,16 @@
 """Checks of arguments: a ValueError names the argument and what is allowed."""
 
+from collections.abc import Collection
 import numbers
 import operator
+from typing import Any
 
 import numpy as np
 from open_spiel.python import policy as policy_lib
 import pyspiel
 
 
-def shown(value):
+def shown(value: Any) -> str:
   """Returns a value as text, whatever it is."""
   try:
     return repr(value)
@@ -16,7 +18,8 @@ def shown(value):
     return f"<{type(value).__name__}>"
 
 
-def integer(name, value, low=float("-inf"), high=None):
+def integer(name: str, value: Any, low: float = float("-inf"),
+            high: float | None = None) -> int:
   """Returns the value as an int in low..high, or raises a ValueError."""
   allowed = (f"of at least {low}"
              if high is None else f"between {low} and {high}")
@@ -30,7 +33,7 @@ def integer(name, value, low=float("-inf"), high=None):
   return number
 
 
-def choice(name, value, allowed):
+def choice(name: str, value: Any, allowed: Collection[str | None]) -> Any:
   """Returns the value if it is one of those allowed, or raises a ValueError."""
   if not isinstance(value, (str, type(None))) or value not in allowed:
     raise ValueError(f"{name}={shown(value)}: must be one of "
@@ -38,7 +41,8 @@ def choice(name, value, allowed):
   return value
 
 
-def number(name, value, low=float("-inf"), high=float("inf")):
+def number(name: str, value: Any, low: float = float("-inf"),
+           high: float = float("inf")) -> float:
   """Returns the value as a float in low..high, or raises a ValueError."""
   is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
   if not is_number or not low <= value <= high:
@@ -51,14 +55,14 @@ def number(name, value, low=float("-inf"), high=float("inf")):
                      "can hold") from None
 
 
-def boolean(name, value):
+def boolean(name: str, value: Any) -> bool:
   """Returns the value if it is a bool, or raises a ValueError."""
   if not isinstance(value, (bool, np.bool_)):
     raise ValueError(f"{name}={shown(value)}: must be True or False")
   return bool(value)
 
 
-def game(name, value):
+def game(name: str, value: Any) -> pyspiel.Game:
   """Returns the value if it is a game, or raises a ValueError."""
   if not isinstance(value, pyspiel.Game):
     raise ValueError(f"{name}={shown(value)}: must be a pyspiel.Game, such as "
@@ -66,19 +70,19 @@ def game(name, value):
   return value
 
 
-def state(name, value):
+def state(name: str, value: Any) -> pyspiel.State:
   """Returns the value if it is a state of a game, or raises a ValueError."""
   if not isinstance(value, pyspiel.State):
     raise ValueError(f"{name}={shown(value)}: must be a pyspiel.State")
   return value
 
 
-def is_policy(value):
+def is_policy(value: Any) -> bool:
   """Returns whether a value is an OpenSpiel policy, in Python or C++."""
   return isinstance(value, (policy_lib.Policy, pyspiel.Policy))
 
 
-def policy(name, value):
+def policy(name: str, value: Any) -> Any:
   """Returns the value if it is an OpenSpiel policy, or raises a ValueError."""
   if not is_policy(value):
     raise ValueError(f"{name}={shown(value)}: must be an OpenSpiel policy, in "
@@ -86,7 +90,7 @@ def policy(name, value):
   return value
 
 
-def integers(name, value, low, high):
+def integers(name: str, value: Any, low: int, high: int) -> np.ndarray:
   """Returns integers in low..high as an array, or raises a ValueError.
 
   Args:
@@ -108,7 +112,7 @@ def integers(name, value, low, high):
   return np.array(value, np.int64)
 
 
-def player(name, value, playing_state):
+def player(name: str, value: Any, playing_state: pyspiel.State) -> int:
   """Returns the player to ask about in a state, or raises a ValueError.
 
   Args:

@@ -33,7 +33,7 @@ def main(_):
     import waitress
 
     from dudo_spiel.web import app as page_app
-    from dudo_spiel.web import library
+    from dudo_spiel.web import policy_store
   except ImportError as error:
     raise ValueError(f"the page needs {error.name}: "
                      'pip install "dudo_spiel[web]"') from error
@@ -48,18 +48,18 @@ def main(_):
       raise ValueError(f"--host={_HOST.value} --port={_PORT.value}: cannot "
                        f"listen there: {error.strerror}") from error
     with binary.errors_of("policy"):
-      shelf = library.Library(_POLICY.value)
-    shelf.warm_up()
+      store = policy_store.PolicyStore(_POLICY.value)
+    store.warm_up()
     port = listener.getsockname()[1]
     own = f"[{_HOST.value}]" if ":" in _HOST.value else _HOST.value
-    app = page_app.make_app(shelf, port,
+    app = page_app.make_app(store, port,
                             {*page_app.LOOPBACK, own, *_NAMES.value})
     server = waitress.create_server(
         app, sockets=[listener], threads=_THREADS, ident=None,
         max_request_body_size=page_app.MAX_BODY_BYTES,
         max_request_header_size=16384, connection_limit=_CONNECTIONS,
         channel_timeout=60)
-    threading.Thread(target=shelf.prepare, daemon=True).start()
+    threading.Thread(target=store.prepare, daemon=True).start()
     print(f"Open http://{own}:{port}/ in a browser; Ctrl-C ends the server.",
           flush=True)
     server.run()

@@ -23,7 +23,7 @@ from dudo_spiel.algorithms import policy_bots
 from dudo_spiel.algorithms.dudo.analysis import review
 from dudo_spiel.terminal import coach
 from dudo_spiel.terminal import narrator
-from dudo_spiel.terminal import narrators
+from dudo_spiel.terminal import registry
 from dudo_spiel.terminal import session
 
 _GAME = flags.DEFINE_string("game", "dudo", "The game, with its parameters.")
@@ -100,7 +100,7 @@ def make_coach(names, game, seat):
 def main(_):
   rng = np.random.RandomState(_SEED.value)
   game = load(_GAME.value)
-  narration = narrators.make_narrator(game, _SEAT.value, style(), _ODDS.value)
+  narration = registry.make_narrator(game, _SEAT.value, style(), _ODDS.value)
   names = itertools.cycle(_OPPONENTS.value or policy_bots.bot_names(game)[:1])
   opponents = {player: next(names) for player in range(game.num_players())
                if player != _SEAT.value}

@@ -15,14 +15,20 @@ _PREFIX = "dudo_spiel.algorithms"
 # Packages by what they may know: those before them, and themselves.
 _LAYERS = ("runtime", "tabular", "graphs", "dudo_single_round dudo", "doubt",
            "public")
+# The same for the packages inside `dudo`, without those below them.
+_DUDO_LAYERS = ("rounds", "imperfect_recall perfect_recall", "analysis")
+_MAX_MODULES = 20  # of a package
+_MAX_LINES = 60  # of code in a function, without its docstring
+_LONG_FUNCTIONS = {
+    "learn", "propose", "respond", "_play", "_code_tree", "_utility"}
 _PUBLIC = {"cfr", "convergence", "exploitability", "fictitious_play", "fsicfr",
            "jobs", "pass_through", "perfect_recall", "pfsi", "policies",
            "policy_bots", "qlearning", "regret_matching", "simulation"}
 _MODULES = sorted(path.relative_to(_ROOT) for path in _ROOT.rglob("*.py"))
 
 
-def _layer(package):
-  return next(i for i, names in enumerate(_LAYERS) if package in names.split())
+def _layer(package, layers=_LAYERS):
+  return next(i for i, names in enumerate(layers) if package in names.split())
 
 
 def _package(path):
@@ -53,6 +59,38 @@ def test_no_import_points_upward(path):
     other = imported[0] if imported[0] not in _PUBLIC else "public"
     assert other == package or _layer(other) < _layer(package), (
         f"{path} imports {'.'.join(imported)}")
+
+
+@pytest.mark.parametrize("path", [path for path in _MODULES if path.parts[
+    0] == "dudo" and len(path.parts) > 2], ids=str)
+def test_no_import_in_dudo_points_upward_or_aside(path):
+  package = path.parts[1]
+  for imported in _imports(path):
+    if imported[0] == "dudo":
+      assert imported[1] == package or (
+          _layer(imported[1], _DUDO_LAYERS) < _layer(package, _DUDO_LAYERS)), (
+              f"{path} imports {'.'.join(imported)}")
+
+
+def test_packages_are_small():
+  sizes = collections.Counter(
+      path.parent for path in _MODULES if path.name != "__init__.py")
+  assert max(sizes.values()) <= _MAX_MODULES, sizes
+
+
+def test_functions_are_short():
+  long = []
+  for path in _MODULES:
+    lines = (_ROOT / path).read_text(encoding="utf-8").splitlines()
+    for node in ast.walk(_tree(path)):
+      if isinstance(node, ast.FunctionDef):
+        has_docstring = ast.get_docstring(node) is not None
+        begin = node.body[0].end_lineno if has_docstring else node.lineno
+        code = [line for line in lines[begin:node.end_lineno] if line.strip()
+                and not line.strip().startswith("#")]
+        if len(code) > _MAX_LINES and node.name not in _LONG_FUNCTIONS:
+          long.append(f"{path}: {node.name} has {len(code)}")
+  assert not long
 
 
 def test_only_what_users_import_stands_on_top():

@@ -12,8 +12,10 @@ import numpy as np
 from dudo_spiel import odds
 from dudo_spiel import rules
 from dudo_spiel import validation
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.dudo.rounds import sizes
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.tabular import convertible
 from dudo_spiel.games import dudo
@@ -66,7 +68,7 @@ class LastClaimPolicy(convertible.ConvertiblePolicy):
                        "the policy's game, and no more of them")
 
   def _num_info_states(self, game):
-    return (round_rules.num_info_states(game) if game.num_players() == 2
+    return (sizes.num_info_states(game) if game.num_players() == 2
             else None)
 
   def _doubts(self, hands, total, last):
@@ -124,10 +126,10 @@ class LastClaimPolicy(convertible.ConvertiblePolicy):
 
   def to_match_policy(self):
     """Returns the same policy as a `MatchPolicy`, for two players."""
-    match = round_rules.match_rules(self.game, _RECALL_LENGTH)
+    match = abstract_rules.abstract_rules(self.game, _RECALL_LENGTH)
     tables = {}
     for key in round_rules.round_keys(self.game.start_dice):
-      memory = match.memory(sum(key))
+      memory = match.graph(sum(key))
       hands = self.game.rolls(key[0]).num_rolls
       tables[key] = np.zeros(match.table_shape(key), np.float32)
       for last in range(-1, memory.num_claims):

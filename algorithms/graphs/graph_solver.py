@@ -154,7 +154,7 @@ class PlannedSolver(GraphSolver):
       float64 in walked games.
   """
 
-  _SETTINGS = None  # the structured type of an iteration's settings
+  _SETTINGS: np.dtype | None = None  # of an iteration's settings, structured
 
   def __init__(self, game, make_graph, *, tremble=0.0, gamma=1.0, seed=0,
                num_threads=None, dtype=None):

@@ -187,3 +187,40 @@ class Background:
     self._task = None
     if error is not None:
       raise error
+
+
+class StoppedError(Exception):
+  """A flag has stopped a computation, which has changed nothing."""
+
+
+def check_flag(flag):
+  """Raises a `StoppedError` if the flag is set.
+
+  Args:
+    flag: [1] bool, from `new_flag`.
+  """
+  if flag[0]:
+    raise StoppedError
+
+
+def thread_pool(num_threads):
+  """Returns a context with a pool of threads, or with None for one thread.
+
+  Args:
+    num_threads: how many threads the pool has.
+  """
+  if num_threads == 1:
+    return contextlib.nullcontext()
+  return concurrent.futures.ThreadPoolExecutor(num_threads)
+
+
+def map_tasks(pool, function, tasks):
+  """Returns [function(task) for task in tasks].
+
+  Args:
+    pool: the `concurrent.futures.Executor` that calls the function, or None for
+      the calling thread.
+    function: takes one task.
+    tasks: iterable of arguments.
+  """
+  return list((map if pool is None else pool.map)(function, tasks))

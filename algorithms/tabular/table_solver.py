@@ -49,7 +49,8 @@ class TableSolver(base_solver.Solver):
   """
 
   _MODE = set_blocks.LEARN  # what iterations do with the values of a block
-  _TABLES = ("regret", "cumulative")  # what they keep besides the strategy
+  # What they keep besides the strategy.
+  _TABLES: tuple[str, ...] = ("regret", "cumulative")
 
   def __init__(self, game, *, alternating=True, initial="uniform", seed=0,
                epsilon=0.0, dtype="float64", num_threads=1, form=None,

@@ -1,5 +1,9 @@
 """What all games share: parameters, errors, resampling and pickling."""
 
+from collections.abc import Callable
+from typing import Any
+from typing import Self
+
 import pyspiel
 
 from dudo_spiel.games import observer
@@ -89,7 +93,7 @@ class Game(pyspiel.Game):
 
   _TYPE = None
 
-  def __init__(self, info, params):
+  def __init__(self, info: pyspiel.GameInfo, params: dict[str, Any]) -> None:
     super().__init__(self._TYPE, info, params)
 
   @classmethod
@@ -124,7 +128,9 @@ class Game(pyspiel.Game):
     """Returns lists (private, public) of an information state's pieces."""
     raise NotImplementedError
 
-  def make_py_observer(self, iig_obs_type=None, params=None):
+  def make_py_observer(self,
+                       iig_obs_type: pyspiel.IIGObservationType | None = None,
+                       params: dict[str, Any] | None = None) -> Any:
     """Returns an observer of this game's states.
 
     Args:
@@ -159,15 +165,15 @@ class State(pyspiel.State):
     game: the game.
   """
 
-  def __init__(self, game):
+  def __init__(self, game: Game) -> None:
     super().__init__(game)
     self._current = CHANCE
 
-  def current_player(self):
+  def current_player(self) -> int:
     """Returns the player to move, CHANCE or TERMINAL."""
     return self._current
 
-  def is_terminal(self):
+  def is_terminal(self) -> bool:
     """Returns whether the game is over."""
     return self._current == TERMINAL
 
@@ -195,7 +201,8 @@ class State(pyspiel.State):
     """
     raise NotImplementedError
 
-  def resample_from_infostate(self, player_id, rng):
+  def resample_from_infostate(self, player_id: int,
+                              rng: Callable[[], float]) -> Self:
     """Returns a random state that looks the same to the player as this one.
 
     Rolls and deals that the player has not seen are drawn anew, with the

@@ -20,7 +20,10 @@ Action n is the move number n of `minichess.Chessboard.moves`.
 """
 
 import collections
+from collections.abc import Callable
 import itertools
+from typing import Any
+from typing import Self
 
 import numpy as np
 import pyspiel
@@ -61,7 +64,7 @@ class DarkChessSmallGame(base.Game):
 
   _TYPE = _GAME_TYPE
 
-  def __init__(self, params=None):
+  def __init__(self, params: dict[str, Any] | None = None) -> None:
     params = self._parameters(params)
     self.moves_per_player = validation.integer(
         "moves_per_player", params["moves_per_player"], 1, _MAX_MOVES)
@@ -77,7 +80,7 @@ class DarkChessSmallGame(base.Game):
             utility_sum=0.0,
             max_game_length=_NUM_PLAYERS * self.moves_per_player), params)
 
-  def new_initial_state(self):
+  def new_initial_state(self) -> "DarkChessSmallState":
     """Returns the state in which a game starts."""
     return DarkChessSmallState(self)
 
@@ -91,29 +94,29 @@ class DarkChessSmallGame(base.Game):
 class DarkChessSmallState(base.State):
   """A state of dark chess on a small board."""
 
-  def __init__(self, game):
+  def __init__(self, game: DarkChessSmallGame) -> None:
     """Constructor; should only be called by Game.new_initial_state."""
     super().__init__(game)
     self._current = game.first_player
     self._boards = game.start  # all boards so far, one after another
 
   @property
-  def board(self):
+  def board(self) -> str:
     """The board now, a str as in `minichess`."""
     return self._boards[-self.get_game().chessboard.num_squares:]
 
-  def boards(self):
+  def boards(self) -> list[str]:
     """Returns a list of all boards so far, the start position first."""
     size = self.get_game().chessboard.num_squares
     return [self._boards[i:i + size]
             for i in range(0, len(self._boards), size)]
 
-  def num_moves(self):
+  def num_moves(self) -> int:
     """Returns how many moves both players have made together."""
     size = self.get_game().chessboard.num_squares
     return len(self._boards) // size - 1
 
-  def result(self):
+  def result(self) -> str:
     """Returns "1-0", "1/2-1/2" or "0-1", or "" before the end."""
     if self._current != base.TERMINAL:
       return ""
@@ -139,7 +142,8 @@ class DarkChessSmallState(base.State):
     return (moves >= 4 * (_MAX_REPETITIONS - 1) and
             self.boards()[moves % 2::2].count(board) >= _MAX_REPETITIONS)
 
-  def resample_from_infostate(self, player_id, rng):
+  def resample_from_infostate(self, player_id: int,
+                              rng: Callable[[], float]) -> Self:
     """Returns a random state that looks the same to the player as this one.
 
     The opponent's moves are drawn anew, given all that the player has seen. All
@@ -232,7 +236,7 @@ class DarkChessSmallState(base.State):
     """Returns the move's name, such as "d2a2", or "a3b4q" for a promotion."""
     return self.get_game().chessboard.move_name(action)
 
-  def returns(self):
+  def returns(self) -> list[float]:
     """Returns each player's total reward so far, as a list."""
     gain = {"1-0": 1.0, "0-1": -1.0}.get(self.result(), 0.0)
     return [gain, 0.0 - gain]  # -gain would be -0.0 after a draw

@@ -15,6 +15,7 @@ action is Dudo.
 import functools
 import math
 import re
+from typing import Any
 
 import pyspiel
 
@@ -45,7 +46,7 @@ _IR_GAME_TYPE = base.game_type(
     {**_PARAMETERS, "recall_length": 3}, max_num_players=base.MAX_PLAYERS)
 
 
-def parse_start_dice(start_dice, numdice, players):
+def parse_start_dice(start_dice: str, numdice: int, players: int) -> bytes:
   """Returns how many dice each player has at the start, as bytes.
 
   Args:
@@ -84,7 +85,7 @@ class DudoGame(base.Game):
 
   _TYPE = _GAME_TYPE
 
-  def __init__(self, params=None):
+  def __init__(self, params: dict[str, Any] | None = None) -> None:
     params = self._parameters(params)
     players = params["players"]
     validation.integer("players", players, 2, base.MAX_PLAYERS)
@@ -114,7 +115,7 @@ class DudoGame(base.Game):
             max_game_length=sum(self.num_sides * dice + 1
                                 for dice in range(2, num_dice + 1))), params)
 
-  def max_chance_nodes_in_history(self):
+  def max_chance_nodes_in_history(self) -> int:
     """Returns how many rolls a game has at most.
 
     There are most if each round costs one die and nobody is out before it is
@@ -124,7 +125,7 @@ class DudoGame(base.Game):
         min(self.num_players(), dice)
         for dice in range(2, sum(self.start_dice) + 1))
 
-  def min_histories(self):
+  def min_histories(self) -> int:
     """Returns how many histories there are at least: those of the first round.
 
     They are all lines of claims, and a Dudo after each but the empty one.
@@ -132,7 +133,7 @@ class DudoGame(base.Game):
     deals = math.prod(self.rolls(dice).num_rolls for dice in self.start_dice)
     return deals * (2**(self.dudo_action + 1) - 1)
 
-  def deal_rules(self):
+  def deal_rules(self) -> deal_rules.DealRules | None:
     """Returns the `deal_rules.DealRules` of a match of one round, else None.
 
     A loser of the only die is out. In longer matches dice are rolled again.
@@ -145,15 +146,15 @@ class DudoGame(base.Game):
     return deal_rules.RollRules(self.rolls(1), self.claim_order(2), head,
                                 starter=self.starting_player, recall=recall)
 
-  def new_initial_state(self):
+  def new_initial_state(self) -> "DudoState":
     """Returns the state in which a game starts."""
     return DudoState(self)
 
-  def rolls(self, num_dice):
+  def rolls(self, num_dice: int) -> rolls_lib.RollTable:
     """Returns the `rolls.RollTable` of this many dice."""
     return rolls_lib.roll_table(num_dice, self.num_sides)
 
-  def claim_order(self, num_dice):
+  def claim_order(self, num_dice: int) -> claims_lib.ClaimOrder:
     """Returns the `claims.ClaimOrder` with this many dice in play."""
     return claims_lib.claim_order(num_dice, self.num_sides,
                                   self.house.wild_ones)
@@ -182,12 +183,12 @@ class DudoIRGame(DudoGame):
 
   _TYPE = _IR_GAME_TYPE
 
-  def __init__(self, params=None):
+  def __init__(self, params: dict[str, Any] | None = None) -> None:
     self.recall_length = self._parameters(params)["recall_length"]
     validation.integer("recall_length", self.recall_length, 1)
     super().__init__(params)
 
-  def deal_rules(self):
+  def deal_rules(self) -> deal_rules.DealRules | None:
     """Returns the `deal_rules.DealRules` of a match of one round, else None."""
     return self._round_rules(" dice:1,1", self.recall_length)
 
@@ -199,7 +200,7 @@ class DudoIRGame(DudoGame):
 class DudoState(base.State):
   """A state of Dudo: the present round and the rounds before it."""
 
-  def __init__(self, game):
+  def __init__(self, game: DudoGame) -> None:
     """Constructor; should only be called by Game.new_initial_state."""
     super().__init__(game)
     self._dice = game.start_dice  # bytes: how many dice each player has
@@ -209,27 +210,27 @@ class DudoState(base.State):
     self._past = b""  # the finished rounds, packed by `_pack`
 
   @property
-  def dice(self):
+  def dice(self) -> bytes:
     """How many dice each player has, as bytes."""
     return self._dice
 
-  def round(self):
+  def round(self) -> rules.Round:
     """Returns the present `rules.Round`."""
     return rules.Round(self._dice, self._starter, self._hands, self._claims)
 
-  def past_rounds(self):
+  def past_rounds(self) -> list[rules.Round]:
     """Returns the finished rounds as a list of `rules.Round`."""
     return _unpack(self._past, len(self._dice), self.get_game().mask_bytes)
 
-  def hand(self, player):
+  def hand(self, player: int) -> bytes:
     """Returns the player's dice as sorted bytes, empty before the roll."""
     return self.round().hand(player)
 
-  def claim_list(self):
+  def claim_list(self) -> list[int]:
     """Returns the claims of this round, first to last."""
     return claims_lib.claims_in_mask(self._claims)
 
-  def claim_maker(self, turn):
+  def claim_maker(self, turn: int) -> int:
     """Returns the player who made a claim of this round.
 
     Args:
@@ -237,11 +238,11 @@ class DudoState(base.State):
     """
     return self.round().actor(turn)
 
-  def last_claim(self):
+  def last_claim(self) -> int:
     """Returns the last claim of this round, or -1 if there is none."""
     return self._claims.bit_length() - 1
 
-  def claim_order(self):
+  def claim_order(self) -> claims_lib.ClaimOrder:
     """Returns the `claims.ClaimOrder` with the dice now in play."""
     return self.get_game().claim_order(sum(self._dice))
 
@@ -256,7 +257,7 @@ class DudoState(base.State):
       actions.append(game.dudo_action)
     return actions
 
-  def chance_outcomes(self):
+  def chance_outcomes(self) -> list[tuple[int, float]]:
     """Returns a list of (roll, probability) of the player who rolls next."""
     return list(self._roll_table().outcomes)
 
@@ -326,7 +327,7 @@ class DudoState(base.State):
       return "Dudo"
     return self.claim_order().names[action]
 
-  def returns(self):
+  def returns(self) -> list[float]:
     """Returns each player's total reward so far, as a list."""
     players = len(self._dice)
     if self._current != base.TERMINAL:

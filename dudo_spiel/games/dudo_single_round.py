@@ -16,6 +16,7 @@ Challenge. Two kinds of claims must be challenged: those of more dice than
 """
 
 import enum
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -86,7 +87,7 @@ class DudoSingleRoundGame(base.Game):
 
   _TYPE = _GAME_TYPE
 
-  def __init__(self, params=None):
+  def __init__(self, params: dict[str, Any] | None = None) -> None:
     params = self._parameters(params)
     players, numdice = params["players"], params["numdice"]
     validation.integer("players", players, 2, base.MAX_PLAYERS)
@@ -113,18 +114,18 @@ class DudoSingleRoundGame(base.Game):
             utility_sum=1.0,
             max_game_length=players * (self.first_forced + 1)), params)
 
-  def max_chance_nodes_in_history(self):
+  def max_chance_nodes_in_history(self) -> int:
     """Returns how many rolls there are: one per player."""
     return self.num_players()
 
-  def deal_rules(self):
+  def deal_rules(self) -> deal_rules.DealRules | None:
     """Returns the `deal_rules.DealRules` for two players, else None.
 
     Two players see all decisions: who does not challenge has passed.
     """
     return SingleRoundRules(self) if self.num_players() == 2 else None
 
-  def new_initial_state(self):
+  def new_initial_state(self) -> "DudoSingleRoundState":
     """Returns the state in which a game starts."""
     return DudoSingleRoundState(self)
 
@@ -147,17 +148,17 @@ class SingleRoundRules(deal_rules.RollRules):
     game: the `DudoSingleRoundGame`.
   """
 
-  def __init__(self, game):
+  def __init__(self, game: DudoSingleRoundGame) -> None:
     super().__init__(game.roll_table, game.order, "", payoffs=(1.0, 0.0))
     self._game = game
     # From a claim on: a decision, a challenge and what follows a pass.
-    sizes = []
+    sizes: list[int] = []
     for claim in range(game.order.num_claims - 1, -1, -1):
       goes_on = claim < game.first_forced
       sizes.append(2 + (1 + sum(sizes[-game.claim_window:]) if goes_on else 0))
     self.num_lines = 1 + sum(sizes[-game.claim_window:])
 
-  def lines(self):
+  def lines(self) -> deal_rules.Lines:
     """Returns the `deal_rules.Lines`."""
     game = self._game
     num_claims = game.order.num_claims
@@ -179,7 +180,7 @@ class SingleRoundRules(deal_rules.RollRules):
 
     return deal_rules.grow_lines((0, -1, -1, 0), legal, step)
 
-  def line_texts(self, lines):
+  def line_texts(self, lines: deal_rules.Lines) -> list[str]:
     """Returns a list of str, the texts of lines."""
     is_claimed = (lines.action >= 0) & (lines.action < self._game.pass_action)
     return [text + (" phase:challenge" if claimed else " phase:claim")
@@ -197,7 +198,7 @@ class DudoSingleRoundIRGame(DudoSingleRoundGame):
 
   _TYPE = _IR_GAME_TYPE
 
-  def __init__(self, params=None):
+  def __init__(self, params: dict[str, Any] | None = None) -> None:
     values = self._parameters(params)
     validation.choice("abstraction", values["abstraction"],
                       tuple(map(str, Abstraction)))
@@ -219,7 +220,7 @@ class DudoSingleRoundIRGame(DudoSingleRoundGame):
 class DudoSingleRoundState(base.State):
   """A state of the single round."""
 
-  def __init__(self, game):
+  def __init__(self, game: DudoSingleRoundGame) -> None:
     """Constructor; should only be called by Game.new_initial_state."""
     super().__init__(game)
     self._claimer = 0  # who is to claim, or made the current claim
@@ -228,25 +229,25 @@ class DudoSingleRoundState(base.State):
     self._challengers = 0  # bit p is set if player p challenges
 
   @property
-  def dice(self):
+  def dice(self) -> bytes:
     """How many dice each player has, as bytes."""
     game = self.get_game()
     return bytes([game.numdice] * game.num_players())
 
-  def claimer(self):
+  def claimer(self) -> int:
     """Returns the player who is to claim, or who made the current claim."""
     return self._claimer
 
-  def hand(self, player):
+  def hand(self, player: int) -> bytes:
     """Returns the player's dice as sorted bytes, empty before the roll."""
     numdice = self.get_game().numdice
     return self._hands[numdice * player:numdice * (player + 1)]
 
-  def claim_list(self):
+  def claim_list(self) -> list[int]:
     """Returns the claims made, first to last."""
     return claims_lib.claims_in_mask(self._claims)
 
-  def claim_maker(self, turn):
+  def claim_maker(self, turn: int) -> int:
     """Returns the player who made a claim.
 
     Args:
@@ -254,21 +255,21 @@ class DudoSingleRoundState(base.State):
     """
     return turn % self.num_players()
 
-  def last_claim(self):
+  def last_claim(self) -> int:
     """Returns the last claim, or -1 if there is none."""
     return self._claims.bit_length() - 1
 
-  def claim_order(self):
+  def claim_order(self) -> claims_lib.ClaimOrder:
     """Returns the `claims.ClaimOrder`."""
     return self.get_game().order
 
-  def phase(self):
+  def phase(self) -> str:
     """Returns "roll", "claim", "challenge" or "over"."""
     if self._current < 0:
       return "over" if self._current == base.TERMINAL else "roll"
     return "claim" if self._current == self._claimer else "challenge"
 
-  def has_decided(self, player):
+  def has_decided(self, player: int) -> bool:
     """Returns whether the player has decided on the current claim."""
     if self.phase() != "challenge":
       return False
@@ -276,11 +277,11 @@ class DudoSingleRoundState(base.State):
     return (0 < (player - self._claimer) % players <
             (self._current - self._claimer) % players)
 
-  def challenges(self, player):
+  def challenges(self, player: int) -> bool:
     """Returns whether the player has challenged the current claim."""
     return bool(self._challengers >> player & 1)
 
-  def survivors(self):
+  def survivors(self) -> list[int]:
     """Returns a list of the players who are left at the end of the game."""
     game = self.get_game()
     quantity, rank = game.order.claims[self.last_claim()]
@@ -314,7 +315,7 @@ class DudoSingleRoundState(base.State):
     return min(self._claims.bit_length() + game.claim_window,
                game.order.num_claims)
 
-  def chance_outcomes(self):
+  def chance_outcomes(self) -> list[tuple[int, float]]:
     """Returns a list of (roll, probability) of the player who rolls next."""
     return list(self.get_game().roll_table.outcomes)
 
@@ -361,7 +362,7 @@ class DudoSingleRoundState(base.State):
       return "Challenge"
     return game.order.names[action]
 
-  def returns(self):
+  def returns(self) -> list[float]:
     """Returns each player's total reward so far, as a list."""
     returns = [0.0] * self.num_players()
     if self._current == base.TERMINAL:

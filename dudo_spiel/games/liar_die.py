@@ -13,6 +13,8 @@ claiming, they know the roll and the last claim. When answering, they know the
 last claim and the claim that they made before it.
 """
 
+from typing import Any
+
 import pyspiel
 
 from dudo_spiel import claims as claims_lib
@@ -42,7 +44,7 @@ class LiarDieGame(base.Game):
 
   _TYPE = _GAME_TYPE
 
-  def __init__(self, params=None):
+  def __init__(self, params: dict[str, Any] | None = None) -> None:
     params = self._parameters(params)
     self.sides = params["sides"]
     validation.integer("sides", self.sides, 2, _MAX_SIDES)
@@ -58,11 +60,11 @@ class LiarDieGame(base.Game):
             utility_sum=0.0,
             max_game_length=2 * self.sides), params)
 
-  def max_chance_nodes_in_history(self):
+  def max_chance_nodes_in_history(self) -> int:
     """Returns how many rolls a game has at most: one before each claim."""
     return self.sides
 
-  def min_histories(self):
+  def min_histories(self) -> int:
     """Returns how many histories there are, which is also the least number."""
     answers = 0  # histories from the answers to all claims above the last one
     for claim in range(self.sides, 0, -1):
@@ -71,7 +73,7 @@ class LiarDieGame(base.Game):
       answers += 2 if is_last else 3 + self.sides * (1 + answers)
     return 1 + self.sides * (1 + answers)
 
-  def new_initial_state(self):
+  def new_initial_state(self) -> "LiarDieState":
     """Returns the state in which a game starts."""
     return LiarDieState(self)
 
@@ -98,30 +100,30 @@ class LiarDieIRGame(LiarDieGame):
 class LiarDieState(base.State):
   """A state of Liar Die."""
 
-  def __init__(self, game):
+  def __init__(self, game: LiarDieGame) -> None:
     """Constructor; should only be called by Game.new_initial_state."""
     super().__init__(game)
     self._rolls = b""  # all rolls, first to last; player i % 2 made roll i
     self._claims = 0  # the set of claims made: bit c - 1 for claim c
 
   @property
-  def rolls(self):
+  def rolls(self) -> bytes:
     """All rolls as bytes, first to last; player i % 2 made roll i."""
     return self._rolls
 
-  def claim_list(self):
+  def claim_list(self) -> list[int]:
     """Returns the claimed numbers, first to last."""
     return [claim + 1 for claim in claims_lib.claims_in_mask(self._claims)]
 
-  def highest_claim(self):
+  def highest_claim(self) -> int:
     """Returns the last claimed number, or 0 if there is none."""
     return self._claims.bit_length()
 
-  def claimer(self):
+  def claimer(self) -> int:
     """Returns the player who made the last roll, or will make the first."""
     return (max(len(self._rolls), 1) - 1) % 2
 
-  def phase(self):
+  def phase(self) -> str:
     """Returns "roll", "claim", "answer" or "over"."""
     if self._current < 0:
       return "over" if self._current == base.TERMINAL else "roll"
@@ -145,7 +147,7 @@ class LiarDieState(base.State):
       return [game.doubt_action]
     return [game.accept_action, game.doubt_action]
 
-  def chance_outcomes(self):
+  def chance_outcomes(self) -> list[tuple[int, float]]:
     """Returns a list of (face - 1, probability) of the die."""
     sides = self.get_game().sides
     return [(face, 1.0 / sides) for face in range(sides)]
@@ -180,7 +182,7 @@ class LiarDieState(base.State):
       return "Doubt"
     return f"Claim {action + 1}"
 
-  def returns(self):
+  def returns(self) -> list[float]:
     """Returns each player's total reward so far, as a list."""
     if self._current != base.TERMINAL:
       return [0.0, 0.0]

@@ -15,6 +15,7 @@ The actions are those of OpenSpiel's Leduc poker: 0 folds, 1 checks or calls,
 """
 
 import enum
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -65,7 +66,7 @@ class NeumannPokerGame(base.Game):
 
   _TYPE = _GAME_TYPE
 
-  def __init__(self, params=None):
+  def __init__(self, params: dict[str, Any] | None = None) -> None:
     params = self._parameters(params)
     validation.integer("num_ranks", params["num_ranks"], 2, _MAX_RANKS)
     validation.integer("num_bets", params["num_bets"], 1, _MAX_BETS)
@@ -97,7 +98,7 @@ class NeumannPokerGame(base.Game):
             max_game_length=self.num_bets + (1 if self.asymmetric else 2)),
         params)
 
-  def stake(self, bets):
+  def stake(self, bets: int) -> float:
     """Returns what a player has paid in all after matching some bets.
 
     Args:
@@ -105,26 +106,26 @@ class NeumannPokerGame(base.Game):
     """
     return self.ante + (self.bet + (bets - 1) * self.raise_size if bets else 0)
 
-  def max_chance_nodes_in_history(self):
+  def max_chance_nodes_in_history(self) -> int:
     """Returns how many deals there are: one per player."""
     return _NUM_PLAYERS
 
-  def num_lines(self):
+  def num_lines(self) -> int:
     """Returns how many lines of betting there are, finished or not."""
     # A player who faces a bet, a fold and a call: for each bet three lines.
     after_bet = 3 * self.num_bets
     after_check = 1 if self.asymmetric else 2 + after_bet
     return 1 + after_check + after_bet
 
-  def min_histories(self):
+  def min_histories(self) -> int:
     """Returns how many histories there are, which is also the least number."""
     return 1 + self.num_ranks + self.num_ranks**2 * self.num_lines()
 
-  def deal_rules(self):
+  def deal_rules(self) -> deal_rules.DealRules:
     """Returns the `deal_rules.DealRules`."""
     return NeumannPokerRules(self)
 
-  def new_initial_state(self):
+  def new_initial_state(self) -> "NeumannPokerState":
     """Returns the state in which a game starts."""
     return NeumannPokerState(self)
 
@@ -146,7 +147,7 @@ class NeumannPokerRules(deal_rules.DealRules):
     game: the `NeumannPokerGame`.
   """
 
-  def __init__(self, game):
+  def __init__(self, game: NeumannPokerGame) -> None:
     ranks = game.num_ranks
     self.draws = [np.full(ranks, 1.0 / ranks)] * _NUM_PLAYERS
     self.num_hands = (ranks, ranks)
@@ -154,16 +155,16 @@ class NeumannPokerRules(deal_rules.DealRules):
     self.num_tables = 1 + 3 * game.num_bets
     self._game = game
 
-  def hands(self):
+  def hands(self) -> np.ndarray:
     """Returns [player, deal] int64, the ranks."""
     return np.indices(self.num_hands).reshape(2, -1)
 
-  def hand_texts(self, player):
+  def hand_texts(self, player: int) -> list[str]:
     """Returns a list of str, the texts of a player's ranks."""
     return [f"p{player} rank:{rank + 1}"
             for rank in range(self._game.num_ranks)]
 
-  def lines(self):
+  def lines(self) -> deal_rules.Lines:
     """Returns the `deal_rules.Lines`."""
     num_bets, asymmetric = self._game.num_bets, self._game.asymmetric
 
@@ -185,7 +186,7 @@ class NeumannPokerRules(deal_rules.DealRules):
 
     return deal_rules.grow_lines((0, -1, 0, 0), legal, step)
 
-  def line_texts(self, lines):
+  def line_texts(self, lines: deal_rules.Lines) -> list[str]:
     """Returns a list of str, the texts of lines."""
     betting = [""]
     for parent, action in zip(lines.parent[1:].tolist(),
@@ -195,7 +196,7 @@ class NeumannPokerRules(deal_rules.DealRules):
       betting.append(before + letters[action])
     return [f" betting:{line}" if line else "" for line in betting]
 
-  def returns(self):
+  def returns(self) -> np.ndarray:
     """Returns [table, player, rank of 0, rank of 1] float64."""
     game = self._game
     rank = np.arange(game.num_ranks)
@@ -212,7 +213,7 @@ class NeumannPokerRules(deal_rules.DealRules):
 class NeumannPokerState(base.State):
   """A state of Neumann poker."""
 
-  def __init__(self, game):
+  def __init__(self, game: NeumannPokerGame) -> None:
     """Constructor; should only be called by Game.new_initial_state."""
     super().__init__(game)
     self._rank0 = -1  # player 0's rank in 0..num_ranks-1; -1 before the deal
@@ -220,15 +221,15 @@ class NeumannPokerState(base.State):
     self._betting = ""  # k: check, b: bet, r: raise, c: call, f: fold
 
   @property
-  def betting(self):
+  def betting(self) -> str:
     """The betting so far: k check, b bet, r raise, c call, f fold."""
     return self._betting
 
-  def rank(self, player):
+  def rank(self, player: int) -> int:
     """Returns the player's rank in 0..num_ranks-1, or -1 before the deal."""
     return self._rank1 if player else self._rank0
 
-  def stakes(self):
+  def stakes(self) -> list[float]:
     """Returns what each player has paid, as a list."""
     game = self.get_game()
     bets = [0, 0]
@@ -239,7 +240,7 @@ class NeumannPokerState(base.State):
         bets[turn % 2] = max(bets)
     return [game.stake(bets[0]), game.stake(bets[1])]
 
-  def is_showdown(self):
+  def is_showdown(self) -> bool:
     """Returns whether the game is over and the ranks decide it."""
     return self._current == base.TERMINAL and self._betting[-1] != "f"
 
@@ -265,7 +266,7 @@ class NeumannPokerState(base.State):
       actions.append(Action.RAISE)
     return actions
 
-  def chance_outcomes(self):
+  def chance_outcomes(self) -> list[tuple[int, float]]:
     """Returns a list of (rank, probability) of the next player's rank."""
     num_ranks = self.get_game().num_ranks
     return [(rank, 1.0 / num_ranks) for rank in range(num_ranks)]
@@ -302,7 +303,7 @@ class NeumannPokerState(base.State):
       return "Call" if action == Action.CALL else "Raise"
     return "Check" if action == Action.CALL else "Bet"
 
-  def returns(self):
+  def returns(self) -> list[float]:
     """Returns each player's total reward so far, as a list."""
     if self._current != base.TERMINAL:
       return [0.0, 0.0]

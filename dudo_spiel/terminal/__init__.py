@@ -1,4 +1,5 @@
-"""Games told and played in words: what a person is told, and what one types.
+"""The terminal player: a narrator tells a game in words, a person types moves.
 
-`narrators.make_narrator` returns the narrator of a game.
+`registry.make_narrator` returns the narrator of a game. `session.Session` plays
+game after game.
 """

@@ -1,6 +1,6 @@
-"""A page to play Dudo and to look into strategies; served on this machine.
+"""The page to play Dudo in a browser and to look into strategies.
 
-`app.make_app` makes the web application and `examples/dudo_page.py` serves it.
-It needs the extra `web`. This package stands on top of everything else: it uses
-the games and the solvers, and nothing imports it.
+`app.make_app` makes the Flask application, which `examples/dudo_page.py` serves
+on this machine. It needs the extra `web`. This package is the top layer: it
+uses the games and the solvers, and nothing imports it.
 """

@@ -1,45 +1,34 @@
-"""The web application: addresses, checks of requests, and limits.
+"""The Flask application: routes, checks of requests, and limits.
 
-It is made with Flask. Requests are refused unless their Host is one that the
-server is meant to have, and their Origin, if there is one, too: so no other
-page can use this one, nor reach it by a name of its own. What a request says is
-checked, and a wrong word is answered by a 400 that names it.
+Requests whose `Host` or `Origin` is not this server's are refused, which
+prevents CSRF and DNS rebinding. The fields of a request are checked, and a
+wrong one is answered by a status 400 that names it.
 """
 
 import functools
-import importlib.resources
 import json
 import logging
+import pathlib
 
 import flask
 from werkzeug import exceptions
 
 from dudo_spiel import validation
-from dudo_spiel.algorithms import exploitability
 from dudo_spiel.web import advice
 from dudo_spiel.web import explorer
-from dudo_spiel.web import library as library_lib
 from dudo_spiel.web import play
+from dudo_spiel.web import policy_store
 from dudo_spiel.web import sessions
 from dudo_spiel.web import small_games
 from dudo_spiel.web import tasks
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 MAX_BODY_BYTES = 4096
-_MAX_EXACT_DICE = 5  # in play, for exploitability without bounds
-_BOUND_SECONDS = 12.0  # for each seat of a round
-_SMALL_GAMES = {  # name: (smallest size, largest size, solver, view)
-    "neumann_poker": (small_games.MIN_RANKS, small_games.MAX_RANKS,
-                      small_games.solve_neumann, small_games.neumann_view),
-    "liar_die": (small_games.MIN_SIDES, small_games.MAX_SIDES,
-                 small_games.solve_liar_die, small_games.liar_die_view)}
-_FILES = {"/": ("index.html", "text/html; charset=utf-8")} | {
-    f"/{name}": (name, kind) for name, kind in [
-        ("style.css", "text/css; charset=utf-8"),
-        ("icon.svg", "image/svg+xml")]} | {
-    f"/{name}.js": (f"{name}.js", "text/javascript; charset=utf-8")
-    for name in ("main", "ui", "play", "help", "review", "explore", "rounds",
-                 "small")}
+_STATIC = pathlib.Path(__file__).parent / "static"
+_CONTENT_TYPES = {".html": "text/html; charset=utf-8",
+                  ".css": "text/css; charset=utf-8",
+                  ".js": "text/javascript; charset=utf-8",
+                  ".svg": "image/svg+xml"}
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; "
                                "style-src 'self'; img-src 'self' data:; "
@@ -50,14 +39,18 @@ _HEADERS = {
 
 
 def _check_request(hosts):
-  """Returns an answer that refuses the request, or None."""
+  """Returns the response that refuses a foreign request, or None.
+
+  Args:
+    hosts: set of str, the values of `Host` that are this server's.
+  """
   if flask.request.headers.get("Host", "").lower() not in hosts:
     return _error(403, "Host: must be the address that the server printed")
   origin = flask.request.headers.get("Origin")
   if origin is not None and origin.lower() not in {
       f"http://{host}" for host in hosts}:
     return _error(403, "Origin: must be the page itself")
-  # Browsers say where a request comes from; other programs need not.
+  # Browsers send this header; other programs need not.
   site = flask.request.headers.get("Sec-Fetch-Site", "none")
   if site not in ("same-origin", "none") and (
       flask.request.path.startswith("/api/")):
@@ -76,8 +69,8 @@ def _body(**fields):
   """Returns the fields of a JSON body, checked.
 
   Args:
-    **fields: {name: (type, default)}; a default of None means that the field
-      must be there.
+    **fields: {name: (type, default)}; a field whose default is None is
+      required.
   """
   try:
     body = json.loads(flask.request.get_data(cache=False) or b"{}")
@@ -100,61 +93,76 @@ def _body(**fields):
 
 
 def _query(*names):
-  """Returns the texts of an address, empty where they are missing."""
+  """Returns fields of the query string, "" for those that are missing."""
   return [flask.request.args.get(name, "") for name in names]
 
 
+def _sizes(name):
+  """Returns the smallest and the largest size of a small game."""
+  game = small_games.SMALL_GAMES[name]
+  return [game.min_size, game.max_size]
+
+
 class _Page:
-  """The answers of the page.
+  """The request handlers.
 
   Args:
-    library: the `library.Library`.
-    store: the `sessions.Store`.
-    cookie: the name of the cookie.
+    store: the `policy_store.PolicyStore`.
+    session_store: the `sessions.SessionStore`.
+    cookie: the name of the session cookie.
     make_rng: a function that returns a generator of dice for a new match.
   """
 
-  def __init__(self, library, store, cookie, make_rng):
-    self._library = library
+  def __init__(self, store, session_store, cookie, make_rng):
     self._store = store
+    self._sessions = session_store
     self._cookie = cookie
     self._make_rng = make_rng
-    self._solving = tasks.TaskLine()
-    self._measuring = tasks.TaskLine()  # takes minutes, and nobody waits for it
-    self._measured = {}  # (starter's dice, other's) -> [lower, upper]
+    # Measurements take minutes, so games to solve do not queue behind them.
+    self._solving = tasks.TaskQueue()
+    self._measuring = tasks.TaskQueue()
+
+  def _find_session(self):
+    """Returns the session of the request's cookie, or None."""
+    return self._sessions.find(flask.request.cookies.get(self._cookie, ""))
 
   def _session(self):
-    return self._store.find(flask.request.cookies.get(self._cookie, ""))
+    """Returns the session, an empty one that is not stored if there is none."""
+    return self._find_session() or sessions.PlayerSession(self._store, 0.0)
+
+  def _playing(self):
+    """Returns the session with a match, or raises a NotFound."""
+    session = self._session()
+    if session.match is None:
+      raise exceptions.NotFound("match: there is none; begin one")
+    return session
 
   def _match_view(self, session):
-    if session is None or session.match is None:
-      return {"phase": "none", "score": {"won": 0, "lost": 0}}
-    return {**session.match.view(), "score": session.score}
+    view = ({"phase": "none"} if session.match is None else
+            session.match.view())
+    return {**view, "score": session.score}
 
   def info(self):
     """Answers what can be played and explored."""
-    library = self._library
-    numbers = range(1, library_lib.MAX_DICE + 1)
+    store = self._store
+    dice = range(1, policy_store.MAX_DICE + 1)
     return {
-        "policy": library.match_name, "max_dice": library_lib.MAX_DICE,
-        "trained_dice": [n for n in numbers if library.knows((n, n))],
-        "exploitability": {n: library.exploitability((n, n)) for n in numbers},
-        "is_certain": library.is_certain,
-        "rounds": [f"{a}v{b}" for a, b in library.rounds],
-        "sides": library.rules.num_sides,
-        "wild_ones": library.rules.house.wild_ones,
-        "die_loss": library.rules.house.die_loss,
-        "has_single_round_policy": library.single_round is not None,
-        "single_round_players": library.single_round_game().num_players(),
-        "small_policies": sorted(library.small),
-        "ranks": [small_games.MIN_RANKS, small_games.MAX_RANKS],
-        "die_sides": [small_games.MIN_SIDES, small_games.MAX_SIDES]}
+        "policy": store.dudo_name, "max_dice": policy_store.MAX_DICE,
+        "trained_dice": [n for n in dice if store.knows((n, n))],
+        "exploitability": {n: store.exploitability((n, n)) for n in dice},
+        "is_certain": store.is_verified,
+        "rounds": [f"{a}v{b}" for a, b in store.rounds],
+        "sides": store.rules.num_sides,
+        "wild_ones": store.rules.house.wild_ones,
+        "die_loss": store.rules.house.die_loss,
+        "has_single_round_policy": store.single_round is not None,
+        "single_round_players": store.single_round_game().num_players(),
+        "small_policies": sorted(store.small),
+        "ranks": _sizes("neumann_poker"), "die_sides": _sizes("liar_die")}
 
   def match(self):
-    """Answers how the person's match stands."""
+    """Answers the state of the person's match."""
     session = self._session()
-    if session is None:
-      return self._match_view(None)
     with session.lock:
       return self._match_view(session)
 
@@ -164,33 +172,26 @@ class _Page:
                                  dice=(int, 3))
     validation.choice("game", game, ("dudo", "single_round"))
     validation.choice("opponent", opponent, play.OPPONENTS)
-    validation.integer("dice", dice, 1, library_lib.MAX_DICE)
-    session, token = self._session(), None
+    validation.integer("dice", dice, 1, policy_store.MAX_DICE)
+    session, token = self._find_session(), None
     if session is None:
-      token, session = self._store.add()
+      token, session = self._sessions.add()
     with session.lock:
-      number = session.matches + 1
+      number = session.num_matches + 1
       rng = self._make_rng()
       if game == "dudo":
-        match = play.DudoMatch(self._library, dice, opponent, number, rng)
+        match = play.DudoMatch(self._store, dice, opponent, number, rng)
       else:
-        match = play.SingleRound(self._library, opponent, number, rng)
-      if match.is_known:
-        match.note = session.note
-      session.match, session.matches = match, number
+        match = play.SingleRound(self._store, opponent, number, rng)
+      if match.has_values:
+        match.on_move = session.note
+      session.match, session.num_matches = match, number
       view = self._match_view(session)
     response = flask.jsonify(view)
     if token is not None:
       response.set_cookie(self._cookie, token, httponly=True,
                           samesite="Strict")
     return response
-
-  def _playing(self):
-    """Returns the session with a match, or raises."""
-    session = self._session()
-    if session is None or session.match is None:
-      raise exceptions.NotFound("match: there is none; begin one")
-    return session
 
   def move(self):
     """Makes a move."""
@@ -205,10 +206,10 @@ class _Page:
       return self._match_view(session)
 
   def _check_turn(self, match, turn):
-    try:
-      match.check_turn(turn)
-    except ValueError as error:
-      raise exceptions.Conflict(str(error)) from None
+    """Raises a Conflict if the match has moved on since the page saw it."""
+    if turn != match.turn:
+      raise exceptions.Conflict(f"turn={turn}: the match is at turn "
+                                f"{match.turn} already; look at it again")
 
   def next_round(self):
     """Begins the next round of a match."""
@@ -216,118 +217,83 @@ class _Page:
     session = self._playing()
     with session.lock:
       self._check_turn(session.match, turn)
-      if session.match.kind != "dudo":
-        raise ValueError("match: has one round only")
-      session.match.go_on()
+      session.match.next_round()
       return self._match_view(session)
 
   def help(self):
-    """Answers what there is to know about the person's move."""
+    """Answers what the person's moves are worth."""
     session = self._playing()
     with session.lock:
-      return advice.help_view(self._library, session.match)
+      return advice.help_view(self._store, session.match)
 
   def review(self):
     """Answers what the person's moves lost."""
     session = self._session()
-    if session is None:
-      return {"moves": [], "total": 0.0, "forgotten": 0,
-              "score": {"won": 0, "lost": 0}}
     with session.lock:
-      return advice.review_view(self._library, session)
+      return advice.review_view(self._store, session)
+
+  def _position(self):
+    return explorer.Position(self._store, *_query("round", "claims"))
 
   def explore(self):
     """Answers what the policy does at a position."""
-    position = explorer.Position(self._library, *_query("round", "claims"))
-    return explorer.position_view(self._library, position)
+    return self._position().view()
 
   def values(self):
     """Answers what the actions of one hand are worth at a position."""
-    position = explorer.Position(self._library, *_query("round", "claims"))
-    hand = position.hand(self._library, *_query("hand"))
-    return explorer.hand_view(self._library, position, hand)
+    return self._position().hand_view(*_query("hand"))
 
   def rounds(self):
     """Answers what all rounds are worth."""
-    return explorer.rounds_view(self._library, dict(self._measured))
+    return explorer.rounds_view(self._store)
 
   def small(self):
     """Answers the policy of a small game that came from a file."""
     (game,) = _query("game")
-    validation.choice("game", game, tuple(_SMALL_GAMES))
-    policy = self._library.small.get(game)
+    validation.choice("game", game, tuple(small_games.SMALL_GAMES))
+    policy = self._store.small.get(game)
     if policy is None:
       raise exceptions.NotFound(f"game={game}: has no policy file")
-    *_, show = _SMALL_GAMES[game]
-    return show(policy.game, policy)
+    return small_games.SMALL_GAMES[game].view(policy.game, policy)
 
   def start_task(self):
     """Begins a task: solves a small game, or measures the policy."""
     what, size = _body(what=(str, None), size=(int, 0))
-    validation.choice("what", what, (*_SMALL_GAMES, "measure"))
+    validation.choice("what", what, (*small_games.SMALL_GAMES, "measure"))
     if what == "measure":
-      line, work, key = self._measuring, self._measure, "measure"
+      queue, key, function = self._measuring, "measure", self._store.measure
     else:
-      low, high, solve, _ = _SMALL_GAMES[what]
-      validation.integer("size", size, low, high)
-      line, work = self._solving, functools.partial(solve, size)
-      key = f"{what}-{size}"
+      validation.integer("size", size, *_sizes(what))
+      queue, key = self._solving, f"{what}-{size}"
+      function = functools.partial(small_games.solve, what, size)
     try:
-      return line.start(key, work).view()
+      return queue.start(key, function).view()
     except tasks.BusyError as error:
       raise exceptions.ServiceUnavailable(str(error)) from None
 
   def task(self):
-    """Answers how far a task is."""
+    """Answers the progress of a task."""
     (key,) = _query("task")
-    found = self._solving.find(key) or self._measuring.find(key)
-    if found is None:
+    task = self._solving.find(key) or self._measuring.find(key)
+    if task is None:
       raise exceptions.NotFound("task: there is none of this name")
-    return found.view()
-
-  def _measure(self, report):
-    """Measures how exploitable the rounds are, smallest first.
-
-    Returns:
-      How many rounds were measured.
-    """
-    policy = self._library.match
-    rounds = sorted((dice for dice in self._library.rounds
-                     if self._library.exploitability(dice) is None and
-                     sum(dice) <= explorer.MAX_MEASURED_DICE), key=sum)
-    weights = [2.0**sum(dice) for dice in rounds]
-    for number, dice in enumerate(rounds):
-      report(sum(weights[:number]) / sum(weights),
-             f"round {dice[0]}v{dice[1]}")
-      if sum(dice) <= _MAX_EXACT_DICE:
-        exact = exploitability.round_exploitability(policy, dice)
-        self._measured[dice] = [exact, exact]
-        continue
-      bounds = []
-      for role in (0, 1):
-        for found in exploitability.refine_bounds(policy, dice, role,
-                                                  _BOUND_SECONDS):
-          last = found
-        bounds.append(last)
-      self._measured[dice] = [
-          max(0.0, sum(bound.lower for bound in bounds) / 2.0),
-          sum(bound.upper for bound in bounds) / 2.0]
-    return len(rounds)
+    return task.view()
 
 
-def make_app(library=None, port=8000, hosts=LOOPBACK, store=None,
+def make_app(store=None, port=8000, hosts=LOOPBACK, session_store=None,
              make_rng=play.new_generator):
   """Returns the Flask application.
 
   Args:
-    library: the `library.Library`; None for what comes with the package.
+    store: the `policy_store.PolicyStore`; None for the package's policies.
     port: the port that it is served on.
-    hosts: the names by which the page may be asked for.
-    store: the `sessions.Store`; None for a new one.
+    hosts: the host names by which browsers may reach the page.
+    session_store: the `sessions.SessionStore`; None for a new one.
     make_rng: a function that returns a generator of dice for a new match.
   """
-  library = library_lib.Library() if library is None else library
-  store = sessions.Store(library) if store is None else store
+  store = store or policy_store.PolicyStore()
+  if session_store is None:
+    session_store = sessions.SessionStore(store)
   app = flask.Flask("dudo_spiel.web", static_folder=None)
   app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
   app.json.sort_keys = False
@@ -356,18 +322,16 @@ def make_app(library=None, port=8000, hosts=LOOPBACK, store=None,
     logging.getLogger(__name__).error("a request failed", exc_info=error)
     return _error(500, "the server failed; its terminal says why")
 
-  folder = importlib.resources.files("dudo_spiel.web") / "static"
-  files = {path: ((folder / name).read_bytes(), kind)
-           for path, (name, kind) in _FILES.items()}
+  def add_file(path, file):
+    body, kind = file.read_bytes(), _CONTENT_TYPES[file.suffix]
+    app.add_url_rule(path, f"file:{path}",
+                     lambda: flask.Response(body, content_type=kind))
 
-  def file():
-    body, kind = files[flask.request.path]
-    return flask.Response(body, content_type=kind)
-
-  for path in files:
-    app.add_url_rule(path, f"file:{path}", file)
-  page = _Page(library, store, f"dudo_{port}", make_rng)
-  for path, method, answer in [
+  for suffix in _CONTENT_TYPES:
+    for file in _STATIC.glob(f"*{suffix}"):
+      add_file("/" if file.name == "index.html" else f"/{file.name}", file)
+  page = _Page(store, session_store, f"dudo_{port}", make_rng)
+  for path, method, handler in [
       ("info", "GET", page.info), ("match", "GET", page.match),
       ("match", "POST", page.new_match), ("move", "POST", page.move),
       ("next", "POST", page.next_round), ("help", "GET", page.help),
@@ -375,6 +339,6 @@ def make_app(library=None, port=8000, hosts=LOOPBACK, store=None,
       ("values", "GET", page.values), ("rounds", "GET", page.rounds),
       ("small", "GET", page.small), ("task", "POST", page.start_task),
       ("task", "GET", page.task)]:
-    app.add_url_rule(f"/api/{path}", f"{method} {path}", answer,
+    app.add_url_rule(f"/api/{path}", f"{method} {path}", handler,
                      methods=[method])
   return app

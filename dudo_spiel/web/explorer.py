@@ -1,8 +1,7 @@
-"""What the policy does with every hand at one point of a round.
+"""What the policy does with every hand at one position of a round.
 
 A position is a round such as 3v2, in which the starter has three dice, and the
-claims made in it. Both are texts that come from an address, so they are checked
-here.
+claims made in it. Both come from an address as text, so they are checked here.
 """
 
 import re
@@ -14,21 +13,20 @@ from dudo_spiel.algorithms import exploitability
 from dudo_spiel.web import advice
 from dudo_spiel.web import play
 
-MAX_MEASURED_DICE = 8  # in play
 _MAX_TEXT = 400  # characters of a list of claims
 _ROUND = re.compile(r"([1-9][0-9]?)v([1-9][0-9]?)")
-# A face above 9 stands in brackets, as `rolls.hand_name` writes it.
+# A face above 9 is in brackets, as `rolls.hand_name` writes it.
 _FACE = r"[1-9]|\([1-9][0-9]\)"
 _HAND = re.compile(f"(?:{_FACE}){{1,20}}")
-_GROUPS = {1: "no pair", 2: "pair", 3: "three alike", 4: "four alike",
-           5: "five alike"}
+_PATTERNS = {1: "no pair", 2: "pair", 3: "three alike", 4: "four alike",
+             5: "five alike"}
 
 
 class Position:
-  """A point of a round.
+  """A position in a round.
 
   Args:
-    library: the `library.Library`.
+    store: the `policy_store.PolicyStore`.
     round_text: such as "3v2", the starter's and the other's dice.
     claims_text: such as "1x2.2x3", the claims, first to last.
 
@@ -36,21 +34,23 @@ class Position:
     dice: (starter's dice, other's dice).
     claims: list of int.
     order: the `claims.ClaimOrder`.
+    first: the weakest legal claim.
     own: how many dice the player has who acts.
     other: how many dice the other player has.
   """
 
-  def __init__(self, library, round_text, claims_text):
-    found = _ROUND.fullmatch(round_text)
-    dice = (int(found[1]), int(found[2])) if found else None
-    if dice not in library.rounds:
-      known = ", ".join(f"{a}v{b}" for a, b in library.rounds)
+  def __init__(self, store, round_text, claims_text):
+    parsed = _ROUND.fullmatch(round_text)
+    dice = (int(parsed[1]), int(parsed[2])) if parsed else None
+    if dice not in store.rounds:
+      known = ", ".join(f"{a}v{b}" for a, b in store.rounds)
       raise ValueError(f"round={round_text[:20]!r}: must be one of {known}")
     if len(claims_text) > _MAX_TEXT:
       raise ValueError(f"claims={claims_text[:20]!r}...: must have at most "
                        f"{_MAX_TEXT} characters")
+    self._store = store
     self.dice = dice
-    self.order = library.rules.claim_order(sum(dice))
+    self.order = store.rules.claim_order(sum(dice))
     try:
       self.claims = [self.order.parse(name) for name in
                      claims_text.split(".") if name]
@@ -60,141 +60,125 @@ class Position:
            zip(self.claims, self.claims[1:])):
       raise ValueError(f"claims={claims_text[:60]!r}: each must be stronger "
                        "than the one before")
+    self.first = self.claims[-1] + 1 if self.claims else 0
     turn = len(self.claims) % 2
     self.own, self.other = dice[turn], dice[1 - turn]
 
-  def hand(self, library, text):
-    """Returns the hand of the player who acts, from text such as "125"."""
-    table = library.rules.rolls(self.own)
-    sides = library.rules.num_sides
+  def hand_view(self, text):
+    """Returns what each action of a hand is worth, from text such as "125"."""
+    rules = self._store.rules
+    table = rules.rolls(self.own)
     try:
       if not _HAND.fullmatch(text):
         raise ValueError
       faces = [int(face.strip("()")) for face in re.findall(_FACE, text)]
-      return table.hands[table.index(faces)]
+      hand = table.hands[table.index(faces)]
     except ValueError:
       raise ValueError(f"hand={text[:20]!r}: must be {self.own} faces between "
-                       f"1 and {sides}") from None
+                       f"1 and {rules.num_sides}") from None
+    return advice.values_view(self._store, (self.own, self.other), self.claims,
+                              hand)
 
+  def view(self):
+    """Returns all that the explorer shows of the position."""
+    rules, order = self._store.rules, self.order
+    table = rules.rolls(self.own)
+    own = self._own_belief()
+    other = self._store.belief((self.own, self.other), tuple(self.claims))
+    # [action, hand] float64
+    policy = self._store.dudo.after_claims((self.own, self.other), self.claims)
+    matches = table.matches(rules.house.wild_ones)
+    return {
+        "round": f"{self.dice[0]}v{self.dice[1]}",
+        "dice": list(self.dice), "actor": len(self.claims) % 2,
+        "own": self.own, "other": self.other,
+        "sides": rules.num_sides, "wild_ones": rules.house.wild_ones,
+        "claims": [play.claim_view(order, claim) for claim in self.claims],
+        "ladder": [{**play.claim_view(order, claim),
+                    "legal": claim >= self.first}
+                   for claim in range(order.num_claims)],
+        "value": _win_rate(self._store, self.dice),
+        "likelihood": own.likelihood * other.likelihood,
+        "is_expected": own.is_expected and other.is_expected,
+        "actions": [*order.names[self.first:], *["Dudo"] * bool(self.claims)],
+        "facts": self._facts(policy * own.chances, other.chances),
+        "hands": [{"hand": rolls_lib.hand_name(table.hands[hand]),
+                   "chance": advice.rounded(own.chances[hand]),
+                   "pattern": _pattern(table.counts[hand]),
+                   "matches": matches[hand].tolist(),
+                   "row": np.round(policy[:, hand], 4).tolist()}
+                  for hand in range(table.num_rolls)],
+        "range": advice.belief_view(rules, self.other, other)}
 
-def _own_belief(library, position):
-  """Returns the `Posterior` of the dice of the player who acts."""
-  if not position.claims:
-    return exploitability.Posterior(
-        library.rules.rolls(position.own).probabilities, 1.0, True)
-  # The other player made the last claim. What it knew then was the same.
-  return library.belief((position.other, position.own),
-                        tuple(position.claims[:-1]))
+  def _own_belief(self):
+    """Returns the `Posterior` of the dice of the player who acts."""
+    if not self.claims:
+      return exploitability.Posterior(
+          self._store.rules.rolls(self.own).probabilities, 1.0, True)
+    # The other player made the last claim. What it knew then was the same.
+    return self._store.belief((self.other, self.own), tuple(self.claims[:-1]))
+
+  def _facts(self, reach, other_chances):
+    """Returns for each action how often it is chosen, a bluff, and true.
+
+    Args:
+      reach: [action, hand] float64, the joint probability of hand and action.
+      other_chances: [hand] float64, of the other player.
+    """
+    rules = self._store.rules
+    own, other = (rules.rolls(dice).matches(rules.house.wild_ones)
+                  for dice in (self.own, self.other))
+    facts = []
+    for claim, by_hand in enumerate(reach, self.first):
+      total = float(by_hand.sum())
+      fact = {"probability": advice.rounded(total), "bluff": None,
+              "true": None}
+      facts.append(fact)
+      if total == 0.0:
+        continue
+      is_dudo = claim == self.order.num_claims
+      quantity, rank = self.order.claims[self.claims[-1] if is_dudo else claim]
+      own_counts = own[:, rank - 1]
+      holds = own_counts[:, None] + other[:, rank - 1] >= quantity
+      if not is_dudo:
+        fact["bluff"] = advice.rounded(by_hand[own_counts == 0].sum() / total)
+      # Dudo is right if the claim does not hold.
+      fact["true"] = advice.rounded(
+          by_hand @ (holds != is_dudo) @ other_chances / total)
+    return facts
 
 
 def _pattern(counts):
-  """Returns what a hand looks like, by its faces alone."""
+  """Returns the pattern of a hand's faces.
+
+  Args:
+    counts: [face - 1] int, how many dice show each face.
+  """
   pairs = sorted((int(n) for n in counts if n > 1), reverse=True)
   if pairs[:2] == [2, 2]:
     return "two pairs"
   if pairs[:2] == [3, 2]:
     return "full house"
-  return _GROUPS.get(max(counts), f"{max(counts)} alike")
+  return _PATTERNS.get(max(counts), f"{max(counts)} alike")
 
 
-def _claim_facts(library, position, shares, other_chances):
-  """Returns for each action how often it is taken, a bluff, and true.
-
-  Args:
-    library: the `library.Library`.
-    position: the `Position`.
-    shares: [action, hand], how likely a hand is there and takes the action.
-    other_chances: [hand] of the other player.
-  """
-  rules, order = library.rules, position.order
-  own, other = (rules.rolls(dice).matches(rules.house.wild_ones)
-                for dice in (position.own, position.other))
-  first = position.claims[-1] + 1 if position.claims else 0
-  facts = []
-  for number, share in enumerate(shares):
-    total = float(share.sum())
-    fact = {"probability": round(total, 6), "bluff": None, "true": None}
-    claim = first + number
-    if claim < order.num_claims:
-      quantity, rank = order.claims[claim]
-      counts = own[:, rank - 1][:, None] + other[:, rank - 1][None, :]
-      if total > 0.0:
-        fact["bluff"] = round(float(share[own[:, rank - 1] == 0].sum()) / total,
-                              6)
-        fact["true"] = round(float(share @ (counts >= quantity) @
-                                   other_chances) / total, 6)
-    elif total > 0.0:
-      quantity, rank = order.claims[position.claims[-1]]
-      counts = own[:, rank - 1][:, None] + other[:, rank - 1][None, :]
-      fact["true"] = round(float(share @ (counts < quantity) @
-                                 other_chances) / total, 6)
-    facts.append(fact)
-  return facts
+def _win_rate(store, dice):
+  """Returns how often the starter of a round wins, None if unknown."""
+  value = store.dudo.values.get(dice)
+  return None if value is None else advice.rounded((1.0 + value) / 2.0)
 
 
-def position_view(library, position):
-  """Returns all that the explorer shows of a position.
-
-  Args:
-    library: the `library.Library`.
-    position: the `Position`.
-  """
-  rules, order, claims = library.rules, position.order, position.claims
-  key = position.own, position.other
-  table = rules.rolls(position.own)
-  own = _own_belief(library, position)
-  other = library.belief(key, tuple(claims))
-  grid = library.match.after_claims(key, claims)
-  matches = table.matches(rules.house.wild_ones)
-  first = claims[-1] + 1 if claims else 0
-  names = [*order.names[first:], *["Dudo"] * bool(claims)]
-  value = library.match.values.get(position.dice)
-  return {
-      "round": f"{position.dice[0]}v{position.dice[1]}",
-      "dice": list(position.dice), "actor": len(claims) % 2,
-      "own": position.own, "other": position.other,
-      "sides": rules.num_sides, "wild_ones": rules.house.wild_ones,
-      "claims": [play.claim_view(order, claim) for claim in claims],
-      "ladder": [{**play.claim_view(order, claim), "legal": claim >= first}
-                 for claim in range(order.num_claims)],
-      "value": None if value is None else round((1.0 + value) / 2.0, 6),
-      "likelihood": own.likelihood * other.likelihood,
-      "is_expected": own.is_expected and other.is_expected,
-      "actions": names,
-      "facts": _claim_facts(library, position, grid * own.chances,
-                            other.chances),
-      "hands": [{"hand": rolls_lib.hand_name(table.hands[hand]),
-                 "chance": round(float(own.chances[hand]), 6),
-                 "pattern": _pattern(table.counts[hand]),
-                 "matches": matches[hand].tolist(),
-                 "row": np.round(grid[:, hand], 4).tolist()}
-                for hand in range(table.num_rolls)],
-      "range": advice.belief_view(rules, position.other, other)}
-
-
-def hand_view(library, position, hand):
-  """Returns what each action of a hand is worth at a position."""
-  return advice.values_view(library, (position.own, position.other),
-                            position.claims, hand)
-
-
-def rounds_view(library, measured):
+def rounds_view(store):
   """Returns the values of all rounds, and exploitability where measured.
 
   Args:
-    library: the `library.Library`.
-    measured: {(starter's dice, other's dice): [lower bound, upper bound]}.
+    store: the `policy_store.PolicyStore`.
   """
-  rounds, values = [], library.match.values
-  for dice in library.rounds:
-    value = values.get(dice)
-    exact = library.exploitability(dice)
-    rounds.append({
-        "round": f"{dice[0]}v{dice[1]}", "dice": list(dice),
-        "value": None if value is None else round((1.0 + value) / 2.0, 6),
-        "is_measurable": exact is None and sum(dice) <= MAX_MEASURED_DICE,
-        "exploitability": (measured.get(dice) if exact is None else
-                           [exact, exact])})
-  return {"name": library.match_name, "rounds": rounds,
-          "is_exact": library.remembers_all, "remembers": library.remembers,
-          "is_certain": library.is_certain}
+  return {"name": store.dudo_name,
+          "rounds": [{"round": f"{dice[0]}v{dice[1]}", "dice": list(dice),
+                      "value": _win_rate(store, dice),
+                      "is_measurable": store.is_measurable(dice),
+                      "exploitability": store.exploitability_bounds(dice)}
+                     for dice in store.rounds],
+          "is_exact": store.remembers_all, "remembers": store.remembers,
+          "is_certain": store.is_verified}

@@ -1,8 +1,8 @@
-"""The people who play, each with a match and its review.
+"""Sessions: one for each browser, with its match and the review of its moves.
 
-A session is known by a random token in a cookie. There are only so many: the
-one that was used least recently makes room for a new one, and a session ends
-when nobody has used it for some hours.
+A random token in a cookie identifies a session. The number of sessions is
+bounded: a new one evicts the least recently used one, and a session expires
+after some hours without use.
 """
 
 import collections
@@ -14,60 +14,60 @@ from dudo_spiel.algorithms.dudo.analysis import review
 
 MAX_SESSIONS = 256
 MAX_IDLE_SECONDS = 6 * 3600.0
-MAX_MOVES = 400  # of one person that are reviewed, the last ones
+MAX_MOVES = 400  # of a session that are reviewed, the last ones
 _TOKEN_BYTES = 24
 
 
-class PageSession:
-  """One person.
+class PlayerSession:
+  """The session of one person.
 
   Args:
-    library: the `library.Library`.
-    now: the time in seconds.
+    store: the `policy_store.PolicyStore`.
+    seconds: float, the time at which the session begins.
 
   Attributes:
     lock: held while a request reads or changes the session.
     match: the match under way or just ended, None before the first.
-    matches: how many matches were begun.
+    num_matches: how many matches were begun.
     score: {"won": n, "lost": n}.
     review: the `review.Review` of the person's moves.
-    forgotten: how many of the moves it no longer has.
-    forgotten_loss: what those lost.
-    used: when it was used last, in seconds.
+    forgotten: how many older moves it no longer has.
+    forgotten_loss: what those lost, in all.
+    last_used: float, the time of the last request in seconds.
   """
 
-  def __init__(self, library, now):
+  def __init__(self, store, seconds):
     self.lock = threading.Lock()
     self.match = None
-    self.matches = 0
+    self.num_matches = 0
     self.score = {"won": 0, "lost": 0}
-    self.review = review.Review(library.match, library.values)
+    self.review = review.Review(store.dudo, store.values)
     self.forgotten = 0
     self.forgotten_loss = 0.0
-    self.used = now
+    self.last_used = seconds
 
   def note(self, state, action):
     """Notes a move for the review; of the oldest ones only the loss is kept."""
-    self.review.note(state, action, self.matches)
+    self.review.note(state, action, self.num_matches)
     for move in self.review.moves[:-MAX_MOVES]:
       self.forgotten += 1
       self.forgotten_loss += move.loss
     del self.review.moves[:-MAX_MOVES]
 
 
-class Store:
+class SessionStore:
   """All sessions.
 
   Args:
-    library: the `library.Library` for reviews.
-    max_sessions: how many there are at most.
-    max_idle: after how many seconds without use a session ends.
+    store: the `policy_store.PolicyStore` for reviews.
+    max_sessions: the maximum number of sessions.
+    max_idle: after how many seconds without use a session expires.
     clock: a function that returns the time in seconds.
   """
 
-  def __init__(self, library, max_sessions=MAX_SESSIONS,
+  def __init__(self, store, max_sessions=MAX_SESSIONS,
                max_idle=MAX_IDLE_SECONDS, clock=time.monotonic):
-    self._library = library
+    self._store = store
     self._max_sessions = max_sessions
     self._max_idle = max_idle
     self._clock = clock
@@ -81,10 +81,10 @@ class Store:
   def find(self, token):
     """Returns the session of a token, or None."""
     with self._lock:
-      self._drop_old()
+      self._drop_expired()
       session = self._sessions.get(token)
       if session is not None:
-        session.used = self._clock()
+        session.last_used = self._clock()
         self._sessions.move_to_end(token)
       return session
 
@@ -92,18 +92,17 @@ class Store:
     """Returns the token of a new session, and the session."""
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     with self._lock:
-      self._drop_old()
+      self._drop_expired()
       while len(self._sessions) >= self._max_sessions:
         self._sessions.popitem(last=False)
-      session = PageSession(self._library, self._clock())
+      session = PlayerSession(self._store, self._clock())
       self._sessions[token] = session
     return token, session
 
-  def _drop_old(self):
-    """Drops sessions that nobody has used for long."""
-    oldest = self._clock() - self._max_idle
+  def _drop_expired(self):
+    expiry = self._clock() - self._max_idle
     while self._sessions:
       token, session = next(iter(self._sessions.items()))
-      if session.used >= oldest:
+      if session.last_used >= expiry:
         return
       del self._sessions[token]

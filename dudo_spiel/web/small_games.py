@@ -1,62 +1,35 @@
-"""Neumann poker and Liar Die: solved in seconds, and their policies as tables."""
+"""Neumann poker and Liar Die: solves them in seconds, and shows policies."""
 
+from collections.abc import Callable
 import math
 import time
+from typing import NamedTuple
 
 import pyspiel
 
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import exploitability
 
-MIN_RANKS, MAX_RANKS = 3, 100
-MIN_SIDES, MAX_SIDES = 2, 8
 _TARGET = 1e-6  # exploitability
 _MAX_SECONDS = 10.0
 _CHUNK = 50  # iterations between two reports
 _LETTERS = {"k": "check", "b": "bet", "r": "raise", "c": "call", "f": "fold"}
 
 
-def _number(value):
+def _rounded(value):
   return round(float(value), 6)
 
 
-def _solve(game, view, report):
-  """Returns the view of a game that is solved here.
-
-  Args:
-    game: the game.
-    view: a function of the game and a policy.
-    report: a function of the share that is done, and a text.
-  """
-  report(0.0, "compiling the game")
-  solver = cfr.PDCFRPlusSolver(game)
-  # The first call may compile kernels, which is no time to solve.
-  solver.run(1)
-  solver.exploitability()
-  begin, share, first = time.monotonic(), 0.0, None
-  while True:
-    solver.run(_CHUNK)
-    gap = solver.exploitability()
-    spent = (time.monotonic() - begin) / _MAX_SECONDS
-    if gap <= _TARGET or spent >= 1.0:
-      return view(game, solver.average_policy())
-    first = first or 2.0 * gap
-    # Errors shrink by factors, so their logarithm says how far it is.
-    done = math.log(first / gap) / math.log(first / _TARGET)
-    share = max(share, spent, done)
-    report(share, f"{solver.iteration:,} iterations, exploitability {gap:.1e}")
-
-
-def neumann_view(game, policy):
+def _neumann_view(game, policy):
   """Returns what each player does with each rank, after each betting.
 
   Args:
-    game: the game.
+    game: `neumann_poker`.
     policy: an OpenSpiel policy for it.
   """
-  spots, waiting = [], [()]
-  while waiting:
-    steps = waiting.pop(0)
+  spots, queue = [], [()]
+  while queue:
+    steps = queue.pop(0)
     rows = []
     for rank in range(game.num_ranks):
       state = game.new_initial_state()
@@ -71,88 +44,107 @@ def neumann_view(game, policy):
         "actions": [state.action_to_string(player, action)
                     for action in legal],
         # [action][rank]
-        "shares": [[_number(row.get(action, 0.0)) for row in rows]
+        "shares": [[_rounded(row.get(action, 0.0)) for row in rows]
                    for action in legal]})
-    waiting += [(*steps, action) for action in legal
-                if not state.child(action).is_terminal()]
+    queue += [(*steps, action) for action in legal
+              if not state.child(action).is_terminal()]
   values = exploitability.expected_values(game, policy)
   return {"game": "neumann_poker", "ranks": game.num_ranks, "spots": spots,
-          "value": _number(values[0]),
+          "value": _rounded(values[0]),
           "exploitability": float(exploitability.exploitability(game, policy))}
 
 
-def solve_neumann(num_ranks, report):
-  """Returns the view of Neumann poker, solved here.
+def _liar_die_chances(game, policy, claims, roll=None):
+  """Returns the probabilities of the actions after accepted claims.
 
   Args:
-    num_ranks: how many ranks there are.
-    report: a function of the share that is done, and a text.
+    game: `liar_die`.
+    policy: an OpenSpiel policy for it.
+    claims: list of int; the last one is still open unless there is a roll.
+    roll: what the next claimant rolled, or None.
   """
-  return _solve(pyspiel.load_game("neumann_poker", {"num_ranks": num_ranks}),
-                neumann_view, report)
+  state = game.new_initial_state()
+  for number, claim in enumerate(claims):
+    if number:
+      state.apply_action(game.accept_action)
+    state.apply_action(0)
+    state.apply_action(claim - 1)
+  if roll is not None:
+    if claims:
+      state.apply_action(game.accept_action)
+    state.apply_action(roll - 1)
+  chances = policy.action_probabilities(state)
+  return [_rounded(chances.get(action, 0.0))
+          for action in state.legal_actions()]
 
 
-class _LiarDieTables:
-  """Asks a policy of Liar Die for its tables.
-
-  Args:
-    game: `liar_die`, from which states come.
-    policy: a policy that plays it.
-  """
-
-  def __init__(self, game, policy):
-    self._game = game
-    self._policy = policy
-
-  def chances(self, claims, roll=None):
-    """Returns the chances of the actions after accepted claims.
-
-    Args:
-      claims: list of int; the last is still open unless there is a roll.
-      roll: what the next claimant rolled, or None.
-    """
-    state = self._game.new_initial_state()
-    for number, claim in enumerate(claims):
-      if number:
-        state.apply_action(self._game.accept_action)
-      state.apply_action(0)
-      state.apply_action(claim - 1)
-    if roll is not None:
-      if claims:
-        state.apply_action(self._game.accept_action)
-      state.apply_action(roll - 1)
-    chances = self._policy.action_probabilities(state)
-    return [_number(chances.get(action, 0.0))
-            for action in state.legal_actions()]
-
-
-def liar_die_view(game, policy):
+def _liar_die_view(game, policy):
   """Returns the tables of Liar Die: when to doubt, and what to claim.
 
   Args:
     game: `liar_die`.
-    policy: a policy that plays it.
+    policy: an OpenSpiel policy for it.
   """
-  tables, sides = _LiarDieTables(game, policy), game.sides
+  sides = game.sides
   return {
       "game": "liar_die", "sides": sides,
-      # [old claim][new claim - old claim - 1], the chance to doubt.
-      "doubts": [[tables.chances([old, new] if old else [new])[-1]
+      # [old claim][new claim - old claim - 1], the probability to doubt.
+      "doubts": [[_liar_die_chances(game, policy,
+                                    [old, new] if old else [new])[-1]
                   for new in range(old + 1, sides + 1)]
                  for old in range(sides)],
       # [last claim][roll - 1][claim - last claim - 1].
-      "claims": [[tables.chances([last] if last else [], roll)
+      "claims": [[_liar_die_chances(game, policy, [last] if last else [], roll)
                   for roll in range(1, sides + 1)] for last in range(sides)],
-      "value": _number(exploitability.expected_values(game, policy)[0]),
+      "value": _rounded(exploitability.expected_values(game, policy)[0]),
       "exploitability": float(exploitability.exploitability(game, policy))}
 
 
-def solve_liar_die(sides, report):
-  """Returns the view of Liar Die, solved here.
+class SmallGame(NamedTuple):
+  """A game that the page solves.
+
+  Attributes:
+    size: the name of the parameter that determines the size of the game.
+    min_size: the smallest value of this parameter on the page.
+    max_size: the largest value of this parameter on the page.
+    view: view(game, policy) returns the policy's tables.
+  """
+  size: str
+  min_size: int
+  max_size: int
+  view: Callable
+
+
+SMALL_GAMES = {"neumann_poker": SmallGame("num_ranks", 3, 100, _neumann_view),
+               "liar_die": SmallGame("sides", 2, 8, _liar_die_view)}
+
+
+def solve(name, size, report):
+  """Solves a game and returns its view.
 
   Args:
-    sides: how many sides the die has.
-    report: a function of the share that is done, and a text.
+    name: one of `SMALL_GAMES`.
+    size: the value of its parameter for the size.
+    report: report(fraction, text) is called now and then, with the fraction
+      that is done.
   """
-  return _solve(pyspiel.load_game("liar_die", {"sides": sides}), liar_die_view,
-                report)
+  small = SMALL_GAMES[name]
+  game = pyspiel.load_game(name, {small.size: size})
+  report(0.0, "compiling the game")
+  solver = cfr.PDCFRPlusSolver(game)
+  # The first call may compile kernels, which does not count as solving.
+  solver.run(1)
+  solver.exploitability()
+  begin, fraction, first = time.monotonic(), 0.0, None
+  while True:
+    solver.run(_CHUNK)
+    gap = solver.exploitability()
+    spent = (time.monotonic() - begin) / _MAX_SECONDS
+    if gap <= _TARGET or spent >= 1.0:
+      return small.view(game, solver.average_policy())
+    first = first or 2.0 * gap
+    # Errors shrink geometrically, so their logarithm measures the progress.
+    done = math.log(first / gap) / math.log(first / _TARGET)
+    fraction = max(fraction, spent, done)
+    report(fraction,
+           f"{solver.iteration:,} iterations, exploitability {gap:.1e}")

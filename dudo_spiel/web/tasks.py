@@ -1,8 +1,8 @@
-"""Work that takes seconds, with a progress that the page can ask for.
+"""Background tasks whose progress the page can poll.
 
-Tasks wait in one line and one thread works them off. A task is known by what it
-does, so the same work is done once for everybody. There are only so many: when
-the line is full, a new task is refused.
+Tasks wait in a queue, and one thread runs them in turn. Tasks have keys, so
+that the same task runs once for all users. The queue is bounded: when it is
+full, a new task is refused.
 """
 
 import collections
@@ -18,31 +18,31 @@ class BusyError(Exception):
 
 
 class Task:
-  """One piece of work.
+  """One task.
 
   Args:
-    key: text that says what it does.
-    work: a function that takes a function `report(share, text)` and returns
-      the result. It may call `report` with the share that is done, 0 to 1.
+    key: str that identifies what it does.
+    function: function(report) returns the result. It may call
+      report(fraction, text) with the fraction that is done, 0 to 1.
 
   Attributes:
     key: as given.
-    result: what the work returned, None until it is done.
+    result: what the function returned, None until it is done.
     error: what went wrong, as text, or None.
   """
 
-  def __init__(self, key, work):
+  def __init__(self, key, function):
     self.key = key
     self.result = None
     self.error = None
-    self._work = work
+    self._function = function
     self._progress = 0.0, "waiting"
     self._is_done = threading.Event()
 
   def run(self):
-    """Does the work; errors are kept, not raised."""
+    """Runs the task and stores its result or its error."""
     try:
-      self.result = self._work(self._report)
+      self.result = self._function(self._report)
     except (ValueError, MemoryError) as error:
       self.error = str(error) or type(error).__name__
     except Exception as error:  # whatever it is, the next task must begin
@@ -51,27 +51,27 @@ class Task:
     self._progress = 1.0, "done"
     self._is_done.set()
 
-  def _report(self, share, text):
-    self._progress = min(max(float(share), 0.0), 1.0), text
+  def _report(self, fraction, text):
+    self._progress = min(max(float(fraction), 0.0), 1.0), text
 
   def wait(self, seconds):
-    """Returns whether the task is done, after at most so many seconds."""
+    """Returns whether the task is done, after at most this many seconds."""
     return self._is_done.wait(seconds)
 
   def view(self):
-    """Returns how far the task is."""
-    share, text = self._progress
-    return {"task": self.key, "progress": round(share, 3), "text": text,
+    """Returns the progress and the result, for the page."""
+    fraction, text = self._progress
+    return {"task": self.key, "progress": round(fraction, 3), "text": text,
             "is_done": self._is_done.is_set(), "error": self.error,
             "result": self.result}
 
 
-class TaskLine:
-  """The line of tasks, and the thread that works."""
+class TaskQueue:
+  """A queue of tasks with one daemon thread, which ends with the process."""
 
   def __init__(self):
     self._lock = threading.Lock()
-    self._tasks = collections.OrderedDict()  # key -> Task
+    self._tasks = collections.OrderedDict()  # key: Task
     self._waiting = collections.deque()
     self._thread = None
 
@@ -80,12 +80,12 @@ class TaskLine:
     with self._lock:
       return self._tasks.get(key)
 
-  def start(self, key, work):
-    """Returns the task of this key, which is begun if there is none.
+  def start(self, key, function):
+    """Returns the task of a key; queues it if there is none or it failed.
 
     Args:
-      key: text that says what it does.
-      work: a function, as of `Task`.
+      key: str that identifies what the task does.
+      function: function(report) returns the result, as for `Task`.
     """
     with self._lock:
       task = self._tasks.get(key)
@@ -93,7 +93,7 @@ class TaskLine:
         return task
       if len(self._waiting) >= MAX_WAITING:
         raise BusyError("too many tasks are waiting; try again later")
-      task = self._tasks[key] = Task(key, work)
+      task = self._tasks[key] = Task(key, function)
       self._waiting.append(task)
       while len(self._tasks) > MAX_DONE + MAX_WAITING + 1:
         self._tasks.popitem(last=False)

@@ -17,8 +17,8 @@ import numpy as np
 import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import pair_trainer
-from dudo_spiel.algorithms.dudo.rounds import round_rules
 
 _DICE = flags.DEFINE_integer("numdice", 5, "Dice per player.",
                              lower_bound=1, upper_bound=5)
@@ -51,7 +51,7 @@ def make_trainer(match, dice, hands_met, num_threads):
 
 def measure(match, dice, values, hands_met):
   """Prints the times of an iteration, with one and two threads."""
-  rows = match.memory(sum(dice)).num_rows
+  rows = match.graph(sum(dice)).num_rows
   deal_bytes = 2 * 2 * rows * np.dtype(np.float32).itemsize
   source = np.ones(max(deal_bytes, 2**28), np.uint8)
   target = np.zeros_like(source)
@@ -78,12 +78,12 @@ def measure(match, dice, values, hands_met):
 def main(_):
   dice = (_DICE.value, _DICE.value)
   game = pyspiel.load_game("dudo", {"numdice": _DICE.value})
-  match = round_rules.match_rules(game, _MEMORY.value or _RECALL.value)
+  match = abstract_rules.abstract_rules(game, _MEMORY.value or _RECALL.value)
   rows, hands = match.table_shape(dice)
   # Any values will do; what the round is worth does not change its time.
   values = {(a, b): 0.1 * (a - b) for a in range(1, 6) for b in range(1, 6)}
-  print(f"round {dice[0]}v{dice[1]}, {match.remembered.text}: "
-        f"{match.memory(sum(dice)).num_memories:,} memories, {rows:,} rows, "
+  print(f"round {dice[0]}v{dice[1]}, {match.abstraction.text}: "
+        f"{match.graph(sum(dice)).num_nodes:,} memories, {rows:,} rows, "
         f"{match.rolls(dice[0]).num_rolls} hands, tables of "
         f"{8 * rows * hands / 1e6:,.0f} MB; milliseconds a deal")
   print("hands met   deals 1 thread      copy     ratio   2 threads  "

@@ -27,6 +27,7 @@ import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import perfect_recall
 from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
 from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.runtime import interrupts
 
 _DICE = flags.DEFINE_integer("numdice", 2, "Dice per player.", lower_bound=1,
                              upper_bound=5)
@@ -131,12 +132,12 @@ def seconds_of(function, *arguments):
 def show_kernel(dice, turns):
   """Prints the times of the largest round, and that of a copy."""
   game = pyspiel.load_game("dudo", {"numdice": dice[0]})
-  match = round_rules.match_rules(game, 1)
+  match = round_rules.round_rules(game)
   values = {(a, b): 0.1 * (a - b) for a in range(1, 6) for b in range(1, 6)}
   trainers = [round_trainer.RecallTrainer(match, dice, num_threads=threads)
               for threads in (1, 2)]
   times = {"iteration": [], "growth": [], "interval": [], "copy": []}
-  with round_trainer.thread_pool(2) as pool:
+  with interrupts.thread_pool(2) as pool:
     both = (trainers[0], None), (trainers[1], pool)
     for trainer, threads in both:
       trainer.set_values(values)
@@ -148,7 +149,7 @@ def show_kernel(dice, turns):
       times["iteration"].append([seconds_of(trainer.iterate, threads)
                                  for trainer, threads in both])
       times["interval"].append([
-          seconds_of(trainer.certify, values, values, threads)
+          seconds_of(trainer.evaluator.certify, values, values, threads)
           for trainer, threads in both])
       num_bytes = trainers[0].touched * trainers[0].tables.regret.itemsize
       source = np.ones(max(num_bytes, 2**27), np.uint8)

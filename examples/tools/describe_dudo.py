@@ -302,7 +302,7 @@ def forgetting_lines(policy, forgetful, dice):
   """
   known = min(min(other.game.start_dice) for other in forgetful)
   return loss_lines(policy, "remembered", {
-      other.match.remembered.text: lambda _, other=other: other
+      other.match.abstraction.text: lambda _, other=other: other
       for other in forgetful}, min(known, dice), 2)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from dudo_spiel import odds
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 
 SAFEST, BOLDEST, WEAKEST = "safest", "boldest", "weakest"
@@ -92,10 +93,10 @@ def policy_of(rule, game):
     rule: the `Rule`.
     game: `dudo` with two players.
   """
-  match = round_rules.match_rules(game, 1)
+  match = abstract_rules.abstract_rules(game, 1)
   tables = {}
   for own, other in round_rules.round_keys(game.start_dice):
-    memory, order = match.memory(own + other), match.claim_order(own + other)
+    memory, order = match.graph(own + other), match.claim_order(own + other)
     rolls = match.rolls(own)
     chances, believed = (_odds(order, rolls, other, match.house, trust)
                          for trust in (0, rule.trust))

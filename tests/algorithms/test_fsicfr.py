@@ -353,13 +353,13 @@ def test_values_are_never_out_of_date(monkeypatch):
 
 
 def test_saving_keeps_what_is_not_its_own(tmp_path):
-  for name in ("5dice.npz", "notes.txt", "1v1-7.npz.12345.part"):
+  for name in ("5dice.npz", "notes.txt", "1v1-7.npz.0.part"):
     (tmp_path / name).write_text("mine")
   solver = solver_of()
   solver.run(iterations=1, save_to=tmp_path)
   names = {path.name for path in tmp_path.iterdir()}
   assert {"5dice.npz", "notes.txt"} <= names
-  assert "1v1-7.npz.12345.part" not in names  # left by a process that died
+  assert "1v1-7.npz.0.part" not in names  # left by a process that died
   other = solver_of(seed=5)
   with pytest.raises(ValueError, match="has a training that this solver"):
     other.run(iterations=1, save_to=tmp_path)
@@ -600,8 +600,8 @@ def test_before_training_both_play_uniformly():
 
 def test_the_recall_length_of_an_ir_game_is_its_own():
   game = pyspiel.load_game("dudo_ir(numdice=1,recall_length=2)")
-  assert solver_of(game).match.remembered.name == "claims2"
-  assert solver_of(game, memory="claims1_ranks1").match.remembered.name == (
+  assert solver_of(game).match.abstraction.name == "claims2"
+  assert solver_of(game, memory="claims1_ranks1").match.abstraction.name == (
       "claims1_ranks1")
   for memory in ("claims2_ranks1", "player_ranks"):
     with pytest.raises(ValueError, match=f"memory='{memory}': .*last 2 claims"):

@@ -9,9 +9,9 @@ import pytest
 
 from dudo_spiel import rules
 from dudo_spiel.algorithms import exploitability
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstractions
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
-from dudo_spiel.algorithms.dudo.rounds import round_rules
 
 pytestmark = pytest.mark.oracle
 
@@ -21,7 +21,7 @@ _HOUSE = rules.HouseRules()
 
 def make_solver(rounds, num_sides=6, recall_length=3, house=_HOUSE, seed=0,
                 dtype=np.float64):
-  match = round_rules.MatchRules(num_sides, house,
+  match = abstract_rules.AbstractRules(num_sides, house,
                                   abstractions.LastClaims(recall_length))
   solver = chance_sampled_cfr.ChanceSampledCFR(match, rounds, _VALUES,
                                                seed=seed, dtype=dtype)
@@ -31,7 +31,7 @@ def make_solver(rounds, num_sides=6, recall_length=3, house=_HOUSE, seed=0,
 def oracle_table(oracle, match, key, name):
   """Returns the oracle's numbers as [row, hand]."""
   table = np.zeros(match.table_shape(key))
-  rolls, memory = match.rolls(key[0]), match.memory(sum(key))
+  rolls, memory = match.rolls(key[0]), match.graph(sum(key))
   for (own, other, hand, claims), info in oracle.sets.items():
     if (own, other) == key:
       row = memory.first_row(list(claims))
@@ -55,7 +55,7 @@ def run_both(rounds, num_sides, recall_length, house, iterations, regrets):
   oracle = chance_sampled_oracle.OracleCFR(num_sides, house, recall_length,
                                            _VALUES)
   for key in rounds:
-    rolls, memory = match.rolls(key[0]), match.memory(sum(key))
+    rolls, memory = match.rolls(key[0]), match.graph(sum(key))
     start = solver.tables[key].regret[:, :rolls.num_rolls]
     start[:] = regrets(start.shape)
     for length in range(min(recall_length, memory.num_claims) + 1):

@@ -1,18 +1,12 @@
 """The console scripts, as they are installed."""
 
 import os
-import pathlib
 import pty
 import select
-import shutil
 import subprocess
-import sys
 import sysconfig
 import termios
 
-import pytest
-
-_ROOT = pathlib.Path(__file__).parents[2]
 _PLAY = os.path.join(sysconfig.get_path("scripts"), "dudo-play")
 _CTRL_D = "\x04"
 
@@ -79,31 +73,3 @@ def test_games_in_a_row_and_colours_on_a_terminal():
   shown = _on_terminal(moves, "--game=neumann_poker(num_bets=1)", NO_COLOR="1")
   assert "Score after 2 games: " in shown
   assert "\033[1" not in shown and "\033[0" not in shown
-
-
-@pytest.mark.slow
-def test_an_installation_has_all_that_the_scripts_need(tmp_path):
-  """Not an editable one, and far from the clone."""
-  pytest.importorskip("setuptools")
-  clone, site = tmp_path / "clone", tmp_path / "site"
-  for name in ("dudo_spiel", "algorithms", "examples"):
-    shutil.copytree(_ROOT / name, clone / name)
-  for name in ("pyproject.toml", "setup.py", "README.md"):
-    shutil.copy(_ROOT / name, clone)
-  build = _run([sys.executable, "setup.py", "-q", "build",
-                f"--build-lib={site}"], cwd=clone)
-  assert build.returncode == 0, build.stderr
-  shutil.rmtree(clone)
-
-  def console(name, *flags, stdin=""):
-    program = (f"import dudo_spiel_examples.console as c; "
-               f"assert c.__file__.startswith({str(site)!r}); c.{name}()")
-    result = _run([sys.executable, "-c", program, *flags], stdin, cwd=tmp_path,
-                  env={**os.environ, "PYTHONPATH": str(site)})
-    assert "Traceback" not in result.stderr
-    return result.stdout
-
-  played = console("play", "--game=dudo(numdice=3)", stdin="6x1\n" * 9)
-  assert "Player 1 (trained)" in played
-  assert "Your return is" in played.splitlines()[-1]
-  assert "Solves any OpenSpiel game" in console("solve", "--help")

@@ -10,7 +10,7 @@ from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import policy_bots
 from dudo_spiel.algorithms.dudo.analysis import review
 from dudo_spiel.terminal import coach
-from dudo_spiel.terminal import narrators
+from dudo_spiel.terminal import registry
 from dudo_spiel.terminal import session
 
 _GAME = "dudo(numdice=1)"
@@ -32,7 +32,7 @@ def _play(num_matches):
     return "1x2" if "You start" in lines[-2] else "dudo"
 
   session.Session(
-      game, narrators.make_narrator(game, 0),
+      game, registry.make_narrator(game, 0),
       {1: bots.make_bot("heuristic", game, 1, rng)}, None, rng, read,
       lines.append, coach.Coach(
           notes, lambda state: exploitability.state_action_values(

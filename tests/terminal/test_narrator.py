@@ -12,7 +12,7 @@ import pyspiel
 import pytest
 
 from dudo_spiel.terminal import narrator
-from dudo_spiel.terminal import narrators
+from dudo_spiel.terminal import registry
 
 _TURN_BASED = "turn_based_simultaneous_game(game={})".format
 _WITH_PARAMETERS = (
@@ -87,7 +87,7 @@ def _play(game, seat, choose, limit):
       and done so far, the words are all that was told.
     history: list of (player, action).
   """
-  narration = narrators.make_narrator(game, seat)
+  narration = registry.make_narrator(game, seat)
   state = game.new_initial_state()
   knowledge, words, moments, history = [], [], [], []
   while not state.is_terminal() and len(history) < limit:
@@ -189,7 +189,7 @@ def test_joint_moves_are_refused(name):
   game = pyspiel.load_game(name)
   with pytest.raises(ValueError, match=f"^game={name}: players must move in "
                      r"turn.* turn_based_simultaneous_game\(game="):
-    narrators.make_narrator(game, 0)
+    registry.make_narrator(game, 0)
 
 
 @pytest.mark.parametrize("name, message", [
@@ -197,14 +197,14 @@ def test_joint_moves_are_refused(name):
     (_NO_ACTIONS, "^game=crossword: must list its legal actions$")])
 def test_what_cannot_be_told_is_refused(name, message):
   with pytest.raises(ValueError, match=message):
-    narrators.make_narrator(pyspiel.load_game(name), 0)
+    registry.make_narrator(pyspiel.load_game(name), 0)
 
 
 @pytest.mark.parametrize("seat", [-1, 2, "0"])
 def test_a_seat_that_is_not_there(seat):
   with pytest.raises(ValueError, match="^seat=.*: must be an integer between "
                      "0 and 1"):
-    narrators.make_narrator(pyspiel.load_game("dudo"), seat)
+    registry.make_narrator(pyspiel.load_game("dudo"), seat)
 
 
 @pytest.mark.parametrize("seat", [0, 1])
@@ -223,14 +223,14 @@ def test_others_returns_are_told_only_if_they_are_known():
   state = pyspiel.load_game("bargaining").new_initial_state()
   while not state.is_terminal():
     state.apply_action(state.legal_actions()[-1])
-  narration = narrators.make_narrator(state.get_game(), 0)
+  narration = registry.make_narrator(state.get_game(), 0)
   assert narration.verdict(state) is None
   assert narration.result(state) == f"Your return is {state.returns()[0]:g}."
 
 
 def test_moves_of_other_games():
   state = pyspiel.load_game("tic_tac_toe").new_initial_state()
-  narration = narrators.make_narrator(state.get_game(), 0)
+  narration = registry.make_narrator(state.get_game(), 0)
   for text in ("x(1,2)", "1 2", "1,2", "X (1, 2)"):
     action, lines = narration.understand(state, text)
     assert (state.action_to_string(action), lines) == ("x(1,2)", [])
@@ -242,7 +242,7 @@ def test_moves_of_other_games():
 
 def test_the_only_move_needs_no_name():
   state = pyspiel.load_game("liars_dice").new_initial_state()
-  narration = narrators.make_narrator(state.get_game(), 1)
+  narration = registry.make_narrator(state.get_game(), 1)
   for action in (0, 0, 11):
     state.apply_action(action)
   assert narration.status(state) == ["Your only move is Liar: press Enter."]

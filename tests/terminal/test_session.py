@@ -3,7 +3,7 @@ import pyspiel
 import pytest
 
 from dudo_spiel import bots
-from dudo_spiel.terminal import narrators
+from dudo_spiel.terminal import registry
 from dudo_spiel.terminal import session
 
 _QUESTION = "Another game? (yes or no) "
@@ -32,7 +32,7 @@ def _run(name, typed, *, asks_again=True, end=EOFError, seat=0):
     return text
 
   session.Session(
-      game, narrators.make_narrator(game, seat),
+      game, registry.make_narrator(game, seat),
       {player: bots.make_bot("uniform", game, player, rng)
        for player in others}, None, rng, read, lines.append,
   ).run(dict.fromkeys(others, "uniform"), asks_again)
@@ -80,7 +80,7 @@ def test_ctrl_c_while_a_bot_thinks():
 
   game = pyspiel.load_game("tic_tac_toe")
   lines = []
-  session.Session(game, narrators.make_narrator(game, 1), {0: Interrupted()},
+  session.Session(game, registry.make_narrator(game, 1), {0: Interrupted()},
                   None, None, input, lines.append).run({}, True)
   assert lines[-2:] == ["", "Goodbye."]
 

@@ -28,9 +28,11 @@ from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.analysis import imperfect_recall_values
 from dudo_spiel.algorithms.dudo.analysis import perfect_recall_values
 from dudo_spiel.algorithms.dudo.imperfect_recall import best_response
+from dudo_spiel.algorithms.dudo.imperfect_recall import best_response_round
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
 from dudo_spiel.algorithms.dudo.rounds import rounds_policy
+from dudo_spiel.algorithms.dudo.rounds import transitions
 
 CONTINUATIONS = ("policy", "best")
 MAX_BEST_CLAIMS = 18  # that remain for the plan "best"; time doubles with each
@@ -150,7 +152,7 @@ def _claim_odds(match, key, hand, chances):
   """Returns [claim], how likely each claim is true.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     key: (own dice, opponent's dice).
     hand: the number of the own hand.
     chances: [hand], the probabilities of the opponent's hands.
@@ -176,23 +178,21 @@ def _leaves(policy, key, hand):
   """
   match = policy.match
   if isinstance(policy, recall_policy.RecallPolicy):
-    values = policy.values
-    leaves = best_response.round_leaves(
-        match, *key, values, {dice: -value for dice, value in values.items()})
+    payoffs = transitions.of_round(match, key).payoffs(0, policy.values)
   else:
-    leaves = best_response.policy_leaves(policy, *key)
+    payoffs = best_response_round.policy_payoffs(policy, key, 0)
   own, other = (match.rolls(dice).matches(match.house.wild_ones)
                 for dice in key)
   ranks = match.claim_order(sum(key)).ranks - 1
   counts = own[hand, ranks][:, None] + other[:, ranks].T
   claims = np.arange(len(ranks))[:, None]
-  return leaves.challenges[claims, counts], leaves.challenged[claims, counts]
+  return payoffs.challenges[claims, counts], payoffs.challenged[claims, counts]
 
 
 @functools.lru_cache(maxsize=8)
 def _memory_order(match, num_dice):
   """Returns [memory], the memories by their last claims."""
-  return np.argsort(match.memory(num_dice).arrays.last, kind="stable")
+  return np.argsort(match.graph(num_dice).arrays.last, kind="stable")
 
 
 def _policy_values(policy, key, claims, hand, challenges, challenged):
@@ -210,7 +210,7 @@ def _policy_values(policy, key, claims, hand, challenges, challenged):
     start = key[::-1] if len(claims) % 2 else key
     return perfect_recall_values.claim_values(policy.round_tables(start), claims, hand,
                                       challenges, challenged)
-  memory = policy.match.memory(sum(key))
+  memory = policy.match.graph(sum(key))
   arrays = memory.arrays
   num_hands = challenges.shape[1]
   game = imperfect_recall_values.HandArrays(
@@ -221,7 +221,7 @@ def _policy_values(policy, key, claims, hand, challenges, challenged):
       weights=policy.tables[key[::-1]], challenges=challenges,
       challenged=challenged)
   node = memory.index(claims)
-  place = np.full((2, memory.num_memories), -1)
+  place = np.full((2, memory.num_nodes), -1)
   size = imperfect_recall_values.number_places(game, node, place)
   if 8 * size * num_hands > _MAX_BYTES:
     raise ValueError(f"policy={policy}: the values of {size:,} places would "

@@ -13,13 +13,13 @@ import pyspiel
 
 from dudo_spiel import bots
 from dudo_spiel import validation
-from dudo_spiel.algorithms.dudo.imperfect_recall import best_response
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import best_response_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import hand_vectors
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
-from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
 from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.dudo.rounds import transitions
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 
@@ -47,7 +47,7 @@ class _Tables(NamedTuple):
 
   Attributes:
     weights: [row, hand] float32, probabilities.
-    row_begin: [memory + 1] int64, see `abstraction_graph.MemoryArrays`.
+    row_begin: [memory + 1] int64, see `abstraction_graph.AbstractionArrays`.
     child_begin: [memory] int64, likewise.
     chance: [hand] float64.
     matches: [hand, rank] int64.
@@ -210,21 +210,19 @@ def _play(game, tree, table, role, other, scratch, their_reach, outcomes):
       depth -= 1
 
 
-def _outcomes(tables, role, policy, key, flag):
+def _outcomes(stored, role, policy, key, flag):
   """Returns [role, claim, count] float64, how likely each challenge is.
 
   Args:
-    tables: (hands, tree, table) of the policy with the tree.
+    stored: the `stored_rounds.StoredRound` of the policy with the tree.
     role: its role in the round.
     policy: the `policy.MatchPolicy` of the other.
     key: (other's dice, dice of the policy with the tree).
-    flag: [1] bool, stops it: it raises `round_trainer.StoppedError`.
+    flag: [1] bool, stops it: it raises `interrupts.StoppedError`.
   """
-  hands, tree, table = tables
-  if table.dtype.kind == "u":
-    table = table.astype(np.float32)
+  hands, tree, table = stored.as_float()
   rolls = policy.match.rolls(key[0])
-  memory = policy.match.memory(sum(key)).arrays
+  memory = policy.match.graph(sum(key)).arrays
   other = _Tables(
       np.ascontiguousarray(policy.probabilities(key)[:, :rolls.num_rolls]),
       memory.row_begin, memory.child_begin, rolls.probabilities,
@@ -233,8 +231,7 @@ def _outcomes(tables, role, policy, key, flag):
   _play(hands.arrays(np.float64), tree, table, role, other,
         best_response_kernels.new_scratch(hands, flag),
         np.zeros((hands.order.num_claims + 2, rolls.num_rolls)), outcomes)
-  if flag[0]:
-    raise round_trainer.StoppedError
+  interrupts.check_flag(flag)
   return outcomes
 
 
@@ -271,11 +268,10 @@ def _values(policy, other, game, flag):
   for key in round_rules.match_keys(game):
     for role, values in ((0, starts), (1, answers)):
       dice = key[role], key[1 - role]
-      leaves = best_response.round_leaves(policy.match, *dice, starts, answers)
       outcomes = _outcomes(policy.round_tables(key), role, other, dice[::-1],
                            flag)
-      values[key] = float(np.sum(outcomes[role] * leaves.challenges) +
-                          np.sum(outcomes[1 - role] * leaves.challenged))
+      values[key] = transitions.of_round(policy.match, key).value(
+          outcomes, role, starts, answers)
   return starts, answers
 
 
@@ -286,11 +282,11 @@ def bot_policy(name, game):
     name: one of `bots.bot_names(game)`.
     game: `dudo` with two players.
   """
-  match = round_rules.match_rules(game, 1)
+  match = abstract_rules.abstract_rules(game, 1)
   validation.choice("name", name, tuple(bots.bot_names(game)))
   tables = {}
   for own, other in round_rules.round_keys(game.start_dice):
-    memory = match.memory(own + other)
+    memory = match.graph(own + other)
     table = np.ones(match.table_shape((own, other)), np.float32)
     tables[own, other] = table
     if name == "uniform":

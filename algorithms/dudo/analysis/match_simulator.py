@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from dudo_spiel import rules
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
+from dudo_spiel.algorithms.dudo.rounds import transitions
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import random_streams
@@ -61,8 +61,8 @@ class SeatedPolicy(NamedTuple):
   Attributes:
     table_0: [row, hand], its weights if it sits at seat 0.
     table_1: [row, hand], its weights if it sits at seat 1.
-    row_begin: [memory + 1] int64, see `abstraction_graph.MemoryArrays`.
-    child_begin: [memory] int64, see `abstraction_graph.MemoryArrays`.
+    row_begin: [memory + 1] int64, see `abstraction_graph.AbstractionArrays`.
+    child_begin: [memory] int64, see `abstraction_graph.AbstractionArrays`.
   """
   table_0: np.ndarray
   table_1: np.ndarray
@@ -79,17 +79,18 @@ class SimulatedRound(NamedTuple):
     rolls_1: [roll] float64, the same for seat 1.
     matches_0: [roll, rank - 1] int32, how many dice of seat 0 match.
     matches_1: [roll, rank - 1] int32, the same for seat 1.
-    quantities: [claim] int32.
     ranks: [claim] int32.
-    after: [claimant's seat, quantity, count] `_STATE`, after a challenge.
+    dice_after: [challenger's seat, claim, count, seat] uint8, the dice after a
+      challenge.
+    winner: [challenger's seat, claim, count] uint8, the seat that starts next.
   """
   rolls_0: np.ndarray
   rolls_1: np.ndarray
   matches_0: np.ndarray
   matches_1: np.ndarray
-  quantities: np.ndarray
   ranks: np.ndarray
-  after: np.ndarray
+  dice_after: np.ndarray
+  winner: np.ndarray
 
 
 class Luck(NamedTuple):
@@ -136,7 +137,7 @@ def _play_round(first, second, this_round, seat, begin, starter):
     starter: the seat that claims first.
 
   Returns:
-    (claimant's seat, quantity, count) of the challenge that ends the round.
+    (challenger's seat, claim, count) of the challenge that ends the round.
   """
   hand_0 = random_streams.choose(this_round.rolls_0,
                                  random_streams.uniform(begin, 0))
@@ -168,7 +169,7 @@ def _play_round(first, second, this_round, seat, begin, starter):
   rank = ranks[last] - 1
   count = this_round.matches_0[hand_0, rank] + this_round.matches_1[hand_1,
                                                                     rank]
-  return 1 - actor, this_round.quantities[last], count
+  return actor, last, count
 
 
 @jit.kernel
@@ -185,12 +186,11 @@ def _play_share(share, first, second, this_round, luck, games, states):
     draws = random_streams.stream(luck.seed, number) + (
         np.uint64(len(this_round.ranks) * _DRAWS) * random_streams.STEP)
     state = states[game]
-    claimant, quantity, count = _play_round(
+    challenger, claim, count = _play_round(
         first, second, this_round, seat, draws, np.int64(state.starter))
-    after = this_round.after[claimant, quantity, count]
-    state.dice_0 = after.dice_0
-    state.dice_1 = after.dice_1
-    state.starter = after.starter
+    state.dice_0 = this_round.dice_after[challenger, claim, count, 0]
+    state.dice_1 = this_round.dice_after[challenger, claim, count, 1]
+    state.starter = this_round.winner[challenger, claim, count]
 
 
 @jit.kernel(parallel=True)
@@ -212,27 +212,13 @@ def _play_games(threads, first, second, this_round, luck, games, states):
                 states)
 
 
-def _outcomes(match, dice):
-  """Returns what challenges come to: `SimulatedRound.after`."""
-  num_dice = sum(dice)
-  after = np.zeros((2, num_dice + 1, num_dice + 1), _STATE)
-  for claimant in range(2):
-    for quantity in range(1, num_dice + 1):
-      for count in range(num_dice + 1):
-        left, winner = rules.resolve_challenge(
-            dice, claimant, 1 - claimant, quantity, count, match.house)
-        after[claimant, quantity, count] = *left, winner
-  return after
-
-
 def _check(policies, start_dice):
   """Raises a ValueError unless the policies can play this match."""
   if not isinstance(policies, (tuple, list)) or len(policies) != 2 or not all(
       isinstance(policy, match_policy.MatchPolicy) for policy in policies):
     raise ValueError(f"policies={policies!r}: must be two MatchPolicy")
   first, second = policies
-  if (first.match._replace(remembered=None) !=
-      second.match._replace(remembered=None)):
+  if not first.has_rules_of(second.game):
     raise ValueError(f"policies: play {first.game} and {second.game}; must "
                      "play by the same rules")
   try:
@@ -324,7 +310,7 @@ def _play_all(threads, first, second, this_round, luck, games, states):
 
 def _seated(policy, dice):
   """Returns the `SeatedPolicy` in the round in which seats have these dice."""
-  memory = policy.match.memory(sum(dice)).arrays
+  memory = policy.match.graph(sum(dice)).arrays
   return SeatedPolicy(policy.tables[dice], policy.tables[dice[::-1]],
                       memory.row_begin, memory.child_begin)
 
@@ -333,7 +319,9 @@ def _simulated_round(match, dice):
   """Returns the `SimulatedRound` in which seats have these dice."""
   order = match.claim_order(sum(dice))
   rolls = [match.rolls(n) for n in dice]
+  # Roles of the transitions are seats here, whoever starts.
+  following = transitions.of_round(match, dice)
   return SimulatedRound(
       *(np.cumsum(table.probabilities) for table in rolls),
       *(table.matches(match.house.wild_ones) for table in rolls),
-      order.quantities, order.ranks, _outcomes(match, dice))
+      order.ranks, following.dice, following.winner)

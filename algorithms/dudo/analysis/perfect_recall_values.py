@@ -114,20 +114,19 @@ def _add(game, tree, table, node, work, result):
           game.challenged[target, h])
 
 
-def claim_values(tables, claims, hand, challenges, challenged):
+def claim_values(stored, claims, hand, challenges, challenged):
   """Returns [claim, opponent's hand] float64, if both go on as the policy does.
 
   The claims are those stronger than the last one, weakest first.
 
   Args:
-    tables: (`round_hands.RoundHands`, `growing_tree.TreeArrays`, [number]) of
-      the round.
+    stored: the `stored_rounds.StoredRound`.
     claims: list of int, the claims so far.
     hand: the number of the own hand.
     challenges: [claim, opponent's hand] float64, the worth of own challenges.
     challenged: the same of the opponent's.
   """
-  hands, tree, table = tables
+  hands, tree, table = stored
   num_claims, role = hands.order.num_claims, len(claims) % 2
   game = HandRound(num_claims, hands.level, role,
                    np.ascontiguousarray(hands.classes[role][:, hand]),

@@ -30,7 +30,7 @@ _EVEN, _ODD = 1, 2  # sets of bits: how many claims there may have been
 _SWAPPED = np.array([0, _ODD, _EVEN, _EVEN | _ODD], np.uint8)
 
 
-class MemoryArrays(NamedTuple):
+class AbstractionArrays(NamedTuple):
   """The graph of memories, as arrays that kernels can take.
 
   Attributes:
@@ -42,8 +42,8 @@ class MemoryArrays(NamedTuple):
     child_begin: [memory] int64, the memory after the weakest stronger claim.
     group: [memory] int64, the last unit whose children the memory is among;
       the number of units for the memory of no claims.
-    unit_begin: [unit + 1] int64, where its memories begin in `unit_memory`.
-    unit_memory: [memory] int64, memories unit by unit.
+    unit_begin: [unit + 1] int64, where its memories begin in `unit_node`.
+    unit_node: [memory] int64, memories unit by unit.
     unit_before: [unit] int64, the last unit before it that has all its
       children among its own, or -1.
     level_begin: [C + 2] int64, where the units of each last claim (first
@@ -56,7 +56,7 @@ class MemoryArrays(NamedTuple):
   child_begin: np.ndarray
   group: np.ndarray
   unit_begin: np.ndarray
-  unit_memory: np.ndarray
+  unit_node: np.ndarray
   unit_before: np.ndarray
   level_begin: np.ndarray
 
@@ -91,7 +91,7 @@ def _check_size(kind, num_claims, total):
   """Raises a ValueError if there are too many memories.
 
   Args:
-    kind: the `memories.Memory`.
+    kind: the `abstractions.Abstraction`.
     num_claims: how many claims the round has.
     total: how many memories there are, at least.
   """
@@ -107,7 +107,7 @@ def _find_pasts(kind, order):
   """Returns the `_Pasts`, by going through the claims from the weakest up.
 
   Args:
-    kind: the `memories.Memory`.
+    kind: the `abstractions.Abstraction`.
     order: the `claims.ClaimOrder`.
   """
   num_claims = order.num_claims
@@ -146,11 +146,11 @@ def _num_pasts(kind, order):
   return counts
 
 
-def num_memories(kind, order):
+def num_nodes(kind, order):
   """Returns how many memories there are.
 
   Args:
-    kind: the `memories.Memory`.
+    kind: the `abstractions.Abstraction`.
     order: the `claims.ClaimOrder`.
   """
   return 1 + sum(_num_pasts(kind, order))
@@ -163,25 +163,25 @@ def num_rows(kind, order):
       for last, count in enumerate(_num_pasts(kind, order)))
 
 
-class ClaimMemory:
+class AbstractionGraph:
   """All memories of a round.
 
   Args:
-    kind: the `memories.Memory`.
+    kind: the `abstractions.Abstraction`.
     order: the `claims.ClaimOrder` of the round.
 
   Attributes:
     num_claims: how many claims there are.
-    num_memories: how many memories there are.
+    num_nodes: how many memories there are.
     num_rows: how many rows they have.
-    arrays: the `MemoryArrays`.
+    arrays: the `AbstractionArrays`.
   """
 
   def __init__(self, kind, order):
     self.num_claims = order.num_claims
-    self.num_memories = num_memories(kind, order)
+    self.num_nodes = num_nodes(kind, order)
     self.num_rows = num_rows(kind, order)
-    _check_size(kind, self.num_claims, self.num_memories)
+    _check_size(kind, self.num_claims, self.num_nodes)
     self.arrays = self._build(_find_pasts(kind, order))
     # For look-ups one at a time, where NumPy's integers are slow.
     self._row_begin = self.arrays.row_begin.tolist()
@@ -200,8 +200,8 @@ class ClaimMemory:
     return self._row_begin[self.index(claims)]
 
   def _build(self, pasts):
-    """Returns the `MemoryArrays`, from the `_Pasts`."""
-    num_claims, count = self.num_claims, self.num_memories
+    """Returns the `AbstractionArrays`, from the `_Pasts`."""
+    num_claims, count = self.num_claims, self.num_nodes
     # The memory of a past and a last claim is `begin` plus the claim.
     sizes = np.zeros(len(pasts.place), np.int64)
     sizes[pasts.place] = num_claims - pasts.first
@@ -233,16 +233,16 @@ class ClaimMemory:
     group[0] = level_begin[-1]
     row_begin = np.zeros(count + 1, dtype=np.int64)
     row_begin[1:] = np.cumsum(num_claims - 1 - last + (last >= 0))
-    return MemoryArrays(
+    return AbstractionArrays(
         num_claims=num_claims, last=last, acts=acts, row_begin=row_begin,
         child_begin=child_begin, group=group,
         unit_begin=np.concatenate([[0], np.cumsum(np.bincount(unit))]),
-        unit_memory=np.argsort(unit, kind="stable"),
+        unit_node=np.argsort(unit, kind="stable"),
         unit_before=np.concatenate(unit_before),
         level_begin=np.array(level_begin))
 
 
 @functools.lru_cache(maxsize=32)
-def claim_memory(kind, order):
-  """Returns the `ClaimMemory`, which all callers share."""
-  return ClaimMemory(kind, order)
+def of_round(kind, order):
+  """Returns the `AbstractionGraph`, which all callers share."""
+  return AbstractionGraph(kind, order)

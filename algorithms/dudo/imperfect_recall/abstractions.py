@@ -37,7 +37,7 @@ _ALLOWED = (
     "ranks) or PlayerRanks()")
 
 
-class Memory:
+class Abstraction:
   """A kind of memory. Equal kinds are equal, and can be keys of a dict.
 
   Attributes:
@@ -91,7 +91,7 @@ class Memory:
 
 
 @dataclasses.dataclass(frozen=True)
-class LastClaims(Memory):
+class LastClaims(Abstraction):
   """The last claims, and the ranks of a few claims before them.
 
   The columns of a past are first those ranks and then the claims, the oldest
@@ -180,7 +180,7 @@ class LastClaims(Memory):
 
 
 @dataclasses.dataclass(frozen=True)
-class PlayerRanks(Memory):
+class PlayerRanks(Abstraction):
   """The last claim, and which ranks each player had claimed before it.
 
   The columns of a past are the ranks of whoever made the last claim and those

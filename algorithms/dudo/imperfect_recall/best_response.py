@@ -21,29 +21,12 @@ from typing import NamedTuple
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.imperfect_recall import best_response_round
 from dudo_spiel.algorithms.dudo.imperfect_recall.best_response_round import (
-  Bounds,
-)
-from dudo_spiel.algorithms.dudo.imperfect_recall.best_response_round import (
-  check_policy,
-)
-from dudo_spiel.algorithms.dudo.imperfect_recall.best_response_round import (
-  Leaves,
-)
-from dudo_spiel.algorithms.dudo.imperfect_recall.best_response_round import (
-  policy_leaves,
-)
-from dudo_spiel.algorithms.dudo.imperfect_recall.best_response_round import (
-  round_leaves,
+    Bounds,
 )
 from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.dudo.rounds import transitions
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
-
-__all__ = ["best_claim_values", "best_response_bounds", "best_response_value",
-           "Bounds", "check_policy", "estimate_seconds", "Leaves",
-           "match_best_response", "match_bounds", "MatchBounds",
-           "MatchResponse", "MAX_WALK_CLAIMS", "METHODS", "policy_leaves",
-           "refine_bounds", "round_exploitability", "round_leaves"]
 
 METHODS = ("search", "walk")
 MAX_WALK_CLAIMS = 40
@@ -60,7 +43,7 @@ def best_response_value(policy, dice, role, leaves=None, *, method="search",
     policy: the `policy.MatchPolicy`.
     dice: (starter's dice, other's dice).
     role: the responder's: 0 if it starts, 1 if the policy does.
-    leaves: the `Leaves`; None for the policy's values of later rounds.
+    leaves: the `transitions.Payoffs`; None for the policy's values of later rounds.
     method: "search", or "walk" for all histories (see `estimate_seconds`).
     num_threads: how many threads walk, None for all; the result does not
       depend on it. The search takes one.
@@ -123,7 +106,7 @@ def best_response_bounds(policy, dice, role, min_mass, leaves=None):
     dice: (starter's dice, other's dice).
     role: the responder's: 0 if it starts, 1 if the policy does.
     min_mass: see above; 0 for the exact value.
-    leaves: the `Leaves`, or a pair of them, lower and upper bounds; None for
+    leaves: the `transitions.Payoffs`, or a pair of them, lower and upper bounds; None for
       the policy's values of later rounds.
   """
   min_mass = validation.number("min_mass", min_mass, 0.0)
@@ -223,7 +206,7 @@ def match_bounds(policy, start_dice=None, starting_player=None, *, seconds=None,
   num_threads = jit.thread_count(num_threads)
   if seconds is not None:
     validation.number("seconds", seconds, 0.0)
-  check_policy(policy)
+  best_response_round.check_policy(policy)
   start_dice = policy.game.start_dice if start_dice is None else start_dice
   if not isinstance(start_dice, (tuple, list, bytes)):
     raise ValueError(f"start_dice={start_dice!r}: must be the dice of two "
@@ -247,11 +230,10 @@ def match_bounds(policy, start_dice=None, starting_player=None, *, seconds=None,
 
   def solve(task):
     key, role = task
-    dice = key[role], key[1 - role]
     leaves = tuple(
-        round_leaves(policy.match, *dice,
-                     *({k: value[bound] for k, value in values.items()}
-                       for values in starts)) for bound in range(2))
+        transitions.of_round(policy.match, key).payoffs(
+            role, *({k: value[bound] for k, value in values.items()}
+                    for values in starts)) for bound in range(2))
     this_round = best_response_round.ResponderRound(policy, key, role, leaves,
                                                 num_threads, flag)
     if seconds is None:

@@ -1,7 +1,7 @@
 """A round of Dudo from the side of a responder to a `policy.MatchPolicy`.
 
 `ResponderRound` has the arrays of a round, and walks or searches them for what
-the best response gets. `Leaves` say what the ends of the round are worth to the
+the best response gets. `transitions.Payoffs` say what the ends of the round are worth to the
 responder, and `Bounds` what a search has found.
 """
 
@@ -18,57 +18,27 @@ from dudo_spiel.algorithms.dudo.imperfect_recall import full_response_kernels
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.imperfect_recall import table_kernels
 from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.dudo.rounds import transitions
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 
 MAX_BOUND_BYTES = 4 * 10**9
 
 
-class Leaves(NamedTuple):
-  """What challenges are worth to the responder.
-
-  Attributes:
-    challenges: [claim, count] float64, when the responder challenges and count
-      dice match.
-    challenged: [claim, count] float64, when the policy challenges.
-  """
-  challenges: np.ndarray
-  challenged: np.ndarray
-
-
-def round_leaves(match, own_dice, other_dice, responder_starts, policy_starts):
-  """Returns the `Leaves` of a round.
+def policy_payoffs(policy, dice, role):
+  """Returns the `Payoffs` if later rounds are worth the policy's values.
 
   Args:
-    match: the `rounds.MatchRules`.
-    own_dice: how many dice the responder has.
-    other_dice: how many dice the policy has.
-    responder_starts: dict from (responder's, policy's) dice to what a round
-      that the responder starts is worth to it.
-    policy_starts: dict from (policy's, responder's) dice to what a round that
-      the policy starts is worth to the responder.
+    policy: the `match_policy.MatchPolicy`.
+    dice: (starter's dice, other's dice).
+    role: of the player that gets them, 0 if it starts the round.
   """
-  to_policy = {key: -value for key, value in policy_starts.items()}
-  ones = dict.fromkeys([*responder_starts, *policy_starts], 1.0)
-
-  def values(dice, if_won, if_lost):  # of the challenge, to the challenger
-    won, better, worse = (round_rules.challenge_values(match, *dice, starts)
-                          for starts in (ones, if_won, if_lost))
-    return np.where(won > 0.0, better, worse)
-
-  return Leaves(
-      values((own_dice, other_dice), responder_starts, to_policy),
-      -values((other_dice, own_dice), to_policy, responder_starts))
-
-
-def policy_leaves(policy, own_dice, other_dice):
-  """Returns the `Leaves` if later rounds are worth the policy's values."""
-  for key in round_rules.round_keys((own_dice, other_dice)):
-    if sum(key) < own_dice + other_dice and key not in policy.values:
+  for key in round_rules.round_keys(dice):
+    if sum(key) < sum(dice) and key not in policy.values:
       raise ValueError(f"policy={policy}: has no value of the round "
                        f"{key[0]}v{key[1]}; finish its training first")
-  return round_leaves(policy.match, own_dice, other_dice, policy.values,
-                      {key: -value for key, value in policy.values.items()})
+  return transitions.of_round(policy.match, tuple(dice)).payoffs(
+      role, policy.values)
 
 
 def check_policy(policy):
@@ -117,7 +87,7 @@ class Bounds(NamedTuple):
 def _probabilities(policy, key):
   """Returns [row, hand] float64, the policy's probabilities."""
   weights = policy.tables[key].astype(np.float64)
-  table_kernels.normalize(policy.match.memory(sum(key)).arrays, weights)
+  table_kernels.normalize(policy.match.graph(sum(key)).arrays, weights)
   return weights
 
 
@@ -128,7 +98,7 @@ class ResponderRound:
     policy: the `policy.MatchPolicy`.
     dice: (starter's dice, other's dice).
     role: the responder's.
-    leaves: the `Leaves`, or a pair of them, lower and upper bounds; None for
+    leaves: the `transitions.Payoffs`, or a pair of them, lower and upper bounds; None for
       the policy's values of later rounds.
     num_threads: how many threads to use.
     flag: [1] bool, which stops searches (see `interrupts`); None for one of
@@ -143,14 +113,14 @@ class ResponderRound:
     self.role = role
     self.policy = policy
     self.key = other, own  # of the policy's table
-    self.memory = match.memory(own + other)
+    self.memory = match.graph(own + other)
     if leaves is None:
-      leaves = policy_leaves(policy, own, other)
-    if isinstance(leaves, Leaves):
+      leaves = policy_payoffs(policy, dice, role)
+    if isinstance(leaves, transitions.Payoffs):
       leaves = leaves, leaves
     if not isinstance(leaves, (list, tuple)) or len(leaves) != 2 or not all(
-        isinstance(bound, Leaves) for bound in leaves):
-      raise ValueError(f"leaves={leaves!r}: must be None, a Leaves, or a pair "
+        isinstance(bound, transitions.Payoffs) for bound in leaves):
+      raise ValueError(f"leaves={leaves!r}: must be None, a Payoffs, or a pair "
                        "of them")
     width = match.table_shape(self.key)[1]
     rolls, own_rolls = match.rolls(other), match.rolls(own)
@@ -159,8 +129,8 @@ class ResponderRound:
     chances = np.zeros(width)
     chances[:rolls.num_rolls] = rolls.probabilities
     arrays = self.memory.arrays
-    unit = np.empty(self.memory.num_memories, np.int64)
-    unit[arrays.unit_memory] = np.repeat(
+    unit = np.empty(self.memory.num_nodes, np.int64)
+    unit[arrays.unit_node] = np.repeat(
         np.arange(len(arrays.unit_begin) - 1), np.diff(arrays.unit_begin))
     self.num_hands = rolls.num_rolls
     self.game = full_response_kernels.RoundArrays(

@@ -32,18 +32,18 @@ def mean_reaches(memory, game, role, shares, weights):
   """Writes weights[unit, hand], the reach of the responder's turns there.
 
   Args:
-    memory: the `abstraction_graph.MemoryArrays`.
+    memory: the `abstraction_graph.AbstractionArrays`.
     game: the `RoundArrays`.
     role: the responder's.
     shares: [row] float64, how likely we assume the responder to play it.
     weights: [unit, hand] float64, modified in place.
   """
-  num_memories, hands = len(memory.last), len(game.chances)
-  reach = np.zeros((2, num_memories, hands))  # by who is to move
+  num_nodes, hands = len(memory.last), len(game.chances)
+  reach = np.zeros((2, num_nodes, hands))  # by who is to move
   first = _RESPONDER if role == 0 else _POLICY
   reach[first, 0] = game.chances
-  for i in range(num_memories):
-    node = memory.unit_memory[i]
+  for i in range(num_nodes):
+    node = memory.unit_node[i]
     for a in range(game.num_claims - 1 - memory.last[node]):
       child, row = game.child_begin[node] + a, game.row_begin[node] + a
       for o in range(hands):
@@ -91,7 +91,7 @@ def _rounded_up(x):
 def _bound_unit(memory, game, weights, unit, tables):
   """Writes a unit's bounds from those of units with stronger claims."""
   hands, own_hands = tables.shape[2], tables.shape[3]
-  node = memory.unit_memory[memory.unit_begin[unit]]
+  node = memory.unit_node[memory.unit_begin[unit]]
   last = memory.last[node]
   values = np.empty((2, hands, own_hands))
   best = np.full(own_hands, -np.inf)
@@ -131,7 +131,7 @@ def _bound_unit(memory, game, weights, unit, tables):
 @jit.kernel(nogil=True, reassociate=True)
 def _bound_unit_of(memory, game, weights, unit, tables):
   """Does the same with plain tuples, as threads get them."""
-  _bound_unit(abstraction_graph.MemoryArrays(*memory),
+  _bound_unit(abstraction_graph.AbstractionArrays(*memory),
               full_response_kernels.RoundArrays(*game), weights, unit, tables)
 
 
@@ -140,7 +140,7 @@ def bound_units(memory, game, weights, tables):
   """Writes all bounds.
 
   Args:
-    memory: the `abstraction_graph.MemoryArrays`.
+    memory: the `abstraction_graph.AbstractionArrays`.
     game: the `RoundArrays`.
     weights: [unit, hand] float64, from `mean_reaches`.
     tables: [2, unit, hand, own hand] float32, modified in place.

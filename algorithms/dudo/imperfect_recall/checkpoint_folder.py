@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dudo_spiel.algorithms.dudo.imperfect_recall import deals
 from dudo_spiel.algorithms.dudo.imperfect_recall import pair_trainer
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.runtime import checkpoint
@@ -49,7 +50,7 @@ class _Training(NamedTuple):
   """What the main file of a folder says.
 
   Attributes:
-    records: [round] `rounds.RECORD`.
+    records: [round] `deals.RECORD`.
     names: for each pair of rounds the name of its file, or None.
     digests: for each pair of rounds the digest of its file, or None.
     seconds: for each pair of rounds how long it was trained.
@@ -127,7 +128,10 @@ class TrainingFolders:
       self._save(_absolute(path), identity, trainers)
 
   def _save(self, path, identity, trainers):
-    files.remove_abandoned(path, f"{_ROUND_FILES}|{re.escape(_MAIN_FILE)}")
+    parts = rf"({_ROUND_FILES}|{re.escape(_MAIN_FILE)})\.\d+\.part"
+    for name in os.listdir(path):  # what killed processes have left
+      if re.fullmatch(parts, name):
+        os.unlink(os.path.join(path, name))
     before = self._saved.get(path)
     saved = list(before or [_RoundFile(None, None, None)] * len(trainers))
     for number, trainer in enumerate(trainers):
@@ -285,7 +289,7 @@ def _read_main(archive, identity, trainers):
       raise ValueError(f"path={path!r}: its values must have both or none of "
                        f"the rounds {trainer.rounds}")
   states = archive.read("states", _states(trainers).shape, (np.float64,))
-  records = states.reshape(-1).view(round_rules.RECORD)
+  records = states.reshape(-1).view(deals.RECORD)
   first = 0
   for trainer, name in zip(trainers, names):
     of_pair = records[first:first + len(trainer.rounds)]
@@ -299,7 +303,7 @@ def _check_records(path, records, has_file):
 
   Args:
     path: of the main file.
-    records: [round] `rounds.RECORD`.
+    records: [round] `deals.RECORD`.
     has_file: whether there is a file with tables.
   """
   sweeps, weights = records["sweeps"], records["weight"]

@@ -11,6 +11,7 @@ import re
 import numpy as np
 
 from dudo_spiel import validation
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstractions
 from dudo_spiel.algorithms.dudo.imperfect_recall import table_kernels
 from dudo_spiel.algorithms.dudo.rounds import round_rules
@@ -41,14 +42,14 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       `memories`. None for the last `recall_length` claims.
 
   Attributes:
-    match: the `rounds.MatchRules`.
+    match: the `abstract_rules.AbstractRules`.
     tables: as given.
     values: as given.
   """
 
   def __init__(self, game, recall_length, tables, values, *, memory=None):
     super().__init__(game)
-    self.match = round_rules.match_rules(
+    self.match = abstract_rules.abstract_rules(
         game, abstractions.choose(recall_length, memory))
     for name, value in (("tables", tables), ("values", values)):
       if not isinstance(value, dict):
@@ -77,7 +78,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
     validation.state("state", state)
     player = validation.player("player_id", player_id, state)
     game = state.get_game()
-    if not self._has_rules_of(game):
+    if not self.has_rules_of(game):
       raise ValueError(f"state={state}: is not one of {self.game}")
     if player not in (0, 1) or state.current_player() < 0:
       raise ValueError(f"state={state}: nobody decides there, or "
@@ -89,7 +90,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       raise ValueError(f"state={state}: has {key[0]} and {key[1]} dice; the "
                        f"policy knows {self._known_text()}")
     claims = state.claim_list()
-    memory = self.match.memory(sum(key))
+    memory = self.match.graph(sum(key))
     row = memory.first_row(claims)
     first = claims[-1] + 1 if claims else 0
     actions = list(range(first, memory.num_claims))
@@ -119,7 +120,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       raise ValueError(f"claims={claims!r}: must be a list of claims")
     for claim in claims:
       validation.integer("claims", claim, 0)
-    memory = self.match.memory(sum(key))
+    memory = self.match.graph(sum(key))
     steps = [-1, *claims, memory.num_claims]
     if any(after <= before for before, after in zip(steps, steps[1:])):
       raise ValueError(f"claims={claims!r}: must grow, and be between 0 and "
@@ -142,7 +143,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
     """Returns [row, hand] float32, the probabilities with these dice."""
     self._check_key(key)
     weights = self.tables[key].astype(np.float32)
-    table_kernels.normalize(self.match.memory(sum(key)).arrays, weights)
+    table_kernels.normalize(self.match.graph(sum(key)).arrays, weights)
     return weights
 
   def quantized(self, min_probability=0.0, min_reach=0.0):
@@ -161,11 +162,11 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
         raise ValueError("tables: are quantized already; call this on the "
                          "policy that was not")
       tables[key] = np.zeros(table.shape, np.uint8)
-      table_kernels.quantize(self.match.memory(sum(key)).arrays, table,
+      table_kernels.quantize(self.match.graph(sum(key)).arrays, table,
                              np.float32(min_probability), np.float32(min_reach),
                              np.float32(_LEVELS), tables[key])
     return MatchPolicy(self.game, None, tables, self.values,
-                       memory=self.match.remembered)
+                       memory=self.match.abstraction)
 
   @property
   def memory_bytes(self):
@@ -174,7 +175,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
 
   def save(self, path):
     """Writes the policy to one file, which `policies.load_policy` reads."""
-    remembered = self.match.remembered.identity.items()
+    remembered = self.match.abstraction.identity.items()
     header = {"game": str(self.game),
               **{name: value for name, value in remembered
                  if value is not None},
@@ -185,7 +186,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
 
 
 def _memory_named(name, value):
-  """Returns the `memories.Memory` of a field of a header, or raises."""
+  """Returns the `abstractions.Abstraction` of a field of a header, or raises."""
   return abstractions.parse(name, checkpoint.text(name, value))
 
 
@@ -205,7 +206,7 @@ def from_file(archive, game):
         _MAX_RECALL))
   values = checkpoint.field(path, archive.header, "values",
                             round_rules.values_from_file)
-  match = round_rules.match_rules(game, memory)
+  match = abstract_rules.abstract_rules(game, memory)
   if not archive.names:
     raise ValueError(f"path={path!r}: its tables are missing")
   keys = {}

@@ -13,6 +13,7 @@ import time
 import numpy as np
 
 from dudo_spiel import validation
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import best_response
 from dudo_spiel.algorithms.dudo.imperfect_recall import checkpoint_folder
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
@@ -66,7 +67,7 @@ class MatchSolver(base_solver.Solver):
 
   Attributes:
     game: the game.
-    match: its `rounds.MatchRules`.
+    match: its `abstract_rules.AbstractRules`.
     rounds: list of (starter's dice, other's dice), in order of training.
   """
 
@@ -78,7 +79,7 @@ class MatchSolver(base_solver.Solver):
     if not (hands_met is None or isinstance(hands_met, str) and
             hands_met == "all"):
       hands_met = validation.integer("hands_met", hands_met, 1)
-    self.match = round_rules.match_rules(
+    self.match = abstract_rules.abstract_rules(
         game, round_pairs.memory_of(game, recall_length, memory))
     self.rounds = round_rules.round_keys(game.start_dice)
     self._hands_met = hands_met
@@ -86,7 +87,7 @@ class MatchSolver(base_solver.Solver):
     pairs = round_pairs.round_pairs(self.rounds)
     self._memory_bytes = round_pairs.memory_bytes(
         self.match, pairs, hands_met, self._num_threads, self._dtype)
-    ram.check(*self.match.remembered.argument, self._memory_bytes,
+    ram.check(*self.match.abstraction.argument, self._memory_bytes,
               f"training {game}", "a shorter memory or fewer dice")
     self._trainers = [
         pair_trainer.RoundTrainer(
@@ -422,12 +423,12 @@ class MatchSolver(base_solver.Solver):
       table[:, self.match.rolls(key[0]).num_rolls:] = 0.0
     return match_policy.MatchPolicy(
         self.game, None, tables, pair_trainer.known_values(self._trainers),
-        memory=self.match.remembered)
+        memory=self.match.abstraction)
 
   # Files.
 
   def _parameters(self):
-    return {**self.match.remembered.identity, "seed": self._seed,
+    return {**self.match.abstraction.identity, "seed": self._seed,
             "hands_met": self._hands_met, "gamma": self._gamma,
             "dtype": self._dtype.name}
 

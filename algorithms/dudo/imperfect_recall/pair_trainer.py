@@ -2,7 +2,7 @@
 
 An iteration sweeps over a list of deals in each of the two rounds. The deals
 are all there are, or a few random shifts, so that every hand meets some hands
-of the opponent (see `rounds.shifted_deals`). Shifts are drawn without
+of the opponent (see `deals.shifted_deals`). Shifts are drawn without
 replacement: after as many as there are, all deals have come up equally often.
 They depend only on the seed and the number of the iteration.
 """
@@ -12,9 +12,9 @@ import time
 
 import numpy as np
 
+from dudo_spiel.algorithms.dudo.imperfect_recall import deals
 from dudo_spiel.algorithms.dudo.imperfect_recall import sweep_kernels
 from dudo_spiel.algorithms.dudo.imperfect_recall import table_kernels
-from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import random_streams
@@ -27,19 +27,19 @@ def memory_bytes(match, rounds, num_shifts, num_threads, dtype):
   """Returns how much memory training takes, without the tables.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `abstract_rules.AbstractRules`.
     rounds: the rounds trained together: ((a, b), (b, a)) or ((a, a),).
     num_shifts: how many hands of the opponent each hand meets in an iteration.
     num_threads: how many threads to use.
     dtype: the type of the tables.
   """
   num_claims = match.num_sides * sum(rounds[0])
-  num_memories = match.num_memories(sum(rounds[0]))
+  num_nodes = match.num_nodes(sum(rounds[0]))
   hands = sum(match.table_shape(key)[1] for key in rounds) * 2 // len(rounds)
   many = max(match.rolls(n).num_rolls for n in rounds[0])
-  deals = num_shifts * many
-  numbers = (num_memories * (3 * hands + 2 * deals) +
-             2 * num_threads * (num_claims + 2) * deals)
+  num_deals = num_shifts * many
+  numbers = (num_nodes * (3 * hands + 2 * num_deals) +
+             2 * num_threads * (num_claims + 2) * num_deals)
   return numbers * np.dtype(dtype).itemsize
 
 
@@ -53,7 +53,7 @@ class RoundTrainer:
       trainer.update_values()
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `abstract_rules.AbstractRules`.
     rounds: the rounds trained together: ((a, b), (b, a)) or ((a, a),).
     seed: for the shifts.
     num_threads: how many threads to use if the rounds are large enough.
@@ -75,9 +75,9 @@ class RoundTrainer:
     self.rounds = tuple(rounds)
     self.values = {}
     self.seconds = 0.0
-    self._tables = {key: round_rules.new_tables(match, key, dtype)
+    self._tables = {key: deals.new_tables(match, key, dtype)
                     for key in self.rounds}
-    self._records = np.zeros(len(self.rounds), round_rules.RECORD)
+    self._records = np.zeros(len(self.rounds), deals.RECORD)
     self._background = interrupts.Background()
     self._last_seconds = 0.0  # that a sweep took
     self._match = match
@@ -103,7 +103,7 @@ class RoundTrainer:
 
   @property
   def records(self):
-    """[round] `rounds.RECORD`."""
+    """[round] `deals.RECORD`."""
     self._background.settle()
     return self._records
 
@@ -253,7 +253,7 @@ class RoundTrainer:
       chances = np.zeros(self._match.table_shape(key)[1])
       chances[:rolls.num_rolls] = rolls.probabilities
       regrets = table_kernels.sum_regrets(
-          self._match.memory(sum(key)).arrays, self.tables[key].regret, chances)
+          self._match.graph(sum(key)).arrays, self.tables[key].regret, chances)
       total += regrets / max(self._weight() / len(self.rounds), 1.0)
     return total / len(self.rounds)
 
@@ -262,7 +262,7 @@ class _Sweeper:
   """The work arrays of a pair of rounds, and what their leaves are worth.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `abstract_rules.AbstractRules`.
     tables: dict from (own dice, opponent's dice) to `RegretTables`.
     num_threads: how many threads to use.
     num_shifts: how many shifts a list of deals has.
@@ -277,7 +277,7 @@ class _Sweeper:
     self._values = values
     a, b = next(iter(tables))
     self._dtype = tables[a, b].regret.dtype
-    self._memory = match.memory(a + b).arrays
+    self._memory = match.graph(a + b).arrays
     self._many = max(match.rolls(n).num_rolls for n in (a, b))
     self._roles = self._make_roles(a, b)
     self._scratch = self._make_scratch()
@@ -291,8 +291,8 @@ class _Sweeper:
 
     Reaches and factors belong to a number of dice, values to a role.
     """
-    deals = self._num_shifts * self._many
-    values = [self._zeros(len(self._memory.last), deals) for _ in range(2)]
+    num_deals = self._num_shifts * self._many
+    values = [self._zeros(len(self._memory.last), num_deals) for _ in range(2)]
     first = self._role_arrays((a, b), 0, values[0])
     second = self._role_arrays((b, a), 1, values[1])
     if a == b:
@@ -310,35 +310,35 @@ class _Sweeper:
         cumulative=self._tables[key].cumulative,
         factor=self._zeros(memories, hands), own=self._zeros(units, hands),
         seen=self._zeros(memories, hands), value=value, leaf=self._zeros(0, 0),
-        segments=np.zeros(0, round_rules.SEGMENT), weight=self._zeros(0))
+        segments=np.zeros(0, deals.SEGMENT), weight=self._zeros(0))
 
   def _make_scratch(self):
     threads = self._num_threads
     hands = max(table.regret.shape[1] for table in self._tables.values())
-    deals = self._num_shifts * self._many
+    num_deals = self._num_shifts * self._many
     return sweep_kernels.SweepScratch(
         *(self._zeros(threads, hands) for _ in range(3)),
-        self._zeros(threads, deals),
-        self._zeros(threads, 2, self._memory.num_claims + 1, deals))
+        self._zeros(threads, num_deals),
+        self._zeros(threads, 2, self._memory.num_claims + 1, num_deals))
 
   def _dealt(self, key, shifts):
     """Returns (starter, other, `DealBatch`), the roles with their deals."""
     if shifts is not None:
-      return self._with_deals(key, round_rules.shifted_deals(
+      return self._with_deals(key, deals.shifted_deals(
           self._match, key, shifts, self._dtype))
     if key not in self._deals:
-      self._deals[key] = self._with_deals(key, round_rules.all_deals(
+      self._deals[key] = self._with_deals(key, deals.all_deals(
           self._match, key, self._dtype))
     return self._deals[key]
 
-  def _with_deals(self, key, deals):
-    leaves = round_rules.leaf_values(self._match, key, deals, self._values,
+  def _with_deals(self, key, batch):
+    leaves = deals.leaf_values(self._match, key, batch, self._values,
                                       self._dtype)
     starter, other = (
-        arrays._replace(leaf=leaves[role], segments=deals.segments[role],
-                        weight=deals.weights[role])
+        arrays._replace(leaf=leaves[role], segments=batch.segments[role],
+                        weight=batch.weights[role])
         for role, arrays in enumerate(self._roles[key]))
-    return starter, other, deals
+    return starter, other, batch
 
   def _settings(self, key, weight, learns):
     return sweep_kernels.SweepSettings(key[0] == key[1], learns,
@@ -351,14 +351,14 @@ class _Sweeper:
       key: the round.
       shifts: sequence of int, or None for all deals.
       weight: the weight of the iteration.
-      record: [1] `rounds.RECORD`, modified in place.
-      memory: the `abstraction_graph.MemoryArrays`; None for those of the round.
+      record: [1] `deals.RECORD`, modified in place.
+      memory: the `abstraction_graph.AbstractionArrays`; None for those of the round.
     """
-    starter, other, deals = self._dealt(key, shifts)
+    starter, other, batch = self._dealt(key, shifts)
     jit.run(self._num_threads, sweep_kernels.sweep,
             sweep_kernels.sweep_parallel,
             self._memory if memory is None else memory, starter, other,
-            self._settings(key, weight, True), self._scratch, deals.chances,
+            self._settings(key, weight, True), self._scratch, batch.chances,
             record)
 
   def compile(self):
@@ -366,7 +366,7 @@ class _Sweeper:
     empty = self._memory._replace(num_claims=-1,
                                   unit_begin=self._memory.unit_begin[:1])
     self.sweep(next(iter(self._tables)), range(self._num_shifts), 1.0,
-               np.zeros(1, round_rules.RECORD), empty)
+               np.zeros(1, deals.RECORD), empty)
 
   def value_averages(self):
     """Prepares `value`: matches the average policies instead of regrets."""
@@ -383,14 +383,14 @@ class _Sweeper:
       shifts: sequence of int, as many as always.
       skipped: how many of the first shifts do not count.
     """
-    starter, other, deals = self._dealt(key, shifts)
+    starter, other, batch = self._dealt(key, shifts)
     jit.run(self._num_threads, sweep_kernels.backward,
             sweep_kernels.backward_parallel, self._memory,
             starter._replace(table=starter.cumulative),
             other._replace(table=other.cumulative),
             self._settings(key, 1.0, False), self._scratch)
     new = slice(skipped * self._many, None)
-    return float(deals.chances[new] @ starter.value[0, new])
+    return float(batch.chances[new] @ starter.value[0, new])
 
 
 def known_values(trainers):

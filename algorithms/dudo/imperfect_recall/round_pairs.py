@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstractions
 from dudo_spiel.algorithms.dudo.imperfect_recall import pair_trainer
 from dudo_spiel.algorithms.dudo.rounds import round_rules
@@ -26,7 +27,7 @@ def memory_needed(game, recall_length=3, num_threads=None, *, memory=None):
     num_threads: how many threads to use, None for all.
     memory: what players remember instead.
   """
-  match = round_rules.match_rules(game, memory_of(game, recall_length, memory))
+  match = abstract_rules.abstract_rules(game, memory_of(game, recall_length, memory))
   pairs = round_pairs(round_rules.round_keys(game.start_dice))
   return memory_bytes(match, pairs, None, jit.thread_count(num_threads),
                       np.float32)
@@ -36,7 +37,7 @@ def memory_bytes(match, pairs, hands_met, num_threads, dtype):
   """Returns how many bytes a solver and its policy need.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `abstract_rules.AbstractRules`.
     pairs: what `round_pairs` returns.
     hands_met: see `num_shifts`.
     num_threads: how many threads to use.
@@ -53,7 +54,7 @@ def memory_bytes(match, pairs, hands_met, num_threads, dtype):
 
 
 def memory_of(game, recall_length, memory):
-  """Returns the `memories.Memory` of players in the game.
+  """Returns the `abstractions.Abstraction` of players in the game.
 
   The information states of `dudo_ir` have only the last claims. So a policy
   can remember less there, but not more.
@@ -83,7 +84,7 @@ def num_shifts(match, pair, hands_met):
   """Returns how many hands each hand meets in an iteration of a pair.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `abstract_rules.AbstractRules`.
     pair: the rounds that are trained together.
     hands_met: a number, "all", or None for the default.
   """

@@ -17,7 +17,7 @@ def shares(match, trainers):
   """Returns which share of the time each pair of rounds gets.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `abstract_rules.AbstractRules`.
     trainers: list of `trainer.RoundTrainer`, in order of training.
   """
   costs = [sum(math.prod(match.table_shape(key))
@@ -47,7 +47,7 @@ def time_limits(match, trainers, seconds, total):
   trained before the next limit is asked for.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `abstract_rules.AbstractRules`.
     trainers: list of `trainer.RoundTrainer`, in order of training.
     seconds: how long in all.
     total: whether these include what was run before.

@@ -155,7 +155,7 @@ def _forward_unit(memory, unit, starter, other, settings, scratch, thread):
   _begin_unit(memory, starter, unit)
   _begin_unit(memory, other, unit)
   for i in range(memory.unit_begin[unit], memory.unit_begin[unit + 1]):
-    node = memory.unit_memory[i]
+    node = memory.unit_node[i]
     starts = _acts(memory, starter.role, node)
     if starts:
       table_kernels.match_regrets(memory, node, starter.table, starter.factor)
@@ -174,13 +174,13 @@ def _value_actions(memory, unit, values, leaves, out):
   """Writes what a role's actions in the unit are worth to it.
 
   Args:
-    memory: the `abstraction_graph.MemoryArrays`.
+    memory: the `abstraction_graph.AbstractionArrays`.
     unit: the unit.
     values: [memory, deal], the values of the opponent.
     leaves: [claim, deal], of the role itself.
     out: [action, deal], modified in place.
   """
-  node = memory.unit_memory[memory.unit_begin[unit]]
+  node = memory.unit_node[memory.unit_begin[unit]]
   last, child = memory.last[node], memory.child_begin[node]
   num_children = memory.num_claims - 1 - last
   for a in range(num_children):
@@ -195,7 +195,7 @@ def _play(memory, node, mine, action_values, strategy):
   """Writes mine.value[node], the value of the node under the strategy.
 
   Args:
-    memory: the `abstraction_graph.MemoryArrays`.
+    memory: the `abstraction_graph.AbstractionArrays`.
     node: the memory.
     mine: the `RoleArrays` of the role that acts.
     action_values: [action, deal].
@@ -239,7 +239,7 @@ def _learn(memory, node, mine, action_values, cf_reach):
   """Adds the regrets of a node, for every deal.
 
   Args:
-    memory: the `abstraction_graph.MemoryArrays`.
+    memory: the `abstraction_graph.AbstractionArrays`.
     node: the memory.
     mine: the `RoleArrays` of the role that acts.
     action_values: [action, deal].
@@ -281,7 +281,7 @@ def _learn_if_reached(memory, node, mine, theirs, weight, action_values,
   """Adds a role's regrets at a node where it acts, if the opponent gets there.
 
   Args:
-    memory: the `abstraction_graph.MemoryArrays`.
+    memory: the `abstraction_graph.AbstractionArrays`.
     node: the memory.
     mine: the `RoleArrays` of the role.
     theirs: the `RoleArrays` of the opponent.
@@ -305,7 +305,7 @@ def _backward_unit(memory, unit, starter, other, settings, scratch, thread):
   _value_actions(memory, unit, other.value, starter.leaf, starter_values)
   _value_actions(memory, unit, starter.value, other.leaf, other_values)
   for i in range(memory.unit_begin[unit], memory.unit_begin[unit + 1]):
-    node = memory.unit_memory[i]
+    node = memory.unit_node[i]
     if _acts(memory, starter.role, node):
       _play(memory, node, starter, starter_values, strategy)
     if _acts(memory, other.role, node):
@@ -346,7 +346,7 @@ def _forward(memory, starter, other, settings, scratch):
 @jit.kernel
 def _forward_share(memory, starter, other, settings, scratch, level, thread):
   """Handles a thread's share of a level in the forward pass."""
-  memory = abstraction_graph.MemoryArrays(*jit.borrowed(memory))
+  memory = abstraction_graph.AbstractionArrays(*jit.borrowed(memory))
   starter = RoleArrays(*jit.borrowed(starter))
   other = RoleArrays(*jit.borrowed(other))
   scratch = SweepScratch(*jit.borrowed(scratch))
@@ -359,7 +359,7 @@ def _forward_share(memory, starter, other, settings, scratch, level, thread):
 @jit.kernel
 def _backward_share(memory, starter, other, settings, scratch, level, thread):
   """Handles a thread's share of a level in the backward pass."""
-  memory = abstraction_graph.MemoryArrays(*jit.borrowed(memory))
+  memory = abstraction_graph.AbstractionArrays(*jit.borrowed(memory))
   starter = RoleArrays(*jit.borrowed(starter))
   other = RoleArrays(*jit.borrowed(other))
   scratch = SweepScratch(*jit.borrowed(scratch))
@@ -386,7 +386,7 @@ def backward(memory, starter, other, settings, scratch):
   """Computes the values of all memories for a list of deals, and learns.
 
   Args:
-    memory: the `abstraction_graph.MemoryArrays`.
+    memory: the `abstraction_graph.AbstractionArrays`.
     starter: the `RoleArrays` of role 0, modified in place: `value`, and
       `table` if it learns.
     other: the `RoleArrays` of role 1, modified in place likewise.
@@ -427,13 +427,13 @@ def sweep(memory, starter, other, settings, scratch, chances, record):
   """Runs one iteration, forward and backward, for a list of deals.
 
   Args:
-    memory: the `abstraction_graph.MemoryArrays`.
+    memory: the `abstraction_graph.AbstractionArrays`.
     starter: the `RoleArrays` of role 0, modified in place.
     other: the `RoleArrays` of role 1, modified in place.
     settings: the `SweepSettings`.
     scratch: the `SweepScratch`.
     chances: [deal] float64, how likely each deal is.
-    record: [1] `rounds.RECORD`, modified in place. It changes here, so that it
+    record: [1] `deals.RECORD`, modified in place. It changes here, so that it
       fits the tables whenever Python gets to see them.
   """
   _forward(memory, starter, other, settings, scratch)

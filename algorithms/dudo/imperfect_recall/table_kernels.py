@@ -18,7 +18,7 @@ def match_regrets(memory, node, table, factor):
   Whoever needs the strategy makes it from the two.
 
   Args:
-    memory: the `abstraction_graph.MemoryArrays`.
+    memory: the `abstraction_graph.AbstractionArrays`.
     node: the memory.
     table: [row, hand].
     factor: [memory, hand], modified in place at the memory: 1 divided by the
@@ -48,7 +48,7 @@ def sum_regrets(memory, table, chances):
   """Returns the sum over memories and hands of the largest positive regret.
 
   Args:
-    memory: the `abstraction_graph.MemoryArrays`.
+    memory: the `abstraction_graph.AbstractionArrays`.
     table: [row, hand], sums of regrets.
     chances: [hand] float64, how likely each hand is.
   """
@@ -86,7 +86,7 @@ def quantize(memory, table, min_probability, min_reach, levels, out):
   """Writes weights as whole numbers, relative to the largest of a memory.
 
   Args:
-    memory: the `abstraction_graph.MemoryArrays`.
+    memory: the `abstraction_graph.AbstractionArrays`.
     table: [row, hand] weights.
     min_probability: actions less likely than this get 0.
     min_reach: memories whose weights sum to less get 0 everywhere.

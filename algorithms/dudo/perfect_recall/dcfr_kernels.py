@@ -57,8 +57,6 @@ class LearnStep(NamedTuple):
     kept: [iteration + 1] float64, products of the discounts of positive regrets
       up to each iteration; they do not change after the last one.
     negative: the discount of negative regrets.
-    is_uniform: whether the strategy without positive regrets is uniform, and
-      not the default action.
     challenges: [claim, count], what the role gets by a challenge.
     challenged: [claim, count], what it gets when it is challenged.
   """
@@ -67,7 +65,6 @@ class LearnStep(NamedTuple):
   weight: float
   kept: np.ndarray
   negative: float
-  is_uniform: bool
   challenges: np.ndarray
   challenged: np.ndarray
 
@@ -309,8 +306,6 @@ def learn(game, tree, tables, step, mode, work, cut):
       child = tree.child[begin + row]
       is_dudo = claim == game.num_claims
       rest = one if row == 0 else zero
-      if step.is_uniform:
-        rest = work.norm.dtype.type(1.0 / rows)
       live = own_live
       if is_own:
         hand_vectors.strategy(regret, table + row * acting, acting, norm, at, rest,

@@ -383,26 +383,6 @@ def new_tree(hands):
                         np.zeros(1, np.bool_))
 
 
-def full_tree(hands):
-  """Returns the `TreeArrays` in which everything is stored."""
-  num_claims = hands.order.num_claims
-  counts, claims, has_child = [], [], []
-
-  def visit(last):
-    rows = [num_claims] * (last >= 0) + list(range(last + 1, num_claims))
-    counts.append(len(rows))
-    claims.extend(rows)
-    begin = len(claims) - len(rows)
-    has_child.extend(claim < num_claims - 1 for claim in rows)
-    for claim in claims[begin:begin + len(rows)]:
-      if claim < num_claims - 1:
-        visit(claim)
-
-  visit(-1)
-  return tree_from_rows(hands, np.array(counts, np.int16),
-                        np.array(claims, np.int16), np.array(has_child))
-
-
 def changed(hands, tree, is_kept=None, proposals=None):
   """Returns the tree after a change.
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.perfect_recall import growing_tree
-from dudo_spiel.algorithms.dudo.perfect_recall import hand_vectors
+from dudo_spiel.algorithms.dudo.perfect_recall import round_evaluator
 from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
-from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
 from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
+from dudo_spiel.algorithms.dudo.perfect_recall.compression import coded_round
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.dudo.rounds import rounds_policy
 from dudo_spiel.algorithms.runtime import checkpoint
@@ -25,7 +25,7 @@ from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import progress
 
 FILE_KIND = "recall_policy"
-_DTYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
+_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 _MAX_SHARES = 2**40
 
 
@@ -34,26 +34,29 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
 
   Args:
     game: the `pyspiel.Game`, `dudo` with two players.
-    rounds: dict from (starter's dice, other's dice) to (`round_hands.
-      RoundHands`, `growing_tree.TreeArrays`, [number] float or uint) of the
-      round, or to its `stored_rounds.CodedRound`. The probabilities of actions
-      are proportional to the positive numbers. In the average policy of a
-      solver, numbers are sums over the iterations of how often the player's own
-      moves lead to the action.
-    measures: {round: `stored_rounds.Measures`} of all its rounds; None if
-      nothing was measured.
+    rounds: {(starter's dice, other's dice): `stored_rounds.StoredRound` or
+      `stored_rounds.LazyRound`}. In the average policy of a solver, entries of
+      a table are sums over the iterations of the player's own reach of the
+      action.
+    measures: {(starter's dice, other's dice): `stored_rounds.Measures`} of all
+      its rounds; None if nothing was measured.
 
   Attributes:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     measures: as given, or {}.
   """
 
   def __init__(self, game, rounds, measures=None):
     super().__init__(game)
-    self.match = round_rules.match_rules(game, 1)
+    self.match = round_rules.round_rules(game)
     if not isinstance(rounds, dict):
       raise ValueError(f"rounds={rounds!r}: must be a dict by rounds")
-    self._rounds = stored_rounds.RoundTables(rounds)
+    for entry in rounds.values():
+      if not isinstance(entry, (stored_rounds.StoredRound,
+                                stored_rounds.LazyRound)):
+        raise ValueError(f"rounds={validation.shown(entry)}: must be a "
+                         "StoredRound, as RecallPolicy.round_tables returns it")
+    self._rounds = stored_rounds.StoredRounds(rounds)
     self.measures = stored_rounds.checked_measures(measures, rounds)
 
   def _known(self):
@@ -77,7 +80,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     validation.state("state", state)
     player = validation.player("player_id", player_id, state)
     game = state.get_game()
-    if not self._has_rules_of(game):
+    if not self.has_rules_of(game):
       raise ValueError(f"state={state}: is not one of {self.game}")
     if state.current_player() != player or player < 0:
       raise ValueError(f"state={state}: player_id={player_id} does not decide "
@@ -90,33 +93,12 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     claims = state.claim_list()
     role = int(player != starter)
     hand = game.rolls(key[role]).index(state.hand(player))
-    rows, weights = self._at(key, claims)
+    rows, weights = self._rounds[key].after_claims(claims)
     chances = dict.fromkeys(state.legal_actions(), 0.0)
     dudo = self.match.claim_order(sum(key)).num_claims
     for claim, chance in zip(rows, weights[:, hand].tolist()):
       chances[game.dudo_action if claim == dudo else claim] = chance
     return chances
-
-  def _at(self, key, claims):
-    """Returns what is stored after some claims.
-
-    Args:
-      key: (starter's dice, other's dice).
-      claims: list of int.
-
-    Returns:
-      (list of claims, C for Dudo, [claim, hand] float64): the actions, and
-      their probabilities with each hand.
-    """
-    hands, tree, table = self._rounds[key]
-    role = len(claims) % 2
-    node = growing_tree.find(tree, claims)
-    if node < 0:
-      return [hands.order.num_claims], np.ones(
-          (1, hands.classes[role].shape[1]))
-    rows = tree.claim[tree.row_begin[node]:tree.row_begin[node + 1]].tolist()
-    classes = hands.classes[role][hands.level[tree.last[node] + 1]]
-    return rows, hand_vectors.probabilities(tree, table, node)[:, classes]
 
   def after_claims(self, key, claims):
     """Returns the probabilities of all hands after some claims of a round.
@@ -132,7 +114,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     """
     order, start = self.check_claims(key, claims)
     last = claims[-1] if claims else -1
-    rows, weights = self._at(start, list(claims))
+    rows, weights = self._rounds[start].after_claims(list(claims))
     table = np.zeros((order.num_claims - last - (not claims),
                       weights.shape[1]))
     table[np.array(rows) - last - 1] = weights
@@ -167,13 +149,10 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     return order, start
 
   def round_tables(self, key):
-    """Returns what the policy has of a round.
+    """Returns the `stored_rounds.StoredRound` of a round.
 
     Args:
       key: (starter's dice, other's dice).
-
-    Returns:
-      (`round_hands.RoundHands`, `growing_tree.TreeArrays`, [number]).
     """
     if not rounds_policy.is_dice(key) or key not in self._rounds:
       raise ValueError(f"key={key!r}: must be (starter's, other's) dice, one "
@@ -181,31 +160,6 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     return self._rounds[key]
 
   # How good it is.
-
-  def _measured(self, key, tree, table, known, pool, flag):
-    """Returns the `stored_rounds.Measures` of a round.
-
-    Args:
-      key: (starter's dice, other's dice).
-      tree: the `growing_tree.TreeArrays`.
-      table: [number], to which the policy is proportional.
-      known: {round: `stored_rounds.Measures`} of smaller rounds.
-      pool: of threads, or None.
-      flag: [1] bool, stops it: it raises `round_trainer.StoppedError`.
-    """
-    trainer = round_trainer.measuring_trainer(self.match, key, tree, table,
-                                               flag)
-    lows = {key: measures.low for key, measures in known.items()}
-    highs = {key: measures.high for key, measures in known.items()}
-    low, high = trainer.certify(lows, highs, pool)
-    outcomes = trainer.outcomes()
-    values = {key: measures.value for key, measures in known.items()}
-    dice = trainer.hands.dice
-    value = sum(
-        sign * float(np.sum(outcomes[role] * round_rules.challenge_values(
-            self.match, dice[role], dice[1 - role], values)))
-        for role, sign in ((0, 1.0), (1, -1.0)))
-    return stored_rounds.Measures(low, high, value)
 
   def measure(self, num_threads=None):
     """Measures the policy in all its rounds.
@@ -221,10 +175,10 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
 
     def measure():
       known = {}
-      with round_trainer.thread_pool(num_threads) as pool:
+      with interrupts.thread_pool(num_threads) as pool:
         for key in sorted(self._rounds, key=sum):  # smaller rounds come first
-          _, tree, table = self._rounds[key]
-          known[key] = self._measured(key, tree, table, known, pool, flag)
+          known[key] = round_evaluator.RoundEvaluator(
+              self.match, self._rounds[key], flag).measure(known, pool)
       return known
 
     self.measures = interrupts.call(measure, flag)
@@ -271,7 +225,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
   @property
   def is_in_shares(self):
     """Whether it, or a round of it, has been compressed."""
-    return any(map(_is_in_shares, self._rounds.raw.values()))
+    return any(entry.is_quantized for entry in self._rounds.raw.values())
 
   def compressed(self, num_shares, *, num_threads=None):
     """Returns the policy in shares: small, coded and measured.
@@ -298,13 +252,14 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
 
     def compress():
       rounds, known = {}, {}
-      with round_trainer.thread_pool(num_threads) as pool, (
+      with interrupts.thread_pool(num_threads) as pool, (
           progress.progress_bar(len(self._rounds), desc="compressing",
                                 unit="round")) as bar:
         for key in sorted(self._rounds, key=sum):  # smaller rounds come first
-          rounds[key], small, weights = stored_rounds.coded(
-              self.match, key, self._rounds[key], num_shares[key], flag)
-          known[key] = self._measured(key, small, weights, known, pool, flag)
+          rounds[key], small = coded_round.compress(
+              self.match, self._rounds[key], num_shares[key], flag)
+          known[key] = round_evaluator.RoundEvaluator(
+              self.match, small, flag).measure(known, pool)
           bar.update()
       return rounds, known
 
@@ -313,10 +268,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
   @property
   def memory_bytes(self):
     """How much memory the policy takes."""
-    return sum(
-        found.num_bytes if isinstance(found, stored_rounds.LazyRound) else
-        found[1].num_bytes + found[2].nbytes
-        for found in self._rounds.raw.values())
+    return sum(entry.num_bytes for entry in self._rounds.raw.values())
 
   # Files.
 
@@ -324,7 +276,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     """Writes the policy to one file, which `policies.load_policy` reads."""
     arrays, rounds = {}, []
     for (a, b), found in self._rounds.raw.items():
-      if isinstance(found, stored_rounds.CodedRound):
+      if isinstance(found, coded_round.CodedRound):
         rounds.append([a, b, *found.size])
         parts = dict(zip(("tree", "shares"), found.streams))
       else:
@@ -338,12 +290,6 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     checkpoint.save(path, FILE_KIND, {"game": str(self.game), "rounds": rounds,
                                       "measures": measures},
                     arrays, compress=True)
-
-
-def _is_in_shares(found):
-  """Returns whether a round has been compressed, or was read from a file so."""
-  return isinstance(found, stored_rounds.CodedRound) or (
-      isinstance(found, tuple) and found[2].dtype.kind == "u")
 
 
 def _rounds_from_file(name, value):
@@ -371,7 +317,7 @@ def _measures_from_file(name, value):
                        "high, value] for each round")
     dice = tuple(validation.integer(name, number, 1, growing_tree.MAX_ROWS)
                  for number in item[:2])
-    measures[dice] = stored_rounds.measures_of(name, dice, item[2:])
+    measures[dice] = stored_rounds.measures_from_numbers(name, dice, item[2:])
   return measures
 
 
@@ -383,7 +329,7 @@ def from_file(archive, game):
     game: the `pyspiel.Game` of the policy.
   """
   path = archive.path
-  match = round_rules.match_rules(game, 1)
+  match = round_rules.round_rules(game)
   known = set(round_rules.match_keys(game))
   rounds = {}
   for a, b, nodes, rows, *shares in checkpoint.field(
@@ -392,16 +338,15 @@ def from_file(archive, game):
       raise ValueError(f"path={path!r}: its rounds have {a}v{b}; must be those "
                        f"of {game}")
     if shares:
-      rounds[a, b] = stored_rounds.CodedRound(
+      rounds[a, b] = coded_round.CodedRound(
           match, (a, b), nodes, rows, *shares,
           [_read_stream(archive, f"{a}v{b}_{name}")
            for name in ("tree", "shares")], path)
     else:
       hands = round_hands.RoundHands(match, (a, b))
       tree = growing_tree.read_tree(archive, f"{a}v{b}_", hands, nodes, rows)
-      name = f"{a}v{b}_weights"
-      rounds[a, b] = hands, tree, archive.read(name, (tree.num_numbers,),
-                                               _DTYPES, 0.0)
+      rounds[a, b] = stored_rounds.StoredRound(hands, tree, archive.read(
+          f"{a}v{b}_weights", (tree.num_numbers,), _DTYPES, 0.0))
   if rounds.keys() != known:
     raise ValueError(f"path={path!r}: its rounds must be those of {game}")
   measures = {}
@@ -432,7 +377,7 @@ def merged(game, policies):
     game: the `pyspiel.Game` of the result.
     policies: list of `RecallPolicy`, the best first.
   """
-  round_rules.match_rules(validation.game("game", game), 1)  # checks it
+  round_rules.round_rules(validation.game("game", game))  # checks it
   if not isinstance(policies, (list, tuple)) or not all(
       isinstance(policy, RecallPolicy) for policy in policies):
     raise ValueError(f"policies={validation.shown(policies)}: must be a list "
@@ -440,7 +385,7 @@ def merged(game, policies):
   rounds = {}
   for key in round_rules.match_keys(game):
     known = [policy for policy in policies
-             if key in policy._rounds and policy._has_rules_of(game)]
+             if key in policy._rounds and policy.has_rules_of(game)]
     if not known:
       raise ValueError(f"policies: none knows the round {key[0]}v{key[1]} of "
                        f"{game}")

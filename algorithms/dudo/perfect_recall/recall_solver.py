@@ -20,6 +20,7 @@ from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
 from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
 from dudo_spiel.algorithms.dudo.perfect_recall import size_model
 from dudo_spiel.algorithms.dudo.perfect_recall import solver_file
+from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.dudo.rounds import transitions
 from dudo_spiel.algorithms.runtime import base_solver
@@ -49,14 +50,13 @@ class _Round:
   """A round, and how its training goes.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     dice: (starter's dice, other's dice).
-    number: dict from rounds to their numbers, smaller ones first.
     **kwargs: for the trainer.
 
   Attributes:
     trainer: the `round_trainer.RecallTrainer`.
-    ends: the `transitions.RoundEnds`.
+    transitions: the `transitions.Transitions`.
     responses: [role] float64, what best responses got at the last growth.
     outcomes: [role, claim, count] float64, see `RecallTrainer.outcomes`, then.
     work: how much work was done, in numbers of a table.
@@ -65,11 +65,11 @@ class _Round:
     version: counts changes of the tables.
   """
 
-  def __init__(self, match, dice, number, **kwargs):
+  def __init__(self, match, dice, **kwargs):
     self.trainer = round_trainer.RecallTrainer(match, dice, **kwargs)
-    self.ends = transitions.RoundEnds(match, dice, number)
+    self.transitions = transitions.of_round(match, dice)
     self.responses = np.ones(2)
-    self.outcomes = np.zeros(self.ends.shape)
+    self.outcomes = np.zeros(self.transitions.shape)
     self.work = 0
     self.next_growth = 1
     self.next_drop = _FIRST_DROP
@@ -115,7 +115,7 @@ class PerfectRecallSolver(base_solver.Solver):
       validation.integer("max_bytes", max_bytes, _LEAST_BYTES)
       ram.check("max_bytes", max_bytes, max_bytes, "a solver that may take "
                 "this much", "less")
-    self._match = round_rules.match_rules(game, 1)
+    self._match = round_rules.round_rules(game)
     self.rounds = round_rules.match_keys(game)
     self._max_bytes = max_bytes
     self._room = (max_bytes if max_bytes is not None else
@@ -124,19 +124,18 @@ class PerfectRecallSolver(base_solver.Solver):
         round_hands.num_bytes(self._match, key, self._dtype)
         for key in self.rounds), "a solver with its hands",
               "fewer dice")
-    number = {key: i for i, key in enumerate(self.rounds)}
     # What is free now must not decide how trees grow.
     proposals = (round_trainer.MAX_PROPOSALS if max_bytes is None else
                  int(_PROPOSAL_SHARE * max_bytes /
                      size_model.PROPOSAL_BYTES))
+    self._flag = interrupts.new_flag()  # stops what runs in the background
     self._rounds = [
-        _Round(self._match, key, number, dtype=self._dtype,
-               num_threads=self._num_threads,
+        _Round(self._match, key, dtype=self._dtype,
+               num_threads=self._num_threads, flag=self._flag,
                max_proposals=min(max(proposals, _LEAST_PROPOSALS),
                                  round_trainer.MAX_PROPOSALS))
         for key in self.rounds]
     self._background = interrupts.Background()
-    self._flag = interrupts.new_flag()  # stops what is done there
     self._present = 0  # the round that learns
     self._known = {}  # what was measured: number -> (versions, ...)
     self._is_compiled = False
@@ -157,13 +156,11 @@ class PerfectRecallSolver(base_solver.Solver):
       function: works on the rounds until `_flag` is set.
     """
     self._background.settle()
-    self._flag = interrupts.new_flag()
-    for now in self._rounds:
-      now.trainer.flag = self._flag
+    self._flag[0] = False
     results = []
 
     def call():
-      with contextlib.suppress(round_trainer.StoppedError):
+      with contextlib.suppress(interrupts.StoppedError):
         results.append(function())
 
     try:
@@ -229,7 +226,7 @@ class PerfectRecallSolver(base_solver.Solver):
 
   def _learn(self, iterations):
     """Runs iterations until the flag is set; see `interrupts`."""
-    with round_trainer.thread_pool(self._num_threads) as pool:
+    with interrupts.thread_pool(self._num_threads) as pool:
       if not self._is_compiled:
         round_trainer.compile_kernels(self._match, self._dtype)
         self._is_compiled = True
@@ -275,15 +272,15 @@ class PerfectRecallSolver(base_solver.Solver):
     is_calm = trainer.tree.num_numbers <= (1.0 + _CALM_GROWTH) * before
     now.next_growth = t + max(min(1 + t // 4, _EPOCH),
                               t // (_CALM_SHARE if is_calm else _EPOCH_SHARE))
-    trainer.rest()
+    trainer.release_scratch()
     self._present = self._choose()
     self._rounds[self._present].trainer.set_values(self._values_by_round())
 
   def _choose(self):
     """Returns the round that adds most for the work done on it."""
-    count = len(self._rounds)
-    visits = transitions.visits([now.ends.next_rounds(now.outcomes, count)
-                                for now in self._rounds], count - 1)
+    visits = transitions.visits(
+        [now.transitions.next_probabilities(now.outcomes, self.rounds)
+         for now in self._rounds], len(self._rounds) - 1)
     best, most = 0, -1.0
     for number, now in enumerate(self._rounds):
       if not now.work:
@@ -294,20 +291,19 @@ class PerfectRecallSolver(base_solver.Solver):
     return best
 
   def _values(self, outcomes):
-    """Returns [round] float64, what rounds are worth to their starters.
+    """Returns {round: value}, what rounds are worth to their starters.
 
     Args:
       outcomes: list by round, see `RecallTrainer.outcomes`.
     """
-    values = np.zeros(len(self._rounds))
-    for number, now in enumerate(self._rounds):
-      values[number] = now.ends.value(outcomes[number], values)
+    values = {}
+    for key, now, challenges in zip(self.rounds, self._rounds, outcomes):
+      values[key] = now.transitions.value(challenges, 0, values)
     return values
 
   def _values_by_round(self):
     """Returns {round: value} as known by the last growth of each round."""
-    return dict(zip(self.rounds, self._values(
-        [now.outcomes for now in self._rounds]).tolist()))
+    return self._values([now.outcomes for now in self._rounds])
 
   # Values.
 
@@ -326,12 +322,14 @@ class PerfectRecallSolver(base_solver.Solver):
     policy.
     """
     number = self._number(own_dice, opponent_dice)
-    return float(self._run(lambda: self._present_values(number + 1))[number])
+    values = self._run(lambda: self._present_values(number + 1))
+    return values[self.rounds[number]]
 
   def _present_values(self, count):
-    """Returns [round] float64, exact values of the average policy."""
+    """Returns {round: value}, exact values of the average policy."""
     outcomes = [
-        self._measured("outcomes", number, now.version, now.trainer.outcomes)
+        self._measured("outcomes", number, now.version,
+                       now.trainer.evaluator.outcomes)
         if number < count else now.outcomes
         for number, now in enumerate(self._rounds)]
     return self._values(outcomes)
@@ -356,13 +354,13 @@ class PerfectRecallSolver(base_solver.Solver):
   def _certify(self, count):
     """Returns {round: (low, high)} of the first rounds; may be stopped."""
     lows, highs = {}, {}
-    with round_trainer.thread_pool(self._num_threads) as pool:
+    with interrupts.thread_pool(self._num_threads) as pool:
       for number, key in enumerate(self.rounds[:count]):
         now = self._rounds[number]
         versions = tuple(r.version for r in self._rounds[:number + 1])
         lows[key], highs[key] = self._measured(
             "interval", number, versions,
-            lambda now=now: now.trainer.certify(lows, highs, pool))
+            lambda now=now: now.trainer.evaluator.certify(lows, highs, pool))
     return {key: (lows[key], highs[key]) for key in lows}
 
   def round_exploitability(self, own_dice, opponent_dice):
@@ -380,13 +378,14 @@ class PerfectRecallSolver(base_solver.Solver):
 
   def _certify_alone(self, number):
     """Returns (low, high) of a round, if later ones are worth their values."""
-    values = dict(zip(self.rounds, self._present_values(number).tolist()))
-    with round_trainer.thread_pool(self._num_threads) as pool:
-      return self._rounds[number].trainer.certify(values, values, pool)
+    values = self._present_values(number)
+    with interrupts.thread_pool(self._num_threads) as pool:
+      return self._rounds[number].trainer.evaluator.certify(values, values,
+                                                            pool)
 
   def expected_values(self):
     """Returns [player] float64, each player's value of the average policy."""
-    value = self._run(lambda: self._present_values(len(self._rounds)))[-1]
+    value = self.value(*self.rounds[-1])
     return np.array([value, -value] if self.game.starting_player == 0 else
                     [-value, value])
 
@@ -404,8 +403,9 @@ class PerfectRecallSolver(base_solver.Solver):
   def _policy(self, name):
     self._background.settle()
     return recall_policy.RecallPolicy(self.game, {
-        key: (now.trainer.hands, now.trainer.tree,
-              getattr(now.trainer.tables, name).copy())
+        key: stored_rounds.StoredRound(
+            now.trainer.hands, now.trainer.tree,
+            getattr(now.trainer.tables, name).copy())
         for key, now in zip(self.rounds, self._rounds)})
 
   def current_policy(self):

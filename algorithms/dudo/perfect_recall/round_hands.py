@@ -55,13 +55,13 @@ def _padded(count):
   return -(-count // CLASS_MULTIPLE) * CLASS_MULTIPLE
 
 
-def _levels(order, merges):
+def hand_levels(order):
   """Returns (ranks that matter by level, level by last claim plus 1)."""
   everything = tuple(range(order.num_sides))
   sets, level = [everything], [0]
   for claim in range(order.num_claims):
     left = tuple(sorted(set((order.ranks[claim:] - 1).tolist())))
-    if merges and left != sets[-1]:
+    if left != sets[-1]:
       sets.append(left)
     level.append(len(sets) - 1)
   return sets, np.array(level, np.int64)
@@ -73,7 +73,7 @@ def _role_hands(rolls, wild_ones, sets):
   classes, firsts = [], []
   for number, ranks in enumerate(sets):
     keys = [tuple(row) for row in matches[:, ranks].tolist()]
-    if not number:  # without merging, equal rows still are two hands
+    if not number:  # equal rows still are two hands
       keys = list(range(len(keys)))
     names = {key: i for i, key in enumerate(dict.fromkeys(keys))}
     hand_of = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1)))
@@ -99,12 +99,12 @@ def num_bytes(match, dice, dtype):
   """Returns how much memory the arrays of `RoundHands` take, about.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     dice: (starter's dice, other's dice).
     dtype: the type of the tables; there are arrays of float64, too.
   """
   order = match.claim_order(sum(dice))
-  levels, sides = len(_levels(order, True)[0]), order.num_sides
+  levels, sides = len(hand_levels(order)[0]), order.num_sides
   sizes = sum({8, np.dtype(dtype).itemsize})
   return sum(_padded(math.comb(n + sides - 1, sides - 1)) *
              (levels * sides * (n + 1) * sizes + levels * (levels + 1) * 8)
@@ -115,9 +115,8 @@ class RoundHands:
   """The hands and claims of a round (starter's dice, other's dice).
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     dice: (starter's dice, other's dice).
-    merges: whether hands become classes.
 
   Attributes:
     dice: as given.
@@ -127,10 +126,10 @@ class RoundHands:
     width: [role, level] int64, padded classes.
   """
 
-  def __init__(self, match, dice, merges=True):
+  def __init__(self, match, dice):
     self.dice = tuple(dice)
     self.order = match.claim_order(sum(dice))
-    sets, self.level = _levels(self.order, merges)
+    sets, self.level = hand_levels(self.order)
     both = [_role_hands(match.rolls(n), match.house.wild_ones, sets)
             for n in dice]
     self.classes = tuple(of_hand for _, of_hand in both)
@@ -138,20 +137,6 @@ class RoundHands:
     self._arrays = {np.dtype(np.float64): ClassArrays(
         self.order.num_claims, self.order.ranks.astype(np.int64) - 1,
         self.level, tuple(hands for hands, _ in both))}
-
-  def moved(self, role, reach, last, claim):
-    """Returns [class] float64, a reach by the classes after another claim.
-
-    Args:
-      role: whose reach it is.
-      reach: [class] float64, by the classes after the last claim.
-      last: that claim, -1 for none.
-      claim: the other claim, not weaker.
-    """
-    hands = self.arrays(np.float64).hands[role]
-    before, after = self.level[last + 1], self.level[claim + 1]
-    return np.bincount(hands.merge[before, after, :len(reach)], reach,
-                       hands.width[after])
 
   def arrays(self, dtype):
     """Returns the `ClassArrays` in a type of numbers."""

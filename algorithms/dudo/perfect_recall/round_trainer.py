@@ -17,19 +17,18 @@ player's own moves do not lead either, are dropped with all that follows them.
 They come back if a best response asks for them.
 """
 
-import concurrent.futures
-import contextlib
 import functools
 
 import numpy as np
 
-from dudo_spiel.algorithms.dudo.imperfect_recall import best_response
 from dudo_spiel.algorithms.dudo.perfect_recall import best_response_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import dcfr_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import expansion_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import growing_tree
+from dudo_spiel.algorithms.dudo.perfect_recall import round_evaluator
 from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
 from dudo_spiel.algorithms.dudo.perfect_recall import size_model
+from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
 from dudo_spiel.algorithms.runtime import interrupts
 
 GROWTH_SHARE, GROWTH_SLOPE, ANSWER_SHARE = 1e-6, 3e-4, 0.1
@@ -40,10 +39,6 @@ _LEAST_DISCOUNTED = 2**10  # how many are computed at least
 MAX_PROPOSALS = 2**16  # of a walk
 MIN_CUT_NUMBERS = 2**16  # smaller trees are for one thread
 _CUT_PARTS = 64  # a subtree with less than this part of all numbers is not cut
-
-
-class StoppedError(Exception):
-  """A flag has stopped a measurement, which has changed nothing."""
 
 
 @functools.cache
@@ -65,12 +60,10 @@ class RecallTrainer:
   """Owns all that is learned about a round, and trains it.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     dice: (starter's dice, other's dice).
     dtype: the type of the tables.
     num_threads: how many threads to use at most.
-    is_full: whether everything is stored from the beginning, and play without
-      positive regrets is uniform: this is plain discounted CFR.
     growth_share: which share of the exploitability a claim must gain to be
       stored, ...
     growth_slope: ... and which share of its square.
@@ -79,6 +72,8 @@ class RecallTrainer:
     drop_share: which share of the exploitability bounds how often a claim that
       is dropped was played.
     max_proposals: how many claims each walk proposes at most.
+    flag: [1] bool; soon after it is set, measurements raise an
+      `interrupts.StoppedError`. None for one that nobody sets.
 
   Attributes:
     hands: the `round_hands.RoundHands`.
@@ -86,36 +81,35 @@ class RecallTrainer:
     tables: the `dcfr_kernels.LearnTables`.
     iteration: how many iterations were run.
     touched: how many numbers the last iteration read or wrote.
-    leaves: for each role its `response.Leaves`, by which it learns.
-    played: what `outcomes` returned when the tree last grew, or None.
-    flag: [1] bool, which stops measurements (see `interrupts`): they raise
-      `StoppedError`.
+    leaves: for each role its `transitions.Payoffs`, by which it learns.
+    played: [role, claim, count] float64, the probabilities of challenges when
+      the tree last grew, or None.
+    flag: as given, or one of its own.
+    evaluator: the `round_evaluator.RoundEvaluator` of the average policy.
   """
 
   def __init__(self, match, dice, *, dtype=np.float32, num_threads=1,
-               is_full=False, growth_share=GROWTH_SHARE,
-               growth_slope=GROWTH_SLOPE, answer_share=ANSWER_SHARE,
-               drop_share=DROP_SHARE, max_proposals=MAX_PROPOSALS):
-    self.hands = round_hands.RoundHands(match, dice, merges=not is_full)
+               growth_share=GROWTH_SHARE, growth_slope=GROWTH_SLOPE,
+               answer_share=ANSWER_SHARE, drop_share=DROP_SHARE,
+               max_proposals=MAX_PROPOSALS, flag=None):
+    self.hands = round_hands.RoundHands(match, dice)
     self.iteration = 0
     self.touched = 0
     self.leaves = None
     self.played = None
-    self.flag = interrupts.new_flag()
     self._match = match
+    self.flag = interrupts.new_flag() if flag is None else flag
     self._dtype = np.dtype(dtype)
     self._num_threads = min(num_threads, size_model.MAX_THREADS)
-    self._is_full = is_full
     self._growth_share = growth_share
     self._growth_slope = growth_slope
     self._answer_share = answer_share
     self._drop_share = drop_share
     self._max_proposals = max_proposals
     self._works = []  # a `LearnScratch` for each thread
-    make = growing_tree.full_tree if is_full else growing_tree.new_tree
-    self.take(make(self.hands))
+    self.set_state(growing_tree.new_tree(self.hands))
 
-  def take(self, tree, tables=None, iteration=0):
+  def set_state(self, tree, tables=None, iteration=0):
     """Goes on with a tree and its tables; None for empty ones."""
     if tables is None:
       tables = dcfr_kernels.LearnTables(
@@ -123,6 +117,9 @@ class RecallTrainer:
           np.zeros(tree.num_numbers, self._dtype),
           np.zeros(tree.num_nodes, np.int64))
     self.tree, self.tables, self.iteration = tree, tables, iteration
+    self.evaluator = round_evaluator.RoundEvaluator(
+        self._match, stored_rounds.StoredRound(self.hands, tree,
+                                               tables.cumulative), self.flag)
     self._cut = None
 
   @functools.cached_property
@@ -138,7 +135,7 @@ class RecallTrainer:
     return (self.memory.kept(size) + self.memory.learning(size) +
             self.memory.measuring(size))
 
-  def rest(self):
+  def release_scratch(self):
     """Frees what only learning needs."""
     self._works, self._cut = [], None
 
@@ -148,22 +145,8 @@ class RecallTrainer:
     Args:
       values: dict from (starter's dice, other's dice) to the starter's value.
     """
-    self.leaves = tuple(self.leaves_of(role, values, values)
+    self.leaves = tuple(self.evaluator.payoffs(role, values, values)
                         for role in range(2))
-
-  def leaves_of(self, role, lows, highs):
-    """Returns a responder's `response.Leaves`, from bounds of later rounds.
-
-    Args:
-      role: the responder's.
-      lows: dict from (starter's dice, other's dice) to the least that the
-        starter's policy gets there.
-      highs: the same, the most that a starter gets against the policy.
-    """
-    dice = self.hands.dice
-    return best_response.round_leaves(
-        self._match, dice[role], dice[1 - role], highs,
-        {key: -low for key, low in lows.items()})
 
   # Learning.
 
@@ -172,7 +155,7 @@ class RecallTrainer:
     t = self.iteration + 1
     return dcfr_kernels.LearnStep(
         role, t, self._dtype.type(float(t)**dcfr_kernels.GAMMA),
-        _kept(num_discounted(t)), dcfr_kernels.NEGATIVE, self._is_full,
+        _kept(num_discounted(t)), dcfr_kernels.NEGATIVE,
         *(leaf.astype(self._dtype) for leaf in self.leaves[role]))
 
   def iterate(self, pool=None):
@@ -200,7 +183,7 @@ class RecallTrainer:
     self._walk_top(game, step, dcfr_kernels.COLLECT)
     largest_first = np.argsort(-cut.size, kind="stable")
     counter = np.zeros(1, np.int64)
-    touched = sum(map_tasks(
+    touched = sum(interrupts.map_tasks(
         pool, lambda work: dcfr_kernels.learn_parts(
             game, self.tree, self.tables, step, largest_first, counter, work,
             cut), self._works))
@@ -243,55 +226,7 @@ class RecallTrainer:
     return dcfr_kernels.Cut(place, node, sizes[node], *lines,
                                np.zeros((count, 2), np.int64))
 
-  # Measuring.
-
-  def _walk(self, kernel, *args):
-    """Calls a kernel with the average policy, unless the flag stops it.
-
-    Args:
-      kernel: of `best_response_kernels` or `expansion_kernels`.
-      *args: what it takes after the average policy; None for its scratch.
-    """
-    scratch = best_response_kernels.new_scratch(self.hands, self.flag)
-    result = kernel(self.hands.arrays(np.float64), self.tree,
-                    self.tables.cumulative,
-                    *(scratch if arg is None else arg for arg in args))
-    if self.flag[0]:
-      raise StoppedError
-    return result
-
-  def _respond(self, role, leaves, choices):
-    """Returns what a best response to the average policy gets."""
-    return self._walk(best_response_kernels.respond,
-                      best_response_kernels.Responder(role, *leaves), None, choices)
-
-  def certify(self, lows, highs, pool=None):
-    """Returns (low, high), bounds of what the round is worth to its starter.
-
-    Args:
-      lows: see `leaves_of`.
-      highs: see `leaves_of`.
-      pool: see `iterate`.
-    """
-    # Each role has nodes of its own.
-    choices = best_response_kernels.new_choices(self.tree)
-    high, other = map_tasks(
-        pool, lambda role: self._respond(role, self.leaves_of(role, lows,
-                                                              highs), choices),
-        range(2))
-    return -other, high
-
-  def outcomes(self):
-    """Returns how likely challenges are if both play the average policy.
-
-    Returns:
-      [role, claim, count] float64: the role challenges the claim, and count
-      dice match.
-    """
-    order = self.hands.order
-    outcomes = np.zeros((2, order.num_claims, order.num_dice + 1))
-    self._walk(best_response_kernels.play, None, outcomes)
-    return outcomes
+  # Growing.
 
   def grow(self, max_bytes, pool=None):
     """Measures the average policy, and stores claims that it lacks.
@@ -312,19 +247,16 @@ class RecallTrainer:
 
   def _find(self, pool):
     """Returns (what best responses get, proposals, the largest gains first)."""
-    choices = best_response_kernels.new_choices(self.tree)
-    responses = np.array(map_tasks(
-        pool, lambda role: self._respond(role, self.leaves[role], choices),
-        range(2)))
+    responses, choices = self.evaluator.best_responses(self.leaves, pool)
     exploitability = max(0.5 * responses.sum(), 0.0)
     threshold = exploitability * max(self._growth_share,
                                      self._growth_slope * exploitability)
 
     # Those that take longest first, for the balance between threads.
-    *found, self.played = map_tasks(pool, lambda task: task(), [
+    *found, self.played = interrupts.map_tasks(pool, lambda task: task(), [
         *(functools.partial(self._propose, role, kind, choices, threshold)
           for kind in expansion_kernels.KINDS for role in range(2)),
-        self.outcomes])
+        self.evaluator.outcomes])
     return responses, expansion_kernels.best_first(
         np.concatenate(found), self.tree.num_nodes,
         self.hands.order.num_claims)
@@ -340,7 +272,7 @@ class RecallTrainer:
     """
     responder = best_response_kernels.Responder(role, *self.leaves[role], *kind)
     found = np.zeros(self._max_proposals, expansion_kernels.PROPOSAL)
-    count = self._walk(
+    count = self.evaluator.run_kernel(
         expansion_kernels.propose, responder, None, choices,
         threshold * (self._answer_share if responder.answers else 1.0), found)
     return found[:count]
@@ -360,7 +292,7 @@ class RecallTrainer:
             found[name].copy() for name in ("node", "row", "claim"))), True,
                  pool)
     kept = self._dtype.type((before / self.tree.num_numbers)**FORGETTING)
-    map_tasks(pool, lambda part: np.multiply(part, kept, out=part),
+    interrupts.map_tasks(pool, lambda part: np.multiply(part, kept, out=part),
          np.array_split(self.tables.regret, self._num_threads))
 
   def drop(self, responses, pool=None):
@@ -376,7 +308,7 @@ class RecallTrainer:
     is_kept = np.zeros(len(self.tree.claim), np.bool_)
     dcfr_kernels.find_alive(self.tree, self.tables, least * weight,
                                np.zeros((self.tree.num_nodes, 2)), is_kept)
-    if not is_kept.all() and not self._is_full:
+    if not is_kept.all():
       self._change(growing_tree.changed(self.hands, self.tree, is_kept), False,
                    pool)
 
@@ -384,47 +316,15 @@ class RecallTrainer:
     """Goes on with another tree; see `growing_tree.changed`."""
     tables = dcfr_kernels.moved_tables(
         self.tables, self.tree, change, is_growing, self.iteration,
-        functools.partial(map_tasks, pool))
-    self.take(change[0], tables, self.iteration)
-
-
-def measuring_trainer(match, dice, tree, table, flag=None):
-  """Returns a `RecallTrainer` that measures a policy and learns nothing.
-
-  Args:
-    match: the `rounds.MatchRules`.
-    dice: (starter's dice, other's dice).
-    tree: the `growing_tree.TreeArrays`.
-    table: [number] float or uint, to which the policy is proportional.
-    flag: [1] bool, which stops measurements; None for one of its own.
-  """
-  if table.dtype.kind == "u":
-    table = table.astype(np.float32)
-  trainer = RecallTrainer(match, dice, dtype=table.dtype)
-  if flag is not None:
-    trainer.flag = flag
-  trainer.take(tree, dcfr_kernels.LearnTables(
-      table, table, np.zeros(tree.num_nodes, np.int64)))
-  return trainer
-
-
-def thread_pool(num_threads):
-  """Returns a context with a pool of threads, None if one is enough."""
-  if num_threads == 1:
-    return contextlib.nullcontext()
-  return concurrent.futures.ThreadPoolExecutor(num_threads)
-
-
-def map_tasks(pool, function, tasks):
-  """Returns [function(task) for task in tasks], computed by the pool."""
-  return list((map if pool is None else pool.map)(function, tasks))
+        functools.partial(interrupts.map_tasks, pool))
+    self.set_state(change[0], tables, self.iteration)
 
 
 def compile_kernels(match, dtype):
   """Compiles all that a trainer runs, on a small round.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     dtype: the type of the tables.
   """
   trainer = RecallTrainer(match, (1, 1), dtype=dtype, max_proposals=64)
@@ -436,4 +336,4 @@ def compile_kernels(match, dtype):
   trainer.split(1)
   trainer.iterate()
   trainer.drop(2.0**40 * responses)
-  trainer.outcomes()
+  trainer.evaluator.outcomes()

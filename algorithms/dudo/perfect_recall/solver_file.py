@@ -172,7 +172,7 @@ def take(now, state):
     now: the round, as `recall_solver` has it.
     state: the `RoundState`.
   """
-  now.trainer.take(state.tree, state.tables, state.schedule["iteration"])
+  now.trainer.set_state(state.tree, state.tables, state.schedule["iteration"])
   now.work = state.schedule["work"]
   now.next_growth = state.schedule["next_growth"]
   now.next_drop = state.schedule["next_drop"]
@@ -186,7 +186,7 @@ class _SavedRound(stored_rounds.LazyRound):
   Args:
     path: the file.
     digest: its `checkpoint.Archive.digest`.
-    match: the `rounds.MatchRules`.
+    match: the `round_rules.RoundRules`.
     key: (starter's dice, other's dice).
   """
 
@@ -196,8 +196,8 @@ class _SavedRound(stored_rounds.LazyRound):
     self._match = match
     self._key = key
 
-  def tables(self):
-    """Returns (hands, `growing_tree.TreeArrays`, [number] float)."""
+  def read(self):
+    """Returns the `stored_rounds.StoredRound`, its table in floats."""
     with checkpoint.opened(self._path, FILE_KIND) as archive:
       if archive.digest != self._digest:
         raise ValueError(f"path={archive.path!r}: was replaced by another file "
@@ -213,9 +213,9 @@ class _SavedRound(stored_rounds.LazyRound):
       hands = round_hands.RoundHands(self._match, self._key)
       tree = growing_tree.read_tree(archive, _name(self._key, ""), hands, nodes,
                                     rows)
-      return hands, tree, archive.read(
+      return stored_rounds.StoredRound(hands, tree, archive.read(
           _name(self._key, "cumulative"), (tree.num_numbers,),
-          (np.dtype(np.float32), np.dtype(np.float64)), 0.0)
+          (np.dtype(np.float32), np.dtype(np.float64)), 0.0))
 
 
 def average_policy(path):
@@ -237,7 +237,7 @@ def average_policy(path):
   except pyspiel.SpielError as error:
     raise ValueError(f"path={path!r}: its game {name[:99]} cannot be "
                      "loaded") from error
-  match = round_rules.match_rules(game, 1)
+  match = round_rules.round_rules(game)
   return recall_policy.RecallPolicy(game, {
       key: _SavedRound(path, digest, match, key)
       for key in round_rules.match_keys(game)})

@@ -1,30 +1,131 @@
-"""What a policy with perfect recall has of its rounds, and knows of them.
+"""The rounds of a policy with perfect recall, and their measures.
 
-Rounds may be read when somebody asks for them: a `CodedRound` from its streams,
-which is kept then, and others from a file (see `solver_file`).
+A `StoredRound` is the policy of one round: a tree of histories and a table of
+weights. A `LazyRound` reads one when it is first needed, from a stream of bytes
+(`compression.coded_round`) or from a file (`solver_file`). `StoredRounds` is
+the mapping of both kinds that a policy has.
 """
 
 import collections
-import threading
 from typing import NamedTuple
 
+import numpy as np
+
 from dudo_spiel import validation
+from dudo_spiel.algorithms.dudo.perfect_recall import growing_tree
+from dudo_spiel.algorithms.dudo.perfect_recall import hand_vectors
 from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
-from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
-from dudo_spiel.algorithms.dudo.perfect_recall.compression import codec
-from dudo_spiel.algorithms.dudo.perfect_recall.compression import quantize
 
 _ROUNDING = 1e-6  # of measured values
-_MOST = 1.0 + _ROUNDING
+_MAX_VALUE = 1.0 + _ROUNDING
+
+
+class StoredRound(NamedTuple):
+  """The policy of both players in one round.
+
+  Attributes:
+    hands: the `round_hands.RoundHands`.
+    tree: the `growing_tree.TreeArrays`, the histories that are stored. The
+      policy says Dudo after all others.
+    table: [entry] float32, float64 or uint16. The probabilities of the actions
+      of a hand class are proportional to their positive entries.
+  """
+  hands: round_hands.RoundHands
+  tree: growing_tree.TreeArrays
+  table: np.ndarray
+
+  @property
+  def num_bytes(self):
+    """How many bytes of memory the tree and the table take."""
+    return self.tree.num_bytes + self.table.nbytes
+
+  @property
+  def is_quantized(self):
+    """Whether the table has quanta, which are integers."""
+    return self.table.dtype.kind == "u"
+
+  def as_float(self):
+    """Returns the round with a table of floats, as most kernels need it."""
+    return (self._replace(table=self.table.astype(np.float32))
+            if self.is_quantized else self)
+
+  def after_claims(self, claims):
+    """Returns the actions after some claims, and their probabilities.
+
+    Args:
+      claims: list of int, first to last.
+
+    Returns:
+      (list of int, [action, hand] float64): the claims that are stored, the
+      number of claims for Dudo, and their probabilities with each hand. All
+      other actions have probability 0.
+    """
+    hands, tree = self.hands, self.tree
+    role = len(claims) % 2
+    node = growing_tree.find(tree, claims)
+    if node < 0:
+      return [hands.order.num_claims], np.ones(
+          (1, hands.classes[role].shape[1]))
+    actions = tree.claim[tree.row_begin[node]:tree.row_begin[node + 1]]
+    classes = hands.classes[role][hands.level[tree.last[node] + 1]]
+    return actions.tolist(), hand_vectors.probabilities(
+        tree, self.table, node)[:, classes]
+
+
+class LazyRound:
+  """A round that is read when it is needed.
+
+  Attributes:
+    num_bytes: how many bytes of memory it takes at present.
+    is_quantized: whether its table has quanta.
+  """
+
+  num_bytes = 0
+  is_quantized = False
+
+  def read(self):
+    """Returns the `StoredRound`."""
+    raise NotImplementedError
+
+
+class StoredRounds(collections.abc.Mapping):
+  """{(starter's dice, other's dice): `StoredRound`}, read on demand.
+
+  Args:
+    rounds: {(starter's dice, other's dice): `StoredRound` or `LazyRound`}.
+
+  Attributes:
+    raw: as given.
+  """
+
+  def __init__(self, rounds):
+    self.raw = dict(rounds)
+
+  def __getitem__(self, dice):
+    """Returns the `StoredRound` with these (starter's, other's) dice."""
+    entry = self.raw[dice]
+    return entry.read() if isinstance(entry, LazyRound) else entry
+
+  def __contains__(self, dice):
+    """Returns whether there is a round with these dice, without reading it."""
+    return dice in self.raw
+
+  def __iter__(self):
+    """Returns an iterator over (starter's dice, other's dice)."""
+    return iter(self.raw)
+
+  def __len__(self):
+    """Returns how many rounds there are."""
+    return len(self.raw)
 
 
 class Measures(NamedTuple):
   """How good a policy is in the match from a round on, exactly.
 
   Attributes:
-    low: what it gets at least when it starts.
-    high: what a starter gets at most against it.
-    value: what the starter gets if both play it.
+    low: the least that the policy gets as the starter, against a best response.
+    high: the most that a starter gets against the policy.
+    value: what the starter gets if both players play the policy.
   """
   low: float
   high: float
@@ -36,28 +137,29 @@ class Measures(NamedTuple):
     return 0.5 * (self.high - self.low)
 
 
-def measures_of(name, key, numbers):
+def measures_from_numbers(name, dice, numbers):
   """Returns the `Measures` of a round, or raises a ValueError.
 
   Args:
-    name: of the argument or field that they come from.
-    key: (starter's dice, other's dice).
+    name: the argument or field that the numbers come from, for messages.
+    dice: (starter's dice, other's dice).
     numbers: low, high and value.
   """
-  found = Measures(*(validation.number(name, number, -_MOST, _MOST)
-                     for number in numbers))
-  if not found.low - _ROUNDING <= found.value <= found.high + _ROUNDING:
-    raise ValueError(f"{name}: {key[0]}v{key[1]} must have a value between low "
-                     "and high")
-  return found
+  measures = Measures(*(validation.number(name, number, -_MAX_VALUE, _MAX_VALUE)
+                        for number in numbers))
+  low, high, value = measures
+  if not low - _ROUNDING <= value <= high + _ROUNDING:
+    raise ValueError(f"{name}: {dice[0]}v{dice[1]} must have a value between "
+                     "low and high")
+  return measures
 
 
 def checked_measures(measures, rounds):
-  """Returns a copy of measures, or raises a ValueError.
+  """Returns a copy of a policy's measures, or raises a ValueError.
 
   Args:
-    measures: must be {round: `Measures`}, or None.
-    rounds: {round: anything}, the rounds that there are.
+    measures: must be {(starter's dice, other's dice): `Measures`}, or None.
+    rounds: dict with the rounds of the policy as keys.
   """
   if measures is None:
     return {}
@@ -68,114 +170,9 @@ def checked_measures(measures, rounds):
     raise ValueError(f"measures={validation.shown(measures)}: must be of all "
                      "rounds of the policy, as RecallPolicy.measure returns "
                      "them")
-  for key, found in measures.items():
-    if not isinstance(found, Measures):
+  for dice, entry in measures.items():
+    if not isinstance(entry, Measures):
       raise ValueError(f"measures={validation.shown(measures)}: must have "
                        "Measures, as RecallPolicy.measure returns them")
-    measures_of("measures", key, found)
+    measures_from_numbers("measures", dice, entry)
   return dict(measures)
-
-
-class LazyRound:
-  """A round that is read when somebody asks for it."""
-
-  num_bytes = 0  # of memory that it takes now
-
-  def tables(self):
-    """Returns (hands, `growing_tree.TreeArrays`, [number])."""
-    raise NotImplementedError
-
-
-class CodedRound(LazyRound):
-  """A round in streams, read when it is first asked for.
-
-  Args:
-    match: the `rounds.MatchRules`.
-    dice: (starter's dice, other's dice).
-    nodes: how many nodes its tree has.
-    rows: how many rows.
-    num_shares: see `quantize.share_arrays`.
-    streams: two [byte] uint8, by `codec.encode`.
-    path: the file that they come from, for messages.
-  """
-
-  def __init__(self, match, dice, nodes, rows, num_shares, streams, path=None):
-    self._match = match
-    self._dice = dice
-    self.size = [nodes, rows, num_shares]
-    self.streams = streams
-    self._path = path
-    self._lock = threading.Lock()
-    self._tables = None
-
-  @property
-  def num_coded(self):
-    """How many bytes its streams have."""
-    return sum(stream.nbytes for stream in self.streams)
-
-  @property
-  def num_bytes(self):
-    """How much memory it takes now."""
-    tables = self._tables
-    total = self.num_coded
-    return total if tables is None else (
-        total + tables[1].num_bytes + tables[2].nbytes)
-
-  def tables(self):
-    """Returns (hands, `growing_tree.TreeArrays`, [number] uint16)."""
-    with self._lock:
-      if self._tables is None:
-        hands = round_hands.RoundHands(self._match, self._dice)
-        self._tables = hands, *codec.decode(hands, *self.size,
-                                                  self.streams, self._path)
-      return self._tables
-
-
-def coded(match, dice, tables, num_shares, flag):
-  """Returns a round in shares: its `CodedRound`, its tree and its weights.
-
-  Args:
-    match: the `rounds.MatchRules`.
-    dice: (starter's dice, other's dice).
-    tables: (hands, `growing_tree.TreeArrays`, [number] float).
-    num_shares: how many shares.
-    flag: [1] bool, stops it: it raises `round_trainer.StoppedError`.
-  """
-  hands, tree, table = tables
-  small, weights = quantize.in_shares(hands, tree, table, num_shares, flag)
-  if flag[0]:
-    raise round_trainer.StoppedError
-  streams = codec.encode(hands, small, weights, num_shares, flag)
-  return CodedRound(match, dice, small.num_nodes, len(small.claim), num_shares,
-                    streams), small, weights
-
-
-class RoundTables(collections.abc.Mapping):
-  """{round: (hands, tree, table)}, where lazy rounds are read on demand.
-
-  Args:
-    rounds: {round: (hands, tree, table) or `LazyRound`}.
-
-  Attributes:
-    raw: as given.
-  """
-
-  def __init__(self, rounds):
-    self.raw = dict(rounds)
-
-  def __getitem__(self, key):
-    """Returns (hands, tree, table) of a round."""
-    found = self.raw[key]
-    return found.tables() if isinstance(found, LazyRound) else found
-
-  def __contains__(self, key):
-    """Returns whether there is a round, without reading it."""
-    return key in self.raw
-
-  def __iter__(self):
-    """Returns an iterator over the rounds."""
-    return iter(self.raw)
-
-  def __len__(self):
-    """Returns how many rounds there are."""
-    return len(self.raw)

@@ -7,7 +7,7 @@ its rules that has no others.
 import numbers
 
 from dudo_spiel import validation
-from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.dudo.rounds import sizes
 from dudo_spiel.algorithms.tabular import convertible
 from dudo_spiel.games import dudo
 
@@ -40,7 +40,7 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
 
   def check_game(self, game):
     """Raises a ValueError if the policy cannot play all of the game."""
-    if not self._has_rules_of(game):
+    if not self.has_rules_of(game):
       raise ValueError(f"game={game}: must have the rules of {self.game}, the "
                        "policy's game")
     if not set(self._needed(game)) <= set(self._known()):
@@ -48,13 +48,14 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
           f"game={game}: starts with {' and '.join(map(str, game.start_dice))} "
           f"dice; the policy knows {self._known_text()}")
 
-  def _has_rules_of(self, game):
+  def has_rules_of(self, game):
+    """Returns whether a game is two-player Dudo by the policy's rules."""
     return (isinstance(game, dudo.DudoGame) and game.num_players() == 2 and
             game.num_sides == self.game.num_sides and
             game.house == self.game.house)
 
   def _num_info_states(self, game):
-    return round_rules.num_info_states(game)
+    return sizes.num_info_states(game)
 
   def _known_text(self):
     return ", ".join(f"{a}v{b}" for a, b in sorted(self._known()))

@@ -1,74 +1,156 @@
-"""What the challenges that end a round lead to: payoffs, or other rounds."""
+"""What follows the challenge that ends a round of two-player Dudo.
+
+A challenge is indexed by [role, claim, count]: the starter (role 0) or the
+other player (role 1) challenges the claim, and count dice match its rank. It
+ends the match, or leads to a round with fewer dice, which its winner starts.
+"""
+
+import functools
+from typing import NamedTuple
 
 import numpy as np
 
-from dudo_spiel import rules
+from dudo_spiel import rules as rules_lib
 
 
-class RoundEnds:
-  """Knows what follows each challenge of a round.
-
-  How likely challenges are is [role, claim, count] float64, as
-  `round_trainer.RecallTrainer.outcomes` returns it: the role challenges the
-  claim, and count dice match.
-
-  Args:
-    match: the `rounds.MatchRules`.
-    dice: (starter's dice, other's dice).
-    number: dict from rounds to their numbers, smaller ones first.
+class Payoffs(NamedTuple):
+  """What the challenges of a round are worth to one player.
 
   Attributes:
-    shape: of arrays by challenges.
+    challenges: [claim, count] float64, when the player challenges the claim and
+      count dice match.
+    challenged: [claim, count] float64, when the opponent challenges.
   """
-
-  def __init__(self, match, dice, number):
-    order = match.claim_order(sum(dice))
-    self.shape = 2, order.num_claims, order.num_dice + 1
-    # The next round or -1; the payoff to the starter of this round, or the sign
-    # of the next round's value to it.
-    self._next = np.full(self.shape, -1, np.int64)
-    self._sign = np.zeros(self.shape)
-    for role, claim, count in np.ndindex(*self.shape):
-      after, winner = rules.resolve_challenge(
-          dice, 1 - role, role, order.claims[claim][0], count, match.house)
-      self._sign[role, claim, count] = 1.0 if winner == 0 else -1.0
-      if all(after):
-        self._next[role, claim, count] = number[after[winner],
-                                                after[1 - winner]]
-      else:
-        self._sign[role, claim, count] = 1.0 if after[0] else -1.0
-
-  def value(self, outcomes, values):
-    """Returns the starter's value.
-
-    Args:
-      outcomes: how likely challenges are.
-      values: [round] float64, of smaller rounds.
-    """
-    worth = np.append(values, 1.0)[self._next]  # -1 is the last one
-    return float((outcomes * self._sign * worth).sum())
-
-  def next_rounds(self, outcomes, count):
-    """Returns [round] float64, how likely each round comes next.
-
-    Args:
-      outcomes: how likely challenges are.
-      count: how many rounds there are.
-    """
-    inner = self._next >= 0
-    return np.bincount(self._next[inner], outcomes[inner], count)
+  challenges: np.ndarray
+  challenged: np.ndarray
 
 
-def visits(next_rounds, start):
-  """Returns [round] float64, how likely a match comes to each round.
+class Transitions:
+  """What follows each challenge of a round.
 
   Args:
-    next_rounds: [round, round] float64, how likely the second one comes next
-      after the first; smaller rounds first.
-    start: the round in which the match begins.
+    rules: the `round_rules.RoundRules`.
+    dice: (starter's dice, other's dice).
+
+  Attributes:
+    shape: (2, claims, counts), of arrays by challenges.
+    dice: [role, claim, count, 2] uint8, the dice that the starter and the other
+      player of this round have afterwards.
+    winner: [role, claim, count] uint8, who won the challenge: the starter (0)
+      or the other player (1) of this round. The winner starts the next round.
   """
-  found = np.zeros(len(next_rounds))
-  found[start] = 1.0
-  for number in range(start, -1, -1):
-    found += found[number] * next_rounds[number]
-  return found
+
+  def __init__(self, rules, dice):
+    order = rules.claim_order(sum(dice))
+    self.shape = 2, order.num_claims, order.num_dice + 1
+    self.dice = np.zeros((*self.shape, 2), np.uint8)
+    self.winner = np.zeros(self.shape, np.uint8)
+    self._result = np.zeros(self.shape, np.int64)  # index into `_results`
+    results = {}
+    resolve = functools.cache(
+        lambda role, quantity, count: rules_lib.resolve_challenge(
+            dice, 1 - role, role, quantity, count, rules.house))
+    for challenge in np.ndindex(*self.shape):
+      role, claim, count = challenge
+      after, winner = resolve(role, order.claims[claim][0], count)
+      self.dice[challenge] = *after,
+      self.winner[challenge] = winner
+      self._result[challenge] = results.setdefault((tuple(after), winner),
+                                                   len(results))
+    self._results = list(results)
+
+  @property
+  def next_rounds(self):
+    """The rounds (starter's dice, other's dice) that may follow, a set."""
+    return {(after[winner], after[1 - winner])
+            for after, winner in self._results if all(after)}
+
+  def _table(self, starts, answers, role):
+    """Returns [role, claim, count] float64, the payoff to one role.
+
+    Args:
+      starts: dict from (starter's dice, other's dice) to what a round that the
+        player of the role starts is worth to it.
+      answers: dict from (starter's dice, other's dice) to what a round that its
+        opponent starts is worth to it; None if rounds are worth the same to
+        whoever starts them.
+      role: 0 or 1.
+    """
+    values = np.empty(len(self._results))
+    for i, (after, winner) in enumerate(self._results):
+      key = after[winner], after[1 - winner]
+      if not all(after):
+        values[i] = 1.0 if after[role] else -1.0
+      elif winner == role:
+        values[i] = starts[key]
+      else:
+        values[i] = -starts[key] if answers is None else answers[key]
+    return values[self._result]
+
+  def payoffs(self, role, starts, answers=None):
+    """Returns the `Payoffs` to one player.
+
+    Args:
+      role: of the player, 0 if it starts this round.
+      starts: dict from (starter's dice, other's dice) to what a later round
+        that the player starts is worth to it.
+      answers: dict from (starter's dice, other's dice) to what a later round
+        that its opponent starts is worth to it; None if rounds are worth the
+        same to whoever starts them.
+    """
+    table = self._table(starts, answers, role)
+    return Payoffs(table[role], table[1 - role])
+
+  def value(self, outcomes, role, starts, answers=None):
+    """Returns what the round is worth to one player.
+
+    Args:
+      outcomes: [role, claim, count] float64, the probabilities of challenges.
+      role: of the player, 0 if it starts this round.
+      starts: dict from (starter's dice, other's dice) to what a later round
+        that the player starts is worth to it.
+      answers: dict from (starter's dice, other's dice) to what a later round
+        that its opponent starts is worth to it; None if rounds are worth the
+        same to whoever starts them.
+    """
+    return float((outcomes * self._table(starts, answers, role)).sum())
+
+  def next_probabilities(self, outcomes, rounds):
+    """Returns [round] float64, the probability that a round comes next.
+
+    Args:
+      outcomes: [role, claim, count] float64, the probabilities of challenges.
+      rounds: list of (starter's dice, other's dice), all that may follow.
+    """
+    index = {key: i for i, key in enumerate(rounds)}
+    target = np.array([
+        index[after[winner], after[1 - winner]] if all(after) else -1
+        for after, winner in self._results])[self._result]
+    is_inner = target >= 0
+    return np.bincount(target[is_inner], outcomes[is_inner], len(rounds))
+
+
+@functools.lru_cache(maxsize=256)
+def of_round(rules, dice):
+  """Returns the `Transitions` of a round, which all callers share.
+
+  Args:
+    rules: the `round_rules.RoundRules`.
+    dice: (starter's dice, other's dice).
+  """
+  return Transitions(rules, dice)
+
+
+def visits(next_probabilities, start):
+  """Returns [round] float64, the probability that a match comes to a round.
+
+  Args:
+    next_probabilities: [round, round] float64, the probability that the second
+      comes next after the first; rounds with fewer dice first.
+    start: the index of the round in which the match begins.
+  """
+  reach = np.zeros(len(next_probabilities))
+  reach[start] = 1.0
+  for index in range(start, -1, -1):
+    reach += reach[index] * next_probabilities[index]
+  return reach

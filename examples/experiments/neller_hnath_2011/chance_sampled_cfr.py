@@ -22,7 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dudo_spiel import validation
+from dudo_spiel.algorithms.dudo.imperfect_recall import deals
 from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.dudo.rounds import transitions
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import random_streams
 
@@ -138,7 +140,7 @@ def _walk(memory, learner, bases, scratch):
   equal values give regrets of zero and not rounding errors.
 
   Args:
-    memory: the `abstraction_graph.MemoryArrays`.
+    memory: the `abstraction_graph.AbstractionArrays`.
     learner: the role (0 the starter, 1 the other) that learns.
     bases: for each role, where its rows begin in the columns.
     scratch: the `CFRScratch`, modified in place.
@@ -270,11 +272,11 @@ def run(memory, rounds, begin, end, records, scratch):
   """Runs traversals: for each iteration, round and learner, in this order.
 
   Args:
-    memory: the `abstraction_graph.MemoryArrays`.
+    memory: the `abstraction_graph.AbstractionArrays`.
     rounds: the `SampledRounds`; its tables are modified in place.
     begin: how many traversals were run before.
     end: how many there are afterwards.
-    records: [round] `rounds.RECORD`, modified in place; a traversal counts as
+    records: [round] `deals.RECORD`, modified in place; a traversal counts as
       half a sweep.
     scratch: the `CFRScratch`.
   """
@@ -297,7 +299,7 @@ class ChanceSampledCFR:
   deal.
 
   Args:
-    match: the `rounds.MatchRules`.
+    match: the `abstract_rules.AbstractRules`.
     rounds: the rounds trained together: ((a, b), (b, a)) or ((a, a),).
     values: dict from smaller rounds to their starters' values.
     seed: for the deals.
@@ -306,7 +308,7 @@ class ChanceSampledCFR:
   Attributes:
     rounds: as given, a tuple.
     tables: dict from (own dice, opponent's dice) to [row, hand] `RegretTables`.
-    records: [round] `rounds.RECORD`; a sweep is an iteration here.
+    records: [round] `deals.RECORD`; a sweep is an iteration here.
   """
 
   def __init__(self, match, rounds, values, *, seed=0, dtype=np.float32):
@@ -316,10 +318,10 @@ class ChanceSampledCFR:
     allowed = round_rules.round_pair(dice)
     if self.rounds != allowed:
       raise ValueError(f"rounds={rounds}: must be {allowed}")
-    self.tables = {key: round_rules.new_tables(match, key, dtype)
+    self.tables = {key: deals.new_tables(match, key, dtype)
                    for key in self.rounds}
-    self.records = np.zeros(len(self.rounds), round_rules.RECORD)
-    memory, rolls = match.memory(a + b), [match.rolls(n) for n in dice]
+    self.records = np.zeros(len(self.rounds), deals.RECORD)
+    memory, rolls = match.graph(a + b), [match.rolls(n) for n in dice]
     both = [self.tables[a, b], self.tables[b, a]]
     self._memory = memory.arrays
     self._rounds = SampledRounds(
@@ -328,8 +330,9 @@ class ChanceSampledCFR:
         tuple(np.cumsum(table.probabilities) for table in rolls),
         tuple(table.matches(match.house.wild_ones) for table in rolls),
         match.claim_order(a + b).ranks,
-        np.array([[round_rules.challenge_values(match, own, other, values)
-                   for own, other in (key, key[::-1])] for key in self.rounds]),
+        np.array([[transitions.of_round(match, key).payoffs(
+            role, values).challenges for role in range(2)]
+                  for key in self.rounds]),
         a == b, np.uint64(random_streams.stream(seed, 256 * a + b)))
     depths = memory.num_claims + 1
     self._scratch = CFRScratch(

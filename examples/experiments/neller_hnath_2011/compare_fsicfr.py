@@ -26,8 +26,8 @@ import pyspiel
 from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import simulation
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import pair_trainer
-from dudo_spiel.algorithms.dudo.rounds import round_rules
 
 _ROUNDS = flags.DEFINE_list("rounds", ["1v1", "1v2", "2v1", "2v2"],
                             "Figure 4: rounds for both algorithms.")
@@ -160,7 +160,7 @@ def figure_3(game):
                                memory=_MEMORY.value)
   smaller.run(iterations=_PRETRAIN.value)
   policy = smaller.average_policy()
-  match, key = round_rules.match_rules(
+  match, key = abstract_rules.abstract_rules(
       game, _MEMORY.value or _RECALL.value), (2, 2)
   ours = make_fsicfr(match, [key], None, _GAMMA.value)
   make_cfr(match, [key], policy.values).iterate()  # compiles
@@ -225,7 +225,7 @@ def main(_):
   figures.check_plot(_PLOT)
   game = pyspiel.load_game("dudo(numdice=2)")
   if rounds or fsicfr_rounds:
-    match = round_rules.match_rules(game, _MEMORY.value or _RECALL.value)
+    match = abstract_rules.abstract_rules(game, _MEMORY.value or _RECALL.value)
     figure_4(match, rounds, fsicfr_rounds)
   if _SECONDS.value:
     results = figure_3(game)

@@ -98,7 +98,7 @@ def measure(numdice, memory):
   solver.run(_ITERATIONS.value)
   return Result(
       f"{numdice}v{numdice}", memory, _ITERATIONS.value, _SEED.value,
-      solver.match.num_memories(2 * numdice), round(solver.seconds, 1),
+      solver.match.num_nodes(2 * numdice), round(solver.seconds, 1),
       round(exploitability.round_exploitability(
           solver.average_policy(), (numdice, numdice)), 6))
 

@@ -242,7 +242,9 @@ def _parts(folder):
 def test_a_planted_link_is_not_followed(tmp_path):
   victim, path = tmp_path / "victim", tmp_path / "file.npz"
   victim.write_text("precious")
-  (tmp_path / f"file.npz.{os.getpid()}.part").symlink_to(victim)
+  (tmp_path / "file.npz.0.part").symlink_to(victim)
+  (tmp_path / "file.npz.1.part").hardlink_to(victim)
+  os.mkfifo(tmp_path / "file.npz.2.part")
   path.symlink_to(victim)
   checkpoint.save(path, "test", {}, {})
   assert victim.read_text() == "precious"
@@ -250,18 +252,26 @@ def test_a_planted_link_is_not_followed(tmp_path):
   checkpoint.load(path, "test")
 
 
+_KILLED = """
+import os, signal, sys, numpy as np
+from dudo_spiel.algorithms.runtime import checkpoint
+os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+checkpoint.save(sys.argv[1], "test", {}, {"x": np.ones(9999)})
+"""
+
+
 def test_what_a_killed_process_has_left_is_removed(tmp_path):
-  process = subprocess.Popen([sys.executable, "-c", ""])
-  process.wait()  # nobody has its number now
-  for name in ("file.npz.0123456789abcdef.part",
-               f"file.npz.{process.pid}.part"):
-    (tmp_path / name).write_text("half")
-  others = {"other.npz.0123456789abcdef.part", "file.npz.part",
-            f"file.npz.{os.getpid()}.part", "file.npz.old.part"}
+  path = tmp_path / "file.npz"
+  for _ in range(2):  # The second one overwrites what the first has left.
+    subprocess.run([sys.executable, "-c", _KILLED, path])
+    (left,) = tmp_path.iterdir()
+    assert left.name == "file.npz.0.part" and left.stat().st_size > 9999
+  others = {"other.npz.0.part", "file.npz.part", "file.npz.old.part"}
   for name in others:
-    (tmp_path / name).write_text("not ours, or of a process that lives")
-  checkpoint.save(tmp_path / "file.npz", "test", {}, {})
+    (tmp_path / name).write_text("not ours")
+  checkpoint.save(path, "test", {}, {})
   assert {path.name for path in tmp_path.iterdir()} == {"file.npz", *others}
+  checkpoint.load(path, "test")
 
 
 def test_what_somebody_still_writes_is_not_removed(tmp_path):
@@ -306,7 +316,7 @@ def test_threads_that_save_to_one_path_leave_a_whole_file(tmp_path):
   assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_file_and_then_the_folder_are_brought_to_the_disk(tmp_path,
+def test_the_file_and_then_the_folder_are_synced(tmp_path,
                                                               monkeypatch):
   path = tmp_path / "file.npz"
   steps = []

@@ -15,7 +15,7 @@ from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import pass_through
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import policies
-from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.dudo.rounds import sizes
 from dudo_spiel.algorithms.dudo_single_round import single_round_layout
 from dudo_spiel.algorithms.tabular.tree import game_tree
 
@@ -167,7 +167,7 @@ def test_information_states_of_a_match_are_counted(rules):
   names = [f"dudo({rules})", *(f"dudo_ir({rules},recall_length={length})"
                                for length in (1, 2, 9))]
   for game in map(_game, names):
-    assert round_rules.num_info_states(game) == (
+    assert sizes.num_info_states(game) == (
         game_tree.GameTree(game).num_info_sets)
 
 

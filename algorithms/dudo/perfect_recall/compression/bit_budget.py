@@ -22,8 +22,8 @@ import numpy as np
 
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
-from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
-from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
+from dudo_spiel.algorithms.dudo.perfect_recall import round_evaluator
+from dudo_spiel.algorithms.dudo.perfect_recall.compression import coded_round
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.dudo.rounds import transitions
 from dudo_spiel.algorithms.runtime import interrupts
@@ -89,35 +89,33 @@ class ShareTrials:
 
     Args:
       num_threads: how many threads to use.
-      flag: [1] bool, stops it: it raises `round_trainer.StoppedError`.
+      flag: [1] bool, stops it: it raises `interrupts.StoppedError`.
     """
     policy, keys = self._policy, self._keys
-    number = {key: i for i, key in enumerate(keys)}
-    trials, values = {}, np.zeros(len(keys))
+    trials, values = {}, {}
     next_rounds = np.zeros((len(keys), len(keys)))
-    with round_trainer.thread_pool(num_threads) as pool, progress.progress_bar(
+    with interrupts.thread_pool(num_threads) as pool, progress.progress_bar(
         len(keys), desc="trying shares", unit="round") as bar:
       for i, key in enumerate(keys):
-        tables = policy.round_tables(key)
-        outcomes = round_trainer.measuring_trainer(
-            policy.match, key, *tables[1:], flag).outcomes()
-        ends = transitions.RoundEnds(policy.match, key, number)
-        attempt = functools.partial(_try, policy.match, key, tables,
-                                    dict(zip(keys, values.tolist())), flag)
+        stored = policy.round_tables(key)
+        outcomes = round_evaluator.RoundEvaluator(policy.match, stored,
+                                                  flag).outcomes()
+        attempt = functools.partial(_try, policy.match, stored, values, flag)
         # The fewest shares first, and as many at a time as fit into memory.
         step = min(num_threads, max(1, ram.available_bytes() // (
-            _TRIAL_BYTES * tables[1].num_numbers)))
+            _TRIAL_BYTES * stored.tree.num_numbers)))
         found = []
         for first in range(0, len(_SHARE_NUMBERS), step):
-          found += round_trainer.map_tasks(
+          found += interrupts.map_tasks(
               pool, attempt, _SHARE_NUMBERS[first:first + step])
           if found[-1].num_bytes > self._max_bytes:
             break
         trials[key] = found[:1] + list(itertools.takewhile(
             lambda trial: trial.num_bytes <= self._max_bytes, found[1:]))
-        del tables, attempt
-        values[i] = ends.value(outcomes, values)
-        next_rounds[i] = ends.next_rounds(outcomes, len(keys))
+        del stored, attempt
+        following = transitions.of_round(policy.match, key)
+        values[key] = following.value(outcomes, 0, values)
+        next_rounds[i] = following.next_probabilities(outcomes, keys)
         bar.update()
     return trials, next_rounds
 
@@ -163,19 +161,19 @@ class ShareTrials:
       chosen[i] = trial
 
 
-def _try(match, dice, tables, values, flag, num_shares):
+def _try(match, stored, values, flag, num_shares):
   """Returns the `Trial` of a round.
 
   Args:
-    match: the `rounds.MatchRules`.
-    dice: (starter's dice, other's dice).
-    tables: (hands, `growing_tree.TreeArrays`, [number] float).
+    match: the `round_rules.RoundRules`.
+    stored: the `stored_rounds.StoredRound`, with a table of floats.
     values: {round: value} of the rounds that follow.
-    flag: [1] bool, stops it: it raises `round_trainer.StoppedError`.
+    flag: [1] bool, stops it: it raises `interrupts.StoppedError`.
     num_shares: how many shares.
   """
-  coded, *small = stored_rounds.coded(match, dice, tables, num_shares, flag)
-  low, high = round_trainer.measuring_trainer(
-      match, dice, *small, flag).certify(values, values)
-  return Trial(num_shares, int(_STREAM_SHARE * coded.num_coded) + _ROUND_BYTES,
-               0.5 * (high - low))
+  coded, small = coded_round.compress(match, stored, num_shares, flag)
+  low, high = round_evaluator.RoundEvaluator(match, small, flag).certify(
+      values, values)
+  return Trial(
+      num_shares, int(_STREAM_SHARE * coded.num_coded_bytes) + _ROUND_BYTES,
+      0.5 * (high - low))

@@ -9,6 +9,7 @@ import pytest
 from dudo_spiel import rules
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import perfect_recall
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 
@@ -16,7 +17,7 @@ from dudo_spiel.algorithms.dudo.rounds import round_rules
 def _random_policy(name, memory, seed=0, zeros=0.3, dtype=np.float32):
   """Returns a policy with random weights, some of them zero."""
   game = pyspiel.load_game(name)
-  match = round_rules.match_rules(game, memory)
+  match = abstract_rules.abstract_rules(game, memory)
   rng = np.random.default_rng(seed)
   tables, values = {}, {}
   for key in round_rules.round_keys(game.start_dice):
@@ -165,7 +166,7 @@ def test_policies_with_perfect_recall_equal_brute_force():
 
 def test_claims_that_the_policy_never_makes_tell_nothing():
   policy = _random_policy("dudo(numdice=1,dice_sides=3)", 2, zeros=0.0)
-  row = policy.match.memory(2).first_row([])
+  row = policy.match.graph(2).first_row([])
   policy.tables[1, 1][row] = 0.0  # it never opens with the weakest claim
   belief = exploitability.posterior(policy, (1, 1), [0])
   assert not belief.is_expected and belief.likelihood == 0.0
@@ -234,7 +235,7 @@ def test_best_play_is_refused_where_it_would_take_long():
 @pytest.mark.slow
 def test_five_dice_each_take_a_second():
   game = pyspiel.load_game("dudo")
-  match = round_rules.match_rules(game, 3)
+  match = abstract_rules.abstract_rules(game, 3)
   rng = np.random.default_rng(0)
   table = rng.integers(0, 256, match.table_shape((5, 5)), np.uint8)
   values = dict.fromkeys(round_rules.round_keys((5, 5)), 0.0)

@@ -17,7 +17,7 @@ _ROUNDS = [(2, 3, True), (3, 2, False), (1, 5, True), (4, 2, True)]
 
 def graph_of(name, num_dice, num_sides=6, wild_ones=True):
   order = claims_lib.claim_order(num_dice, num_sides, wild_ones)
-  return abstraction_graph.claim_memory(abstractions.parse("memory", name), order)
+  return abstraction_graph.of_round(abstractions.parse("memory", name), order)
 
 
 def histories(num_claims):
@@ -46,7 +46,7 @@ def test_histories_are_merged_as_they_should_be(name, num_dice, num_sides,
         order.num_claims - 1 - last + bool(claims))
     for a, claim in enumerate(range(last + 1, order.num_claims)):
       assert arrays.child_begin[node] + a == memory.index([*claims, claim])
-  assert sorted(numbers.values()) == list(range(memory.num_memories))
+  assert sorted(numbers.values()) == list(range(memory.num_nodes))
   assert memory.num_rows == arrays.row_begin[-1]
   for node, of_node in roles.items():
     assert set(np.flatnonzero(arrays.acts[node])) == of_node
@@ -55,11 +55,11 @@ def test_histories_are_merged_as_they_should_be(name, num_dice, num_sides,
 @pytest.mark.parametrize("name", memory_oracle.MEMORIES)
 def test_units_are_memories_with_the_same_children(name):
   arrays = graph_of(name, 2, 4).arrays
-  num_units, num_memories = len(arrays.unit_before), len(arrays.last)
-  assert sorted(arrays.unit_memory) == list(range(num_memories))
+  num_units, num_nodes = len(arrays.unit_before), len(arrays.last)
+  assert sorted(arrays.unit_node) == list(range(num_nodes))
   assert arrays.level_begin[-1] == num_units == len(arrays.unit_begin) - 1
-  parents = {node: set() for node in range(num_memories)}
-  members = [arrays.unit_memory[begin:end] for begin, end in
+  parents = {node: set() for node in range(num_nodes)}
+  members = [arrays.unit_node[begin:end] for begin, end in
              itertools.pairwise(arrays.unit_begin)]
   children = set()
   for unit, nodes in enumerate(members):
@@ -75,7 +75,7 @@ def test_units_are_memories_with_the_same_children(name):
     for child in range(first, first + count):
       assert arrays.last[child] == level + child - first
       parents[child].update(nodes)
-  for node in range(1, num_memories):
+  for node in range(1, num_nodes):
     # The reach of a child is that of all its parents, unit by unit.
     unit, found = arrays.group[node], set()
     while unit >= 0:
@@ -99,13 +99,13 @@ def test_numbers_of_information_sets_are_those_of_figure_1():
   for own, other, sets in [(1, 1, 1794), (1, 2, 5928), (2, 1, 20748),
                            (2, 2, 48825), (3, 3, 437192), (4, 4, 2327598),
                            (5, 5, 9084852)]:
-    assert sets == math.comb(own + 5, 5) * abstraction_graph.num_memories(
+    assert sets == math.comb(own + 5, 5) * abstraction_graph.num_nodes(
         abstractions.LastClaims(3), claims_lib.claim_order(own + other))
 
 
 def test_the_full_game_has_as_many_rows_as_are_summed_up():
   memory = graph_of(3, 10)
-  assert memory.num_memories == 36_051
+  assert memory.num_nodes == 36_051
   assert memory.num_rows == memory.arrays.row_begin[-1] == 559_735
   assert np.all(np.diff(memory.arrays.row_begin) > 0)
 

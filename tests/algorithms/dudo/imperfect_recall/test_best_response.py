@@ -8,9 +8,12 @@ import pytest
 
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fsicfr
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import best_response
+from dudo_spiel.algorithms.dudo.imperfect_recall import best_response_round
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.dudo.rounds import transitions
 
 pytestmark = pytest.mark.oracle
 
@@ -21,7 +24,7 @@ _OTHER_MEMORIES = ("claims1_ranks1", "claims2_ranks1", "claims2_ranks2",
 def _random_policy(name, memory, seed=0, zeros=0.3, power=3):
   """Returns a policy with random weights, some of them zero."""
   game = pyspiel.load_game(name)
-  match = round_rules.match_rules(game, memory)
+  match = abstract_rules.abstract_rules(game, memory)
   rng = np.random.default_rng(seed)
   tables, values = {}, {}
   for key in round_rules.round_keys(game.start_dice):
@@ -45,7 +48,7 @@ def _brute_force(policy, dice, role, leaves):
   match = policy.match
   own, other = dice[role], dice[1 - role]
   order = match.claim_order(own + other)
-  memory = match.memory(own + other)
+  memory = match.graph(own + other)
   table = policy.probabilities((other, own)).astype(np.float64)
   rolls, own_rolls = match.rolls(other), match.rolls(own)
   counts = rolls.matches(match.house.wild_ones)
@@ -82,7 +85,7 @@ def _brute_force(policy, dice, role, leaves):
                                         ((2, 1), 0), ((2, 1), 1)])
 def test_equals_brute_force(dice, role, memory):
   policy = _random_policy("dudo(start_dice=2v1,dice_sides=2)", memory)
-  leaves = best_response.policy_leaves(policy, dice[role], dice[1 - role])
+  leaves = best_response_round.policy_payoffs(policy, dice, role)
   expected = _brute_force(policy, dice, role, leaves)
   for method in best_response.METHODS:
     assert best_response.best_response_value(
@@ -171,9 +174,9 @@ def test_refined_bounds_are_monotone():
 
 def test_wider_leaves_make_wider_bounds():
   policy = _random_policy("dudo(start_dice=2v1,dice_sides=2)", 2)
-  leaves = best_response.policy_leaves(policy, 2, 1)
-  wide = [best_response.Leaves(*(np.clip(values + shift, -1.0, 1.0)
-                                  for values in leaves))
+  leaves = best_response_round.policy_payoffs(policy, (2, 1), 0)
+  wide = [transitions.Payoffs(*(np.clip(values + shift, -1.0, 1.0)
+                                for values in leaves))
           for shift in (-0.1, 0.1)]
   bounds = best_response.best_response_bounds(policy, (2, 1), 0, 0.0, wide)
   ends = [best_response.best_response_value(policy, (2, 1), 0, bound)

@@ -11,6 +11,7 @@ import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.runtime import checkpoint
@@ -149,7 +150,7 @@ def test_pruning_drops_what_is_negligible(policy):
   small = policy.quantized(min_probability=0.1)
   exact = policy.probabilities((2, 2))
   pruned = small.probabilities((2, 2))
-  memory = policy.match.memory(4).arrays
+  memory = policy.match.graph(4).arrays
   for node in range(0, len(memory.last), 7):
     rows = slice(memory.row_begin[node], memory.row_begin[node + 1])
     for hand in range(0, 21, 4):
@@ -191,7 +192,7 @@ def test_files(policy, tmp_path, bits):
 
 def test_probabilities_of_nothing_are_uniform():
   game = pyspiel.load_game("dudo(numdice=1)")
-  match = round_rules.match_rules(game, 2)
+  match = abstract_rules.abstract_rules(game, 2)
   empty = match_policy.MatchPolicy(
       game, 2, {(1, 1): np.zeros(match.table_shape((1, 1)), np.float32)}, {})
   state = next(random_states(game, 1))
@@ -202,7 +203,7 @@ def test_probabilities_of_nothing_are_uniform():
 def random_policy(game, memory):
   """Returns a policy in which all weights differ."""
   rng = np.random.default_rng(0)
-  match = round_rules.match_rules(game, memory)
+  match = abstract_rules.abstract_rules(game, memory)
   tables = {key: rng.random(match.table_shape(key)).astype(np.float32)
             for key in round_rules.round_keys(game.start_dice)}
   return match_policy.MatchPolicy(game, None, tables, {(1, 1): 0.25},
@@ -240,7 +241,7 @@ def test_files_of_other_memories(memory, tmp_path):
     saved.save(path)
     loaded = policies.load_policy(path)
     assert loaded.match == policy.match
-    assert loaded.match.remembered.name == memory
+    assert loaded.match.abstraction.name == memory
     for key, table in saved.tables.items():
       assert np.array_equal(loaded.tables[key], table)
   header, arrays = checkpoint.load(path, match_policy.FILE_KIND)

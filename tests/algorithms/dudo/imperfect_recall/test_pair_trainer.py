@@ -4,9 +4,12 @@ from oracles import round_oracle
 import pytest
 
 from dudo_spiel import rules
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstractions
+from dudo_spiel.algorithms.dudo.imperfect_recall import deals
 from dudo_spiel.algorithms.dudo.imperfect_recall import pair_trainer
 from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.dudo.rounds import transitions
 
 pytestmark = pytest.mark.oracle
 
@@ -26,14 +29,14 @@ def deals_of(match, dice, shifts):
   tables = [match.rolls(n) for n in dice]
   large = int(dice[1] > dice[0])
   many, few = tables[large].num_rolls, tables[1 - large].num_rolls
-  deals = []
+  pairs = []
   for shift in shifts:
     for h in range(many):
       pair = [h, (h + shift) % few]
-      deals.append(tuple(pair if large == 0 else pair[::-1]))
+      pairs.append(tuple(pair if large == 0 else pair[::-1]))
   weights = [[few / len(shifts) * tables[1 - role].probabilities[deal[1 - role]]
-              for deal in deals] for role in range(2)]
-  return deals, weights
+              for deal in pairs] for role in range(2)]
+  return pairs, weights
 
 
 @pytest.mark.parametrize("sides, house, rounds, memory, shifts, gamma", [
@@ -63,7 +66,7 @@ def deals_of(match, dice, shifts):
 def test_sweeps_are_those_of_the_oracle(sides, house, rounds, memory, shifts,
                                         gamma):
   kind = abstractions.parse("memory", memory)
-  match = round_rules.MatchRules(sides, house, kind)
+  match = abstract_rules.AbstractRules(sides, house, kind)
   trainer = make_trainer(match, rounds, num_shifts=shifts, gamma=gamma)
   oracle = round_oracle.RoundOracle(
       sides, house, memory_oracle.MEMORIES[kind.name], VALUES)
@@ -73,11 +76,11 @@ def test_sweeps_are_those_of_the_oracle(sides, house, rounds, memory, shifts,
       assert trainer.iteration == t
       for dice in rounds:
         few = min(match.rolls(n).num_rolls for n in dice)
-        deals, weights = deals_of(match, dice, trainer.shifts(dice, t) if
+        pairs, weights = deals_of(match, dice, trainer.shifts(dice, t) if
                                   shifts is not None else range(few))
-        values = oracle.sweep(dice, deals, weights, (t + 1)**gamma)
+        values = oracle.sweep(dice, pairs, weights, (t + 1)**gamma)
         chances = [w * match.rolls(dice[0]).probabilities[deal[0]]
-                   for deal, w in zip(deals, weights[0])]
+                   for deal, w in zip(pairs, weights[0])]
         sums[dice][0] += (t + 1)**gamma * np.dot(values, chances)
         sums[dice][1] += (t + 1)**gamma
       trainer.iterate()
@@ -93,7 +96,7 @@ def compare(match, tables, oracle):
   for name in ("regret", "cumulative"):
     for key, numbers in getattr(oracle, name).items():
       own, other, _, hand = key
-      row = match.memory(own + other).first_row(oracle.claims[key])
+      row = match.graph(own + other).first_row(oracle.claims[key])
       rows = slice(row, row + len(numbers))
       np.testing.assert_allclose(
           getattr(tables[own, other], name)[rows, hand], numbers, atol=1e-9)
@@ -111,7 +114,7 @@ def compare(match, tables, oracle):
     abstractions.PlayerRanks()], ids=lambda kind: kind.name)
 def test_threads_change_nothing(monkeypatch, rounds, memory):
   monkeypatch.setattr(pair_trainer, "MIN_PARALLEL_CELLS", 0)
-  match = round_rules.MatchRules(6, rules.HouseRules(), memory)
+  match = abstract_rules.AbstractRules(6, rules.HouseRules(), memory)
   trainers = [make_trainer(match, rounds, num_shifts=3, gamma=1.0,
                            num_threads=threads, dtype=np.float32)
               for threads in (1, 2)]
@@ -128,7 +131,7 @@ def test_threads_change_nothing(monkeypatch, rounds, memory):
 
 
 def test_compiling_changes_nothing():
-  match = round_rules.MatchRules(3, rules.HouseRules(), abstractions.LastClaims(2))
+  match = abstract_rules.AbstractRules(3, rules.HouseRules(), abstractions.LastClaims(2))
   trainers = [make_trainer(match, [(1, 2), (2, 1)], num_shifts=2)
               for _ in range(2)]
   for trainer, iterations in zip(trainers, ([5], [0, 2, 0, 3])):
@@ -145,43 +148,43 @@ def test_compiling_changes_nothing():
 
 
 def test_shifts_meet_every_deal_equally_often():
-  match = round_rules.MatchRules(6, rules.HouseRules(), abstractions.LastClaims(1))
+  match = abstract_rules.AbstractRules(6, rules.HouseRules(), abstractions.LastClaims(1))
   trainer = make_trainer(match, [(2, 3), (3, 2)], num_shifts=7)
   for dice in ((2, 3), (3, 2)):
     shifts = [shift for t in range(6) for shift in trainer.shifts(dice, t)]
     assert sorted(shifts) == sorted(2 * list(range(21)))
     met = set()
     for t in range(3):
-      deals, _ = deals_of(match, dice, trainer.shifts(dice, t))
-      met.update(deals)
+      pairs, _ = deals_of(match, dice, trainer.shifts(dice, t))
+      met.update(pairs)
     assert len(met) == 21 * 56
 
 
 @pytest.mark.parametrize("dice", [(1, 1), (1, 2), (3, 1), (2, 2)])
 def test_weights_make_samples_unbiased(dice):
-  match = round_rules.MatchRules(6, rules.HouseRules(), abstractions.LastClaims(1))
+  match = abstract_rules.AbstractRules(6, rules.HouseRules(), abstractions.LastClaims(1))
   few = min(match.rolls(n).num_rolls for n in dice)
-  whole = round_rules.shifted_deals(match, dice, range(few), np.float64)
+  whole = deals.shifted_deals(match, dice, range(few), np.float64)
   assert len(set(zip(*whole.hands))) == len(whole.chances)
   assert whole.chances.sum() == pytest.approx(1.0)
-  parts = [round_rules.shifted_deals(match, dice, [s], np.float64)
+  parts = [deals.shifted_deals(match, dice, [s], np.float64)
            for s in range(few)]
   assert np.mean([part.chances.sum() for part in parts]) == pytest.approx(1.0)
-  both = round_rules.all_deals(match, dice, np.float64)
+  both = deals.all_deals(match, dice, np.float64)
   assert sorted(zip(*both.hands)) == sorted(zip(*whole.hands))
   assert both.chances.sum() == pytest.approx(1.0)
-  for deals in (whole, both, *parts):
+  for batch in (whole, both, *parts):
     for role in range(2):
-      hands = np.full(len(deals.chances), -1)
-      for deal, hand, length, step in deals.segments[role]:
+      hands = np.full(len(batch.chances), -1)
+      for deal, hand, length, step in batch.segments[role]:
         assert np.all(hands[deal:deal + length] == -1)
         hands[deal:deal + length] = hand + step * np.arange(length)
-      assert np.array_equal(hands, deals.hands[role])
+      assert np.array_equal(hands, batch.hands[role])
 
 
 def test_challenge_values_follow_the_rules():
-  match = round_rules.MatchRules(6, rules.HouseRules(), abstractions.LastClaims(1))
-  values = round_rules.challenge_values(match, 2, 2, VALUES)
+  match = abstract_rules.AbstractRules(6, rules.HouseRules(), abstractions.LastClaims(1))
+  values = transitions.of_round(match, (2, 2)).payoffs(0, VALUES).challenges
   claim = match.claim_order(4).index(2, 5)
   # Count 0: the claimant loses both dice; 1: one, and the challenger starts.
   # 2, exactly: the challenger loses one; 3: the same; 4: both.
@@ -210,7 +213,7 @@ class _Interrupting:
 
 
 def test_an_interrupt_takes_another_training_as_a_whole():
-  match = round_rules.MatchRules(3, rules.HouseRules(), abstractions.LastClaims(1))
+  match = abstract_rules.AbstractRules(3, rules.HouseRules(), abstractions.LastClaims(1))
   trained, new = (make_trainer(match, [(1, 1)]) for _ in range(2))
   with trained.at_work({}):
     trained.iterate(5)

@@ -49,14 +49,13 @@ def _visits(chances, match, dice):
 
 def test_visits_equal_those_in_plain_python():
   game = pyspiel.load_game(_GAME)
-  match, keys = round_rules.match_rules(game, 1), round_rules.match_keys(game)
-  number = {key: i for i, key in enumerate(keys)}
+  match, keys = round_rules.round_rules(game), round_rules.match_keys(game)
   rng, chances, next_rounds = np.random.default_rng(0), {}, []
   for key in keys:
-    ends = transitions.RoundEnds(match, key, number)
-    chances[key] = rng.dirichlet(np.ones(math.prod(ends.shape))).reshape(
-        ends.shape)
-    next_rounds.append(ends.next_rounds(chances[key], len(keys)))
+    following = transitions.of_round(match, key)
+    chances[key] = rng.dirichlet(
+        np.ones(math.prod(following.shape))).reshape(following.shape)
+    next_rounds.append(following.next_probabilities(chances[key], keys))
   for start, key in enumerate(keys):
     expected = _visits(chances, match, key)
     found = transitions.visits(next_rounds, start)

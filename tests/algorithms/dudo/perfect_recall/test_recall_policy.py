@@ -19,7 +19,9 @@ from dudo_spiel import bots
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import perfect_recall
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms import policy_bots
 from dudo_spiel.algorithms import simulation
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import best_response_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
@@ -210,7 +212,7 @@ def _deaf(begun, released):
     (quantize, "divide", lambda policy: policy.compressed(9)),
     (quantize, "divide", lambda policy: perfect_recall.ShareTrials(
         policy, 9, num_threads=1)),
-    (stored_rounds.RoundTables, "__getitem__",
+    (stored_rounds.StoredRounds, "__getitem__",
      lambda policy: simulation.exact_match(
          policy, simulation.bot_policy("uniform", policy.game), policy.game)),
 ], ids=["measure", "exploitability", "compressed", "trials", "exact match"])
@@ -253,8 +255,8 @@ def test_policy_of_a_solvers_file(tmp_path):
   with pytest.raises(ValueError, match="^path=.*solver.npz.* was replaced"):
     saved.round_tables((2, 1))
   _solver().save(path)
-  assert saved.round_tables((2, 1))[2].tolist() == (
-      average.round_tables((2, 1))[2].tolist())
+  assert saved.round_tables((2, 1)).table.tolist() == (
+      average.round_tables((2, 1)).table.tolist())
   average.save(path)
   with pytest.raises(ValueError, match="^path=.*must be a solver"):
     perfect_recall.average_policy(path)
@@ -286,7 +288,7 @@ def test_merged_policies():
 
 def test_rounds_are_read_only_when_they_are_needed(monkeypatch):
   policy = _solver().average_policy()
-  monkeypatch.setattr(stored_rounds.RoundTables, "__getitem__", None)
+  monkeypatch.setattr(stored_rounds.StoredRounds, "__getitem__", None)
   merged = perfect_recall.merged(policy.game, [policy])
   assert (2, 1) in merged.rounds
 
@@ -345,7 +347,7 @@ def test_after_claims():
 
 
 def _random_tables(game, recall_length):
-  match = round_rules.match_rules(game, recall_length)
+  match = abstract_rules.abstract_rules(game, recall_length)
   rng = np.random.default_rng(0)
   tables = {key: rng.random(match.table_shape(key)).astype(np.float32)**3
             for key in round_rules.round_keys(game.start_dice)}
@@ -397,3 +399,54 @@ def test_bots_as_tables(name):
       expected = dict(bot.get_policy(state))
     found = tables.action_probabilities(state)
     assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_policies_in_files(tmp_path):
+  policy = _solver(_SMALL, 60).average_policy()
+  policy.save(tmp_path / "policy.npz")
+  loaded = policies.load_policy(tmp_path / "policy.npz")
+  assert isinstance(loaded, perfect_recall.RecallPolicy)
+  rng = np.random.default_rng(0)
+  for _ in range(30):
+    state = policy.game.new_initial_state()
+    while not state.is_terminal():
+      if not state.is_chance_node():
+        chances = policy.action_probabilities(state)
+        assert loaded.action_probabilities(state) == chances
+        assert sum(chances.values()) == pytest.approx(1.0)
+      state.apply_action(int(rng.choice(state.legal_actions())))
+  loaded.check_game(policy.game)
+  with pytest.raises(ValueError, match="^game=.*starts with 2 and 2 dice"):
+    loaded.check_game(pyspiel.load_game("dudo(numdice=2,dice_sides=2)"))
+  with np.load(tmp_path / "policy.npz") as archive:
+    arrays = dict(archive)
+  arrays["2v1_claims"][-1] = 0
+  np.savez(tmp_path / "policy.npz", **arrays)
+  with pytest.raises(ValueError, match="^path=.*2v1_claims"):
+    policies.load_policy(tmp_path / "policy.npz")
+
+
+def test_policies_are_played_as_they_are_measured_where_sums_vanish():
+  game = pyspiel.load_game("dudo(numdice=1,dice_sides=3)")
+  stored = _solver(str(game), 60).average_policy().round_tables((1, 1))
+  tiny, nothing = (perfect_recall.RecallPolicy(
+      game, {(1, 1): stored._replace(table=factor * stored.table)})
+                   for factor in (1e-40, 0.0))
+  assert tiny.exploitability(1) == pytest.approx(
+      exploitability.exploitability(game, tiny), abs=1e-9)
+  nothing.measure(1)
+  for claims in ([], [1]):
+    ours, theirs = (exploitability.action_values(policy, (1, 1), claims, [2])
+                    for policy in (tiny, nothing))
+    np.testing.assert_array_equal(ours.values, theirs.values)
+
+
+@pytest.mark.slow
+def test_the_policy_that_ships_is_as_good_as_it_says():
+  game = pyspiel.load_game("dudo(numdice=5)")
+  policy = policy_bots.trained_policy(game)
+  found = perfect_recall.merged(game, [policy]).measure(2)
+  assert (5, 5) in found
+  for key, measures in found.items():
+    assert tuple(policy.measures[key]) == pytest.approx(tuple(measures),
+                                                        abs=1e-9)

@@ -7,13 +7,13 @@ import pytest
 
 from dudo_spiel import bots
 from dudo_spiel.terminal import narrator
-from dudo_spiel.terminal import narrators
+from dudo_spiel.terminal import registry
 
 
 def _tell(game, seat, *names, odds=False):
   """Returns (lines, state, narrator) after the named actions."""
   state = pyspiel.load_game(game).new_initial_state()
-  narration = narrators.make_narrator(state.get_game(), seat, show_odds=odds)
+  narration = registry.make_narrator(state.get_game(), seat, show_odds=odds)
   lines = []
   for name in names:
     before = state.clone()
@@ -253,7 +253,7 @@ def test_situations_of_poker_and_liar_die():
   assert narration.situation(state) == ["Claims: You 2, Player 1 4"]
   assert narration.status(state)[0] == "Your roll: 6 | Claim more than 4."
   with pytest.raises(ValueError, match="^show_odds=True: must be left out"):
-    narrators.make_narrator(pyspiel.load_game("liar_die"), 0, show_odds=True)
+    registry.make_narrator(pyspiel.load_game("liar_die"), 0, show_odds=True)
 
 
 @pytest.mark.parametrize("game, names, text", [
@@ -292,7 +292,7 @@ def test_whatever_is_typed_is_a_legal_move_or_answered(game, names):
 def test_style():
   game = pyspiel.load_game("dudo(numdice=1)")
   style = narrator.Style(*(f"<{letter}>{{}}</>".format for letter in "sgb"))
-  narration = narrators.make_narrator(game, 0, style)
+  narration = registry.make_narrator(game, 0, style)
   state = helpers.start("dudo(numdice=1)", "6", "3", "1x6", "2x6")
   assert narration.status(state) == [
       "Your dice: <s>6</> | To beat: <s>2x6</> by Player 1."]

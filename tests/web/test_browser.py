@@ -9,8 +9,8 @@ import pathlib
 import re
 import shutil
 
-import page_server
 import pytest
+from web import page_server
 
 sync_api = pytest.importorskip(
     "playwright.sync_api", reason="needs Playwright, of the extra browser")

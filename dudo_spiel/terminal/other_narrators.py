@@ -1,10 +1,5 @@
-"""The narrator of each game, and those of Liar Die and Neumann poker."""
+"""Narrators of Liar Die and Neumann poker."""
 
-from dudo_spiel.games import dudo
-from dudo_spiel.games import dudo_single_round
-from dudo_spiel.games import liar_die
-from dudo_spiel.games import neumann_poker
-from dudo_spiel.terminal import dice_narrators
 from dudo_spiel.terminal import moves
 from dudo_spiel.terminal import narrator
 
@@ -114,31 +109,3 @@ class NeumannPokerNarrator(narrator.Narrator):
     """Returns the line with the person's rank and the legal moves."""
     legal = ", ".join(map(state.action_to_string, state.legal_actions()))
     return [f"Your rank: {self._rank(state.rank(self.seat))} | {legal}?"]
-
-
-_NARRATORS = (
-    (dudo.DudoGame, dice_narrators.DudoNarrator),
-    (dudo_single_round.DudoSingleRoundGame, dice_narrators.SingleRoundNarrator),
-    (liar_die.LiarDieGame, LiarDieNarrator),
-    (neumann_poker.NeumannPokerGame, NeumannPokerNarrator),
-)
-
-
-def make_narrator(game, seat, style=narrator.PLAIN, show_odds=False):
-  """Returns the `narrator.Narrator` with the best words for a game.
-
-  Args:
-    game: the game.
-    seat: the person's player id.
-    style: the `narrator.Style` of its words.
-    show_odds: whether to list the odds of the claims before every move.
-  """
-  maker = next((maker for kind, maker in _NARRATORS if isinstance(game, kind)),
-               narrator.Narrator)
-  if issubclass(maker, dice_narrators.DiceNarrator):
-    return maker(game, seat, style, show_odds)
-  if show_odds:
-    raise ValueError(f"show_odds={show_odds}: must be left out, as "
-                     f"{game.get_type().short_name} has no claims about dice "
-                     "of several players")
-  return maker(game, seat, style)

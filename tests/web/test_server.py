@@ -11,8 +11,8 @@ import signal
 import time
 
 import helpers
-import page_server
 import pytest
+from web import page_server
 
 pytest.importorskip("flask", reason="needs the extra web")
 pytest.importorskip("waitress", reason="needs the extra web")

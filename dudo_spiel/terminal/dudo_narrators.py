@@ -19,7 +19,7 @@ def _dice(number):
   return f"{number} die" if number == 1 else f"{number} dice"
 
 
-class DiceNarrator(narrator.Narrator):
+class ClaimNarrator(narrator.Narrator):
   """What the narrators of both games with claims about dice share.
 
   Args:
@@ -182,7 +182,7 @@ class DiceNarrator(narrator.Narrator):
     return True
 
 
-class DudoNarrator(DiceNarrator):
+class DudoNarrator(ClaimNarrator):
   """Tells about `dudo` and `dudo_ir`."""
 
   _OR_DOUBT = ", or say Dudo"
@@ -274,7 +274,7 @@ class DudoNarrator(DiceNarrator):
     return self._game.dudo_action
 
 
-class SingleRoundNarrator(DiceNarrator):
+class SingleRoundNarrator(ClaimNarrator):
   """Tells about `dudo_single_round` and `dudo_single_round_ir`."""
 
   def _title(self):

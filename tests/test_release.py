@@ -1,0 +1,135 @@
+"""The version is the same everywhere; an installed wheel does all it should."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+
+import pytest
+
+import dudo_spiel
+
+_ROOT = pathlib.Path(__file__).parent.parent
+# Folders of the clone, by where the wheel has them.
+_FOLDERS = {"algorithms": "dudo_spiel/algorithms", "dudo_spiel": "dudo_spiel",
+            "examples": "dudo_spiel_examples"}
+_NOT_INSTALLED = ("README.md",)
+
+
+def test_changelog_has_the_version():
+  text = (_ROOT / "CHANGELOG.md").read_text("utf-8")
+  titles = re.findall(r"^## \[(.*?)\](.*)$", text, re.MULTILINE)
+  assert titles[0] == ("Unreleased", "")
+  assert titles[1][0] == dudo_spiel.__version__
+  for _, date in titles[1:]:
+    assert re.fullmatch(r" - \d{4}-\d{2}-\d{2}", date)
+
+
+def test_citation_has_the_version_and_its_date():
+  text = (_ROOT / "CITATION.cff").read_text("utf-8")
+  changes = (_ROOT / "CHANGELOG.md").read_text("utf-8")
+  fields = dict(re.findall(r"^([\w-]+): (.*)$", text, re.MULTILINE))
+  assert fields["version"] == dudo_spiel.__version__
+  assert f"[{fields['version']}] - {fields['date-released']}" in changes
+  assert "  - name: The dudo_spiel developers\n" in text and "@" not in text
+
+
+def _run(command, stdin="", code=0, **options):
+  """Runs a command, asserts its exit code; returns what it prints."""
+  result = subprocess.run(command, input=stdin, capture_output=True, text=True,
+                          check=False, **options)
+  assert result.returncode == code, result.stderr
+  assert "Traceback" not in result.stderr
+  return result.stdout
+
+
+def _sources():
+  """Returns {path in the wheel: path} of all files of the packages."""
+  return {pathlib.PurePosixPath(package, path.relative_to(_ROOT / folder)): path
+          for folder, package in _FOLDERS.items()
+          for path in (_ROOT / folder).rglob("*")
+          if path.is_file() and "__pycache__" not in path.parts and
+          path.name not in _NOT_INSTALLED}
+
+
+@pytest.fixture(scope="module", name="archives")
+def _archives(tmp_path_factory):
+  """Returns the sdist, and the wheel that was made of the sdist."""
+  folder = tmp_path_factory.mktemp("dist")
+  _run([sys.executable, "-m", "build", f"--outdir={folder}", str(_ROOT)])
+  name = f"dudo_spiel-{dudo_spiel.__version__}"
+  sdist, wheel = folder / f"{name}.tar.gz", folder / f"{name}-py3-none-any.whl"
+  assert set(folder.iterdir()) == {sdist, wheel}
+  return sdist, wheel
+
+
+@pytest.fixture(scope="module", name="scripts")
+def _scripts(archives, tmp_path_factory):
+  """Installs the wheel only; returns the folder of Python and the scripts."""
+  folder = tmp_path_factory.mktemp("environment")
+  venv.create(folder, with_pip=True)
+  scripts = folder / "bin"
+  _run([scripts / "python", "-m", "pip", "install", "-q", str(archives[1])])
+  return scripts
+
+
+@pytest.mark.slow
+def test_wheel_has_all_files_of_the_packages(archives):
+  sources = _sources()
+  with zipfile.ZipFile(archives[1]) as wheel:
+    names = {pathlib.PurePosixPath(name) for name in wheel.namelist()
+             if ".dist-info/" not in name}
+    assert names == sources.keys()
+    for name, path in sources.items():
+      assert wheel.read(str(name)) == path.read_bytes(), name
+
+
+@pytest.mark.slow
+def test_sdist_has_tests_and_docs(archives):
+  root = pathlib.PurePosixPath(archives[0].name.removesuffix(".tar.gz"))
+  with tarfile.open(archives[0]) as sdist:
+    names = {pathlib.PurePosixPath(name) for name in sdist.getnames()}
+  wanted = [*_ROOT.glob("*.md"), *_ROOT.glob("docs/*"),
+            *_ROOT.glob("tests/**/*.py"), *_ROOT.glob("tests/data/**/*.npz"),
+            _ROOT / "CITATION.cff", _ROOT / "LICENSE"]
+  for path in wanted:
+    assert root / path.relative_to(_ROOT) in names
+  assert not [name for name in names if "__pycache__" in name.parts]
+
+
+@pytest.mark.slow
+def test_installed_programs_and_policies_work(scripts, tmp_path):
+  """All of it in one environment, as kernels are compiled once."""
+  environment = {key: value for key, value in os.environ.items()
+                 if key not in ("PYTHONPATH", "NUMBA_CACHE_DIR")}
+
+  def run(name, *flags, **options):
+    return _run([scripts / name, *flags], cwd=tmp_path, env=environment,
+                **options)
+
+  version = run("python", "-c", "import dudo_spiel, importlib.metadata as m; "
+                "print(dudo_spiel.__version__, m.version('dudo_spiel'), "
+                "dudo_spiel.__file__)").split()
+  assert version[:2] == [dudo_spiel.__version__] * 2
+  assert version[2].startswith(str(scripts.parent))
+  solve = ("--game=dudo(numdice=1,dice_sides=3)", "--target=1e-3")
+  for command in (("dudo-solve",),
+                  ("python", "-m", "dudo_spiel_examples.solve_game")):
+    assert "exploitability" in run(*command, *solve)
+  assert "Solves any OpenSpiel game" in run("dudo-solve", "--help", code=1)
+  played = run("dudo-play", "--game=dudo(numdice=3)", stdin="6x1\n" * 9)
+  assert "Player 1 (trained)" in played
+  assert "Your return is" in played.splitlines()[-1]
+  for dice in (1, 5):
+    assert run("python", "-c", "import pyspiel, dudo_spiel; "
+               "from dudo_spiel.algorithms import policy_bots; "
+               f"game = pyspiel.load_game('dudo(numdice={dice})'); "
+               "policy = policy_bots.load_policy('trained', game); "
+               "state = game.new_initial_state(); "
+               "[state.apply_action(0) for _ in range(2)]; "
+               "print(sum(policy.action_probabilities(state).values()))"
+               ).startswith(("1.0", "0.99999"))

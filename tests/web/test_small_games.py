@@ -1,0 +1,61 @@
+"""Small games: solved while the page waits."""
+
+import threading
+import types
+
+import pytest
+from web import page_client
+
+from dudo_spiel.algorithms import cfr
+from dudo_spiel.algorithms import exploitability
+from dudo_spiel.web import small_games
+
+
+def test_small_games_do_not_wait_for_measurements(monkeypatch, tmp_path):
+  gate = threading.Event()
+  monkeypatch.setattr(exploitability, "round_exploitability",
+                      lambda *_: gate.wait(60.0) and 0.0)
+  monkeypatch.setattr(exploitability, "refine_bounds",
+                      lambda *_: [types.SimpleNamespace(lower=0.0, upper=0.0)])
+  client = page_client.PageClient(store=page_client.recall3_store(tmp_path))
+  try:
+    client.post("task", {"what": "measure"})
+    client.post("task", {"what": "liar_die", "size": 2})
+    assert client.finish("liar_die-2")["result"]["sides"] == 2
+    assert not client.get("task?task=measure")["is_done"]
+  finally:
+    gate.set()
+
+
+def test_compiling_is_no_time_to_solve(monkeypatch):
+  seconds = 0.0
+
+  class SlowStart(cfr.PDCFRPlusSolver):
+    """Its first iterations take a minute."""
+
+    def run(self, *args, **kwargs):
+      nonlocal seconds
+      seconds += 0.0 if self.iteration else 60.0
+      return super().run(*args, **kwargs)
+
+  monkeypatch.setattr(cfr, "PDCFRPlusSolver", SlowStart)
+  monkeypatch.setattr(small_games, "time",
+                      types.SimpleNamespace(monotonic=lambda: seconds))
+  found = small_games.solve("neumann_poker", 10, lambda fraction, text: None)
+  assert found["exploitability"] < 2e-6
+
+
+@pytest.mark.parametrize("name, size", [("liar_die", 3), ("neumann_poker", 5)])
+def test_small_games_are_solved(name, size):
+  client = page_client.PageClient()
+  task = client.post("task", {"what": name, "size": size})
+  found = client.finish(task["task"])["result"]
+  assert found["exploitability"] < 2e-6
+  if name == "liar_die":
+    assert found["doubts"][2] == [1.0]  # the highest claim must be doubted
+    assert [len(row) for row in found["claims"][0]] == [3, 3, 3]
+  else:
+    for spot in found["spots"]:
+      for shares in zip(*spot["shares"]):
+        assert sum(shares) == pytest.approx(1.0, abs=1e-5)
+    assert [spot["betting"] for spot in found["spots"]][:2] == [[], ["check"]]
