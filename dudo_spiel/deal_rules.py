@@ -27,14 +27,14 @@ class Lines(NamedTuple):
   are neighbouring numbers.
 
   Attributes:
-    level_begin: [level + 1] int64, the first line of each level.
+    depth_begin: [depth + 1] int64, the first line of each depth.
     parent: [line] int64, -1 for the first.
     action: [line] int64, the action that leads to the line, -1 for the first.
     actor: [line] int64, who acts, END where the line ends.
     table: [line] int64, which table of `DealRules.returns` an ended line has,
       -1 where it goes on.
   """
-  level_begin: np.ndarray
+  depth_begin: np.ndarray
   parent: np.ndarray
   action: np.ndarray
   actor: np.ndarray
