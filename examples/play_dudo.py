@@ -14,7 +14,6 @@ import sys
 
 from absl import flags
 import numpy as np
-import pyspiel
 
 from dudo_spiel import bots
 from dudo_spiel.algorithms import exploitability
@@ -39,14 +38,6 @@ _HINTS = flags.DEFINE_bool(
     "your moves lost. For two-player dudo, against the opponent's policy or "
     "the one that comes with the package.")
 _ODDS = flags.DEFINE_bool("odds", False, "Show the odds of every claim.")
-
-
-def load(name):
-  """Returns the game; players of simultaneous moves choose in turn, unseen."""
-  game = binary.load_game(name)
-  if game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
-    return pyspiel.convert_to_turn_based(game)
-  return game
 
 
 def style():
@@ -99,7 +90,7 @@ def make_coach(names, game, seat):
 
 def main(_):
   rng = np.random.RandomState(_SEED.value)
-  game = load(_GAME.value)
+  game = binary.load_turn_based_game(_GAME.value)
   narration = registry.make_narrator(game, _SEAT.value, style(), _ODDS.value)
   names = itertools.cycle(_OPPONENTS.value or policy_bots.bot_names(game)[:1])
   opponents = {player: next(names) for player in range(game.num_players())

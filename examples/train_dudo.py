@@ -28,20 +28,21 @@ _NUMDICE = flags.DEFINE_integer("numdice", 3, "Dice per player.",
                                 lower_bound=1, upper_bound=5)
 _RECALL = flags.DEFINE_integer("recall", 3, "How many claims players remember.",
                                lower_bound=1)
-_MEMORY = flags.DEFINE_string("memory", None, "What players remember instead "
-                              "of the last --recall claims, such as "
-                              "claims2_ranks2 or player_ranks.")
+_ABSTRACTION = flags.DEFINE_string(
+    "abstraction", None, "What players remember instead of the last --recall "
+    "claims, such as claims2_ranks2 or player_ranks.")
 _MINUTES = flags.DEFINE_float("minutes", 1.0, "Minutes to train in all.",
                               lower_bound=0.0)
 _CHECKPOINT = flags.DEFINE_string("checkpoint", None, "Continue from this "
                                   "folder and save the training there.")
 _POLICY = flags.DEFINE_string("policy", None, "Save the policy to this file, "
                               "in 8 bits and without small probabilities.")
-_THREADS = flags.DEFINE_integer("threads", None, "Threads. Default: all.",
+_THREADS = flags.DEFINE_integer("num_threads", None, "Threads. Default: all.",
                                 lower_bound=1)
 _ENGINE = flags.DEFINE_enum(
     "engine", "threads", ["threads", *jobs.ENGINES], "threads: one round after "
-    "the other, each on all --threads; local, ray: several at the same time.")
+    "the other, each on all --num_threads; local, ray: several at the same "
+    "time.")
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals.", lower_bound=0)
 _MIN_PROBABILITY = flags.DEFINE_float(
     "min_probability", 0.001, "Drop less likely actions from the policy file.",
@@ -70,10 +71,10 @@ def main(_):
   binary.make_folder(_CHECKPOINT)
   game = pyspiel.load_game("dudo", {"numdice": _NUMDICE.value})
   needed = fsicfr.memory_needed(game, _RECALL.value, _THREADS.value,
-                                memory=_MEMORY.value)
+                                memory=_ABSTRACTION.value)
   print(f"training needs {needed / 1e9:.2f} GB of memory", flush=True)
   solver = fsicfr.MatchSolver(game, _RECALL.value, _SEED.value,
-                              _THREADS.value, memory=_MEMORY.value)
+                              _THREADS.value, memory=_ABSTRACTION.value)
   with ctrl_c.raised(), (
       solver.hold(folder) if folder else contextlib.nullcontext()):
     return train(solver, folder)

@@ -1,7 +1,7 @@
-"""Hints before a person's moves in Dudo, and a review after rounds and matches.
+"""Values of a person's moves in Dudo: hints before them, a review after them.
 
-The numbers come from a `review.Review` of `dudo_spiel.algorithms.match`, which
-the caller passes in.
+Values and losses come from a `dudo.analysis.review.Review`, which the caller
+passes in.
 """
 
 from dudo_spiel import odds
@@ -9,12 +9,12 @@ from dudo_spiel import rolls as rolls_lib
 from dudo_spiel.terminal import narrator
 
 _MAX_MOVES = 8  # in a table of hints
-_LEAST_PROBABILITY = 0.005  # of moves that stand there though they are bad
-_LEAST_LOSS = 0.00005  # losses below count as none
+_MIN_PROBABILITY = 0.005  # of a bad move that is in the table anyway
+_MIN_LOSS = 0.00005  # smaller losses count as none
 
 
 def _points(probability):
-  """Returns a part of all matches in per cent."""
+  """Returns a probability in percent, with two decimals."""
   return f"{100 * probability:.2f}%"
 
 
@@ -44,9 +44,9 @@ class Coach:
     order = state.claim_order()
     best = result.values.max()
     ranked = sorted(range(len(result.names)), key=lambda i: -result.values[i])
-    shown = [i for place, i in enumerate(ranked)
-             if place < _MAX_MOVES or
-             result.probabilities[i] >= _LEAST_PROBABILITY]
+    shown = [i for rank, i in enumerate(ranked)
+             if rank < _MAX_MOVES or
+             result.probabilities[i] >= _MIN_PROBABILITY]
     lines = ["What moves are worth, in matches won against the policy; how "
              "often it makes", "them; how likely they are true by your dice "
              "alone, and by its claims too:",
@@ -55,10 +55,7 @@ class Coach:
     for i in shown:
       name = result.names[i]
       claim = state.last_claim() if name == "Dudo" else order.parse(name)
-      quantity, rank = order.claims[claim]
-      alone = odds.claim_odds(quantity, rank, state.hand(self._seat),
-                              order.num_dice, order.num_sides,
-                              order.wild_ones)
+      alone = odds.odds_in_order(order, claim, state.hand(self._seat))
       believed = result.odds[claim]
       if name == "Dudo":
         alone, believed = 1.0 - alone, 1.0 - believed
@@ -102,6 +99,6 @@ class Coach:
     for move in moves:
       hand = rolls_lib.hand_name(move.hand)
       lost = (f"lost {_points(move.loss)}, best was {move.best_name}"
-              if move.loss >= _LEAST_LOSS else "lost nothing")
+              if move.loss >= _MIN_LOSS else "lost nothing")
       lines.append(f"  round {move.round}, with {hand}: {move.name} {lost}")
     return lines

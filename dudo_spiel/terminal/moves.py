@@ -1,4 +1,4 @@
-"""Understands a move that a person types.
+"""Parses a move that a person types.
 
 People write the claim 3x5 as "3 fives", "3 5" or "three fives", and doubt it
 with "Dudo", "liar" or "doubt". The functions here know only names of moves, so
@@ -36,8 +36,8 @@ def numbers(text):
   words = [word for word in re.findall(r"[0-9]+|[a-z]+|[^\sa-z0-9]",
                                        text.lower())
            if word not in _FILLERS and word not in "-,.!'"]
-  found = [_number(word) for word in words]
-  return found if found and None not in found else None
+  parsed = [_number(word) for word in words]
+  return parsed if parsed and None not in parsed else None
 
 
 def _plain(text):

@@ -24,7 +24,6 @@ from dudo_spiel import rolls
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import policy_bots
 from dudo_spiel.algorithms import simulation
-from dudo_spiel.algorithms.runtime import files
 
 _POLICY = flags.DEFINE_string("policy", policy_bots.TRAINED, "The policy: "
                               "trained, or a policy file.")
@@ -454,7 +453,7 @@ def main(_):
        "How often a claim is answered with Dudo", is_shown)
   text = "\n".join(page(policy, forgetful, rounds, claims, [
       os.path.basename(path) for path in paths])) + "\n"
-  with files.replacing(os.path.abspath(_OUTPUT.value)) as file:
+  with binary.replacing(_OUTPUT.value) as file:
     file.write(text.encode())
   print(f"wrote {_OUTPUT.value}")
 

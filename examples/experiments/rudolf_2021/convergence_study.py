@@ -5,7 +5,7 @@ Goofspiel, Liar's Dice, Oshi-Zumo and dark chess up to a million histories. The
 games with more are --preset=large. --games takes any others.
 
 Each solver on each game is a job. Jobs run on the cores of this machine, or
-with --engine=ray on a Ray cluster. What was measured is in the folder --output
+with --engine=ray on a Ray cluster. What was measured is in the folder --folder
 as soon as a job ends: convergence.csv has a line for each measurement, and a
 picture has a panel for each game. The same command continues where it stopped;
 other games and solvers are added to what is there.
@@ -29,7 +29,6 @@ import tqdm
 
 from dudo_spiel.algorithms import convergence
 from dudo_spiel.algorithms import jobs
-from dudo_spiel.algorithms.runtime import files
 
 
 def goofspiel(num_cards, order):
@@ -88,16 +87,17 @@ _ITERATIONS = flags.DEFINE_integer("iterations", 8192, "Measure at 32, 64, "
                                    lower_bound=1)
 _AT = flags.DEFINE_list("at", None, "Measure after these numbers of iterations "
                         "instead, such as 100,1000,5000.")
-_SECONDS = flags.DEFINE_list("seconds", None, "Measure after these seconds of "
-                             "iterating instead, such as 1,10,60.")
-_OUTPUT = flags.DEFINE_string("output", "convergence", "Save everything to "
+_AT_SECONDS = flags.DEFINE_list(
+    "at_seconds", None, "Measure after these seconds of iterating instead, "
+    "such as 1,10,60.")
+_FOLDER = flags.DEFINE_string("folder", "convergence", "Save everything to "
                               "this folder.")
 _ENGINE = flags.DEFINE_enum("engine", "local", jobs.ENGINES, "Where jobs run: "
                             "on this machine or on a Ray cluster.")
 _WORKERS = flags.DEFINE_integer("workers", None, "How many jobs run at a time "
                                 "on this machine. Default: one on each core.",
                                 lower_bound=1)
-_PLOT = flags.DEFINE_bool("plot", True, "Draw the pictures; they need "
+_DRAW = flags.DEFINE_bool("draw", True, "Draw the pictures; they need "
                           "matplotlib.")
 
 
@@ -130,27 +130,16 @@ def chosen_games():
 
 def chosen_points():
   """Returns {"iterations" or "seconds": list}, when to measure."""
-  if _AT.value is not None and _SECONDS.value is not None:
-    raise ValueError("--at, --seconds: must not both be given")
-  if _SECONDS.value is not None:
-    return {"seconds": _numbers("seconds", _SECONDS.value, float)}
+  if _AT.value is not None and _AT_SECONDS.value is not None:
+    raise ValueError("--at, --at_seconds: must not both be given")
+  if _AT_SECONDS.value is not None:
+    return {"seconds": binary.positive_numbers(_AT_SECONDS)}
   if _AT.value is not None:
-    return {"iterations": _numbers("at", _AT.value, int)}
+    return {"iterations": binary.positive_numbers(_AT, int)}
   last = _ITERATIONS.value
   doubled = (_FIRST * 2**power for power in itertools.count())
   return {"iterations": [*itertools.takewhile(lambda x: x < last, doubled),
                          last]}
-
-
-def _numbers(flag, values, kind):
-  try:
-    numbers = sorted(map(kind, values))
-  except ValueError:
-    numbers = []
-  if not numbers or not numbers[0] > 0 or numbers[-1] == float("inf"):
-    raise ValueError(f"--{flag}={','.join(values)}: must be numbers above 0, "
-                     "with , between them")
-  return numbers
 
 
 def _is_near(measured, seconds):
@@ -161,7 +150,7 @@ def _is_near(measured, seconds):
 
 def _is_other():
   """Returns the ValueError for a file that no study has written."""
-  return ValueError(f"--output={_OUTPUT.value}: its convergence.csv is of "
+  return ValueError(f"--folder={_FOLDER.value}: its convergence.csv is of "
                     "another study; it must have the columns "
                     f"{','.join(_COLUMNS)}")
 
@@ -196,7 +185,7 @@ class Table:
           raise ValueError
       except (TypeError, ValueError):
         raise ValueError(
-            f"--output={_OUTPUT.value}: line {reader.line_num} of its "
+            f"--folder={_FOLDER.value}: line {reader.line_num} of its "
             "convergence.csv must have a number in each of the columns "
             "iteration, seconds, exploitability and value") from None
       self._cells.setdefault(key, []).append(measured)
@@ -225,7 +214,7 @@ class Table:
         writer.writerow([solver, parameters, game, each.iteration,
                          f"{each.seconds:.6f}", f"{each.exploitability:.9g}",
                          f"{each.value:.9g}"])
-    with files.replacing(os.path.abspath(self.path)) as file:
+    with binary.replacing(self.path) as file:
       file.write(text.getvalue().encode())
 
   def curves(self, game, solvers):
@@ -284,17 +273,17 @@ def main(_):
          for solver in each] for each in (solvers, names))
   names = list(dict.fromkeys(map(str, (*names, *solvers))))
   jobs.check_engine(_ENGINE.value)
-  if _PLOT.value:
-    figures.check_matplotlib(_PLOT)
-  binary.make_folder(_OUTPUT)
-  with ctrl_c.raised(), binary.holding(_OUTPUT, "study"):
-    table = Table(os.path.join(_OUTPUT.value, "convergence.csv"))
+  if _DRAW.value:
+    figures.check_matplotlib(_DRAW)
+  binary.make_folder(_FOLDER)
+  with ctrl_c.raised(), binary.holding(_FOLDER, "study"):
+    table = Table(os.path.join(_FOLDER.value, "convergence.csv"))
     errors = run_jobs(games, solvers, points, table)
-    for name, panels in pictures.items() if _PLOT.value else ():
+    for name, panels in pictures.items() if _DRAW.value else ():
       curves = {game: table.curves(game, solvers) for game in panels}
       study_panels.draw(
           {game: each for game, each in curves.items() if each}, names,
-          "seconds" in points, os.path.join(_OUTPUT.value, f"{name}.png"))
+          "seconds" in points, os.path.join(_FOLDER.value, f"{name}.png"))
   if errors:
     raise ValueError(f"{len(errors)} of {len(games) * len(solvers)} jobs "
                      "failed: " + "; ".join(errors))

@@ -112,7 +112,7 @@ def spread(wanted, gap):
 
   Args:
     wanted: list of float, sorted.
-    gap: the least distance; all places must fit, (len(wanted) - 1) * gap <= 1.
+    gap: the smallest distance; (len(wanted) - 1) * gap <= 1, so that all fit.
   """
   groups = []
   for place in wanted:

@@ -17,7 +17,7 @@ import statistics
 from absl import flags
 
 _STUDY = flags.DEFINE_string("study", "convergence/convergence.csv", "The file "
-                             "that examples/experiments/rudolf_2021/convergence_study.py wrote.")
+                             "of convergence_study.py.")
 _AT = flags.DEFINE_list("at", ["100", "1000", "5000"], "After how many "
                         "iterations.")
 _SUMMARY = flags.DEFINE_bool("summary", False, "Print means over all games.")

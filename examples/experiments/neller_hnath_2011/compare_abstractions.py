@@ -27,20 +27,21 @@ import pyspiel
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fsicfr
-from dudo_spiel.algorithms.runtime import files
 
-_MEMORIES = flags.DEFINE_list(
-    "memories", ["claims1", "claims2", "claims3", "claims4", "claims1_ranks1",
-                 "claims1_ranks2", "claims1_ranks3", "claims2_ranks1",
-                 "claims2_ranks2", "player_ranks"], "What players remember.")
-_DICE = flags.DEFINE_list("numdice", ["1", "2"], "Dice per player, 1 to 3.")
+_ABSTRACTIONS = flags.DEFINE_list(
+    "abstractions", ["claims1", "claims2", "claims3", "claims4",
+                     "claims1_ranks1", "claims1_ranks2", "claims1_ranks3",
+                     "claims2_ranks1", "claims2_ranks2", "player_ranks"],
+    "What players remember.")
+_NUMDICE = flags.DEFINE_multi_integer(
+    "numdice", [1, 2], "Dice per player; may be given several times.",
+    lower_bound=1, upper_bound=3)
 _ITERATIONS = flags.DEFINE_integer("iterations", 4000, "Iterations of each "
                                    "round.", lower_bound=1)
-_TABLE = flags.DEFINE_string("table", None, "Keep the results in this CSV "
-                             "file.")
+_TABLE = flags.DEFINE_string("table", None, "Write the results to this CSV "
+                             "file, and compute none that it has.")
 _PLOT = flags.DEFINE_string("plot", None, "Draw all results to this PNG file.")
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals.", lower_bound=0)
-
 
 
 class Family(NamedTuple):
@@ -75,29 +76,29 @@ class Result(NamedTuple):
 
   Attributes:
     round: the first round, such as "2v2".
-    memory: the name of the memory.
+    abstraction: the name of the abstraction.
     iterations: how many iterations each round was trained.
     seed: of the deals.
-    memories: how many memories the first round has.
+    states: how many memory states the first round has.
     seconds: how long all rounds were trained, without compilation.
     exploitability: of the average policy in the first round.
   """
   round: str
-  memory: str
+  abstraction: str
   iterations: int
   seed: int
-  memories: int
+  states: int
   seconds: float
   exploitability: float
 
 
-def measure(numdice, memory):
+def measure(numdice, abstraction):
   """Trains a match and returns the `Result`."""
   game = pyspiel.load_game("dudo", {"numdice": numdice})
-  solver = fsicfr.MatchSolver(game, memory=memory, seed=_SEED.value)
+  solver = fsicfr.MatchSolver(game, memory=abstraction, seed=_SEED.value)
   solver.run(_ITERATIONS.value)
   return Result(
-      f"{numdice}v{numdice}", memory, _ITERATIONS.value, _SEED.value,
+      f"{numdice}v{numdice}", abstraction, _ITERATIONS.value, _SEED.value,
       solver.match.num_nodes(2 * numdice), round(solver.seconds, 1),
       round(exploitability.round_exploitability(
           solver.average_policy(), (numdice, numdice)), 6))
@@ -121,7 +122,7 @@ def read_table():
 
 def write_table(results):
   """Replaces the table."""
-  with files.replacing(os.path.abspath(_TABLE.value)) as file:
+  with binary.replacing(_TABLE.value) as file:
     lines = [",".join(map(str, row)) for row in [Result._fields, *results]]
     file.write("".join(f"{line}\n" for line in lines).encode())
 
@@ -138,8 +139,8 @@ def draw(results, path):
     usual = statistics.mode(result.iterations for result in shown)
     for family in _FAMILIES:
       members = sorted((result for result in shown
-                        if re.fullmatch(family.pattern, result.memory)),
-                       key=lambda result: (result.memories, result.iterations))
+                        if re.fullmatch(family.pattern, result.abstraction)),
+                       key=lambda result: (result.states, result.iterations))
       if members:
         handles[family.text] = draw_family(axes, family, members, usual)
     for side in "xy":
@@ -165,15 +166,15 @@ def draw_family(axes, family, members, usual):
     members: its `Result`s, fewest memories first.
     usual: how many iterations need not be mentioned.
   """
-  line, = axes.plot([result.memories for result in members],
+  line, = axes.plot([result.states for result in members],
                     [result.exploitability for result in members], marker="o",
                     markersize=5, linewidth=1.2, color=family.color)
   for result in members:
     label = family.label.format(
-        *re.fullmatch(family.pattern, result.memory).groups())
+        *re.fullmatch(family.pattern, result.abstraction).groups())
     if result.iterations != usual:
       label += f" ({result.iterations:,} iterations)"
-    axes.annotate(label.strip(), (result.memories, result.exploitability),
+    axes.annotate(label.strip(), (result.states, result.exploitability),
                   xytext=family.offset, textcoords="offset points",
                   fontsize=8, color=family.color,
                   ha="left" if family.offset[0] > 0 else "right")
@@ -181,25 +182,23 @@ def draw_family(axes, family, members, usual):
 
 
 def main(_):
-  if not set(_DICE.value) <= {"1", "2", "3"}:
-    raise ValueError(f"--numdice={','.join(_DICE.value)}: must be numbers "
-                     "between 1 and 3 with commas between them")
   binary.check_files(_TABLE, _PLOT)
   figures.check_plot(_PLOT)
   results = read_table()
   known = {result[:4]: result for result in results}
   print(f"{'round':<7}{'memory':<17}{'memories':>9}{'iterations':>12}"
         f"{'seconds':>10}{'exploitability':>16}")
-  for numdice in map(int, _DICE.value):
-    for memory in _MEMORIES.value:
-      key = (f"{numdice}v{numdice}", memory, _ITERATIONS.value, _SEED.value)
+  for numdice in _NUMDICE.value:
+    for abstraction in _ABSTRACTIONS.value:
+      key = (f"{numdice}v{numdice}", abstraction, _ITERATIONS.value,
+             _SEED.value)
       if key not in known:
-        known[key] = measure(numdice, memory)
+        known[key] = measure(numdice, abstraction)
         results.append(known[key])
         if _TABLE.value:
           write_table(results)
       result = known[key]
-      print(f"{result.round:<7}{memory:<17}{result.memories:>9,}"
+      print(f"{result.round:<7}{abstraction:<17}{result.states:>9,}"
             f"{result.iterations:>12,}{result.seconds:>10,.1f}"
             f"{result.exploitability:>16.4f}", flush=True)
   if _PLOT.value:
