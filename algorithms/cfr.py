@@ -104,7 +104,7 @@ class CFRSolver(RegretSolver):
 
   Args:
     game: a `pyspiel.Game`.
-    **kwargs: see `RegretSolver`.
+    **kwargs: the other arguments of `RegretSolver`.
   """
 
 
@@ -114,7 +114,7 @@ class CFRPlusSolver(RegretSolver):
   Args:
     game: a `pyspiel.Game`.
     gamma: 1 for the linear, 2 for the quadratic average.
-    **kwargs: see `RegretSolver`.
+    **kwargs: the other arguments of `RegretSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, *, gamma: float = 1.0,
@@ -127,7 +127,7 @@ class LinearCFRSolver(RegretSolver):
 
   Args:
     game: a `pyspiel.Game`.
-    **kwargs: see `RegretSolver`.
+    **kwargs: the other arguments of `RegretSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, **kwargs: Any) -> None:
@@ -142,7 +142,7 @@ class DiscountedCFRSolver(RegretSolver):
     alpha: discount of positive regrets.
     beta: discount of negative regrets.
     gamma: weight of the average.
-    **kwargs: see `RegretSolver`.
+    **kwargs: the other arguments of `RegretSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, *, alpha: float = 1.5,
@@ -156,7 +156,7 @@ class PredictiveCFRPlusSolver(RegretSolver):
   Args:
     game: a `pyspiel.Game`.
     gamma: weight of the average.
-    **kwargs: see `RegretSolver`.
+    **kwargs: the other arguments of `RegretSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, *, gamma: float = 2.0,
@@ -172,7 +172,7 @@ class PDCFRPlusSolver(RegretSolver):
     game: a `pyspiel.Game`.
     alpha: discount of the (positive) regrets.
     gamma: weight of the average.
-    **kwargs: see `RegretSolver`.
+    **kwargs: the other arguments of `RegretSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, *, alpha: float = 2.3,
@@ -191,7 +191,7 @@ class DCFRPlusSolver(RegretSolver):
     game: a `pyspiel.Game`.
     alpha: discount of the (positive) regrets.
     gamma: weight of the average.
-    **kwargs: see `RegretSolver`.
+    **kwargs: the other arguments of `RegretSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, *, alpha: float = 1.5,
@@ -205,7 +205,7 @@ class SAPCFRPlusSolver(RegretSolver):
   Args:
     game: a `pyspiel.Game`.
     gamma: weight of the average.
-    **kwargs: see `RegretSolver`.
+    **kwargs: the other arguments of `RegretSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, *, gamma: float = 2.0,
@@ -227,7 +227,7 @@ class APCFRPlusSolver(table_solver.TableSolver):
     game: a `pyspiel.Game`.
     gamma: weight of the average.
     max_asymmetry: the largest asymmetry. 0 is PCFR+.
-    **kwargs: see `RegretSolver`.
+    **kwargs: the other arguments of `RegretSolver`.
   """
 
   _TABLES = ("regret", "cumulative", "latest", "state")
@@ -276,7 +276,7 @@ class VADCFRSolver(table_solver.TableSolver):
     game: a `pyspiel.Game`.
     warmup_iterations: number of first iterations that do not count in the
       average.
-    **kwargs: see `RegretSolver`.
+    **kwargs: the other arguments of `RegretSolver`.
   """
 
   _TABLES = ("regret", "cumulative", "state")
@@ -314,7 +314,7 @@ class ScheduledSolver(RegretSolver):
     planned_iterations: n.
     gamma: weight of the average at the beginning; it falls by 5 until the end.
       The paper uses 30 and 15.
-    **kwargs: see `RegretSolver`.
+    **kwargs: the other arguments of `RegretSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, *, planned_iterations: int = 1000,
@@ -340,7 +340,7 @@ class HSDCFRSolver(ScheduledSolver):
 
   Args:
     game: a `pyspiel.Game`.
-    **kwargs: see `ScheduledSolver`.
+    **kwargs: the other arguments of `ScheduledSolver`.
   """
 
   def _powers(self, t):
@@ -354,7 +354,7 @@ class HSPCFRPlusSolver(ScheduledSolver):
 
   Args:
     game: a `pyspiel.Game`.
-    **kwargs: see `ScheduledSolver`.
+    **kwargs: the other arguments of `ScheduledSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, **kwargs: Any) -> None:
@@ -367,7 +367,7 @@ class HSPDCFRPlusSolver(ScheduledSolver):
   Args:
     game: a `pyspiel.Game`.
     alpha: discount of the (positive) regrets.
-    **kwargs: see `ScheduledSolver`.
+    **kwargs: the other arguments of `ScheduledSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, *, alpha: float = 2.3,

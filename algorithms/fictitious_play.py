@@ -145,7 +145,7 @@ class BDFPSolver(FictitiousPlaySolver):
   Args:
     game: a `pyspiel.Game`.
     dtype: "float64", or "float32"; averages are always float64.
-    **kwargs: see `FictitiousPlaySolver`.
+    **kwargs: the other arguments of `FictitiousPlaySolver`.
   """
 
   _MODE = set_blocks.DECIDE
@@ -179,7 +179,7 @@ class XFPSolver(FictitiousPlaySolver):
 
   Args:
     game: a `pyspiel.Game` of perfect recall.
-    **kwargs: see `FictitiousPlaySolver`.
+    **kwargs: the other arguments of `FictitiousPlaySolver`.
   """
 
   _MODE = set_blocks.MIX

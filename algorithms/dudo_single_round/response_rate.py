@@ -165,8 +165,8 @@ class _DecisionFinder:
                                                 max(lengths, default=0))
     self._layout = self._graph.layout
     self._tables = np.stack([self._probabilities(p) for p in others.values()])
-    numbers = list(others)
-    self._which = np.array([numbers.index(id(p)) if player != seat else -1
+    ids = list(others)
+    self._which = np.array([ids.index(id(p)) if player != seat else -1
                             for player, p in enumerate(policies)])
     dice = self._graph.dice
     self._truth = response_kernels.Truth(dice.counts, dice.amounts)

@@ -107,19 +107,19 @@ def sampled_outcomes(graph, nodes, seed, iteration):
 
 
 @jit.kernel
-def sample_rolls(cumulative, seed, numbers, rolls):
+def sample_rolls(cumulative, seed, deals, rolls):
   """Writes the players' rolls, if the game has any.
 
   Args:
     cumulative: [roll] float64, the distribution function of rolls.
     seed: uint64.
-    numbers: [deal] int64, the number of each deal.
+    deals: [deal] int64, the number of each deal.
     rolls: [deal, player] int64, written.
   """
   if len(cumulative) == 0:
     return
-  for i in range(len(numbers)):
-    begin = random_streams.stream(seed, numbers[i])
+  for i in range(len(deals)):
+    begin = random_streams.stream(seed, deals[i])
     for player in range(rolls.shape[1]):
       rolls[i, player] = random_streams.choose(
           cumulative, random_streams.uniform(begin, player))
