@@ -81,8 +81,7 @@ def make_coach(names, game, seat):
   if not isinstance(policy, (policies.MatchPolicy, policies.RecallPolicy)):
     raise ValueError("the opponent's policy must be one for two-player dudo")
   policy.check_game(game)
-  if isinstance(policy, policies.RecallPolicy) and not policy.measures:
-    policy.measure()  # a file of a solver's own policy
+  policy.ensure_values()  # for a file of a solver's own policy
   return coach.Coach(
       review.Review(policy),
       lambda state: exploitability.state_action_values(policy, state), seat)

@@ -58,9 +58,9 @@ class PolicyStore:
     game = getattr(policy, "game", None)
     if isinstance(policy, (policies.MatchPolicy, policies.RecallPolicy)):
       self.dudo, self.dudo_name = policy, "the policy from the file"
-      self.is_verified = not (self.remembers_all and policy.measures)
-      if self.remembers_all and not policy.measures:
-        policy.measure()
+      self.is_verified = all(policy.exploitability_from(dice) is None
+                             for dice in policy.rounds)
+      policy.ensure_values()
     elif isinstance(policy, policies.SingleRoundPolicy):
       self.single_round = policy
     elif isinstance(game, neumann_poker.NeumannPokerGame):
@@ -80,33 +80,25 @@ class PolicyStore:
   @property
   def remembers_all(self):
     """Whether the policy for two-player Dudo has perfect recall."""
-    return isinstance(self.dudo, policies.RecallPolicy)
+    return self.dudo.has_perfect_recall
 
   @property
   def remembers(self):
     """What it remembers of a round, in words."""
-    return "all claims" if self.remembers_all else self.rules.abstraction.text
+    return self.dudo.remembered_text
 
   @property
   def rounds(self):
     """The rounds (starter's dice, other's dice) that it knows, sorted."""
-    if self.remembers_all:
-      return sorted(self.dudo.rounds)
-    tables = self.dudo.tables
-    return sorted(dice for dice in tables if dice[::-1] in tables)
+    return sorted(self.dudo.rounds)
 
   def knows(self, dice):
     """Returns whether the policy plays a match from (own, other) dice on."""
-    if self.remembers_all:
-      return tuple(dice) in self.dudo.rounds
-    low, high = sorted(dice)
-    return all({(a, b), (b, a)} <= self.dudo.tables.keys()
-               for a in range(1, low + 1) for b in range(1, high + 1))
+    return self.dudo.plays_from(dice)
 
   def exploitability(self, dice):
     """Returns the policy's exploitability from a round on, None if unknown."""
-    found = self.dudo.measures.get(dice) if self.remembers_all else None
-    return None if found is None else found.exploitability
+    return self.dudo.exploitability_from(dice)
 
   def exploitability_bounds(self, dice):
     """Returns (lower, upper) of a round's exploitability, None if unknown."""
