@@ -79,6 +79,21 @@ def load_policy(path: annotations.PathLike,
       its string (EFG games). It must be the game for which the policy was
       made, even if another one prints the same, or else the abstraction on
       which it was learned.
+
+  Example:
+    >>> import os
+    >>> import tempfile
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import cfr
+    >>> from dudo_spiel.algorithms import policies
+    >>> solver = cfr.CFRSolver(pyspiel.load_game("kuhn_poker"))
+    >>> solver.run(10)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...   path = os.path.join(folder, "policy.npz")
+    ...   solver.average_policy().save(path)
+    ...   policy = policies.load_policy(path)
+    >>> policy.distance(solver.average_policy())
+    0.0
   """
   if game is not None:
     validation.game("game", game)

@@ -124,6 +124,12 @@ def load_policy(name: annotations.PathLike = TRAINED,
     name: "trained", "recall3", or the path of a policy file.
     game: the game that "trained" plays; None for two-player Dudo with as many
       dice as there is a policy for.
+
+  Example:
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> policy = policy_bots.load_policy()
+    >>> list(policy.game.start_dice)
+    [5, 5]
   """
   if not isinstance(name, (str, os.PathLike)):
     raise ValueError(f"name={name!r}: must be {TRAINED!r}, {RECALL_3!r} or a "
@@ -146,13 +152,20 @@ def exploitability(name: annotations.PathLike,
                    game: pyspiel.Game) -> float | None:
   """Returns how exploitable a bot is in a game, None if unknown.
 
-  It takes no time: for Dudo it was measured, exactly, when the policy was made,
-  and stands in its file. Files of others may say anything; the method `measure`
-  of a policy computes it anew.
+  Nothing is measured here: a policy for Dudo stores its exact exploitability in
+  its file. Files of others may say anything; the method `measure` of a policy
+  computes it again.
 
   Args:
     name: "trained", "recall3", or the path of a policy file.
     game: the game.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> game = pyspiel.load_game("dudo(numdice=2)")
+    >>> policy_bots.exploitability("trained", game) < 1e-3
+    True
   """
   policy = load_policy(name, game)
   if name == TRAINED and _is_solved(game):
@@ -167,6 +180,13 @@ def describe(name: annotations.PathLike, game: pyspiel.Game) -> str | None:
   Args:
     name: one of `bot_names(game)`, or the path of a policy file.
     game: the game.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> game = pyspiel.load_game("dudo(numdice=2)")
+    >>> print(policy_bots.describe("trained", game))
+    trained: remembers all claims of a round; its exploitability is ...
   """
   if name in bots.bot_names(game):
     return None
@@ -183,7 +203,14 @@ def describe(name: annotations.PathLike, game: pyspiel.Game) -> str | None:
 
 
 def bot_names(game: pyspiel.Game) -> list[str]:
-  """Returns a list of the bots that play the game, the best first."""
+  """Returns a list of the bots that play the game, the best first.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> policy_bots.bot_names(pyspiel.load_game("dudo(numdice=2)"))
+    ['trained', 'recall3', 'heuristic', 'random', 'uniform']
+  """
   names = bots.bot_names(game)
   if _is_solved(game):
     return [TRAINED, *names]
@@ -201,6 +228,18 @@ def make_bot(name: annotations.PathLike, game: pyspiel.Game, player_id: int,
     player_id: the player whom it plays.
     rng: a random number generator with `choice`, such as
       `np.random.RandomState`.
+
+  Example:
+    >>> import numpy as np
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> game = pyspiel.load_game("dudo(numdice=1)")
+    >>> bot = policy_bots.make_bot("trained", game, 0, np.random.RandomState(1))
+    >>> state = game.new_initial_state()
+    >>> for roll in (5, 0):  # player 0 rolls a six, player 1 a one
+    ...   state.apply_action(roll)
+    >>> bot.step(state) in state.legal_actions()
+    True
   """
   others = bots.bot_names(game)
   is_text = isinstance(name, (str, os.PathLike))

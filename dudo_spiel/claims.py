@@ -57,6 +57,14 @@ class ClaimOrder:
     names: tuple of str, the name of each claim, such as "3x5".
     quantities: [claim] int32, the quantity of each claim.
     ranks: [claim] int32, the rank of each claim.
+
+  Example:
+    >>> from dudo_spiel import claims
+    >>> order = claims.ClaimOrder(num_dice=2)
+    >>> order.names[:7]
+    ('1x2', '1x3', '1x4', '1x5', '1x6', '1x1', '2x2')
+    >>> order.parse("2x2")
+    6
   """
 
   def __init__(self, num_dice: int, num_sides: int = 6,
