@@ -193,9 +193,9 @@ def best_unstored(game, responder, last, level, reach, scratch):
     last: the last claim; scratch.is_stored says which ones are stored.
     level: of the classes.
     reach: [class] float64, the reach of the other role.
-    scratch: the `TraversalScratch`, after `compare_claims`; its best is modified
-      in place, -inf where there is no such claim. `unstored_claim` returns the
-      claim.
+    scratch: the `TraversalScratch`, after `compare_claims`; its best is
+      modified in place, -inf where there is no such claim. `unstored_claim`
+      returns the claim.
   """
   mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
   num_ranks, own_counts, own_stride = mine.onehot.shape[1:]
@@ -484,8 +484,8 @@ def respond(game, tree, table, responder, scratch, choices):
     tree: the `growing_tree.TreeArrays`.
     table: [entry] float, to which the average policy is proportional.
     responder: the `Responder`.
-    scratch: the `TraversalScratch`; value[0] is the counterfactual value of each
-      hand afterwards.
+    scratch: the `TraversalScratch`; value[0] is the counterfactual value of
+      each hand afterwards.
     choices: the `Choices`, modified in place at the responder's nodes that the
       policy reaches.
 
