@@ -58,14 +58,14 @@ class _MatchScratch(NamedTuple):
   """Memory that `_play` overwrites.
 
   Attributes:
-    tree: the `best_response_kernels.ResponseScratch` of the policy with the
+    tree: the `best_response_kernels.TraversalScratch` of the policy with the
       tree; own is its reach.
     reach: [depth, hand] float64, the reach of the policy with tables.
     product: [hand] float64, its reach after an action.
     counts: [2, count] float64, both reaches by count.
     state: [depth] int64, what the policy with tables remembers.
   """
-  tree: best_response_kernels.ResponseScratch
+  tree: best_response_kernels.TraversalScratch
   reach: np.ndarray
   product: np.ndarray
   counts: np.ndarray

@@ -50,7 +50,7 @@ class Choices(NamedTuple):
   gain: np.ndarray
 
 
-class ResponseScratch(NamedTuple):
+class TraversalScratch(NamedTuple):
   """Memory that a traversal overwrites.
 
   Attributes:
@@ -103,7 +103,7 @@ def new_choices(tree):
 
 
 def new_scratch(hands, stop=None):
-  """Returns a new `ResponseScratch`.
+  """Returns a new `TraversalScratch`.
 
   Args:
     hands: the `round_hands.RoundHands`.
@@ -117,7 +117,7 @@ def new_scratch(hands, stop=None):
   def vectors(*shape, dtype=np.float64):
     return np.zeros((*shape, max_width), dtype)
 
-  return ResponseScratch(
+  return TraversalScratch(
       own=vectors(depths), other=vectors(depths), value=vectors(depths),
       action=vectors(depths, dtype=np.int16), inverse_sum=vectors(depths),
       strategy=vectors(depths), product=vectors(), result=vectors(),
@@ -144,7 +144,7 @@ def challenge(game, responder, is_own, claim, level, reach, scratch):
     claim: the claim.
     level: of the classes.
     reach: [class] float64, the reach of the other role.
-    scratch: the `ResponseScratch`, modified in place.
+    scratch: the `TraversalScratch`, modified in place.
   """
   mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
   payoff = responder.challenges if is_own else responder.challenged
@@ -168,7 +168,7 @@ def compare_claims(game, responder, scratch):
   Args:
     game: the `round_hands.ClassArrays`.
     responder: the `Responder`.
-    scratch: the `ResponseScratch`; its ends_rank is modified in place.
+    scratch: the `TraversalScratch`; its ends_rank is modified in place.
   """
   for claim in range(game.num_claims - 1, -1, -1):
     after = claim + 1
@@ -193,9 +193,9 @@ def best_unstored(game, responder, last, level, reach, scratch):
     last: the last claim; scratch.is_stored says which ones are stored.
     level: of the classes.
     reach: [class] float64, the reach of the other role.
-    scratch: the `ResponseScratch`, after `compare_claims`; its best is modified
-      in place, -inf where there is no such claim. `unstored_claim` returns the
-      claim.
+    scratch: the `TraversalScratch`, after `compare_claims`; its best is
+      modified in place, -inf where there is no such claim. `unstored_claim`
+      returns the claim.
   """
   mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
   num_ranks, own_counts, own_stride = mine.onehot.shape[1:]
@@ -253,7 +253,7 @@ def unstored_claim(game, responder, level, h, scratch):
     responder: the `Responder`.
     level: of the classes.
     h: the class.
-    scratch: the `ResponseScratch`.
+    scratch: the `TraversalScratch`.
   """
   onehot = game.hands[responder.role].onehot
   best, claim = -np.inf, -1
@@ -288,7 +288,7 @@ def row_reach(tree, table, node, row, reach, scratch, depth):
     node: the node.
     row: its row.
     reach: [depth, class] float64, of the role that acts there.
-    scratch: the `ResponseScratch`, after `enter`.
+    scratch: the `TraversalScratch`, after `enter`.
     depth: of the node.
   """
   width = tree.value_begin[node + 1] - tree.value_begin[node]
@@ -378,7 +378,7 @@ def _best_after_leaf(game, responder, last, level, scratch):
     responder: the `Responder`.
     last: the last claim.
     level: of the classes, which is that of the node before.
-    scratch: the `ResponseScratch`; its product is the other's reach. Its best
+    scratch: the `TraversalScratch`; its product is the other's reach. Its best
       is modified in place, too.
   """
   challenge(game, responder, True, last, level, scratch.product, scratch)
@@ -407,7 +407,7 @@ def _own_row(game, tree, responder, node, row, scratch, depth):
     responder: the `Responder`.
     node: the node.
     row: its row.
-    scratch: the `ResponseScratch`, modified in place.
+    scratch: the `TraversalScratch`, modified in place.
     depth: of the node.
 
   Returns:
@@ -437,7 +437,7 @@ def _other_row(game, tree, table, responder, position, scratch, depth):
     table: [entry] float, to which the average policy is proportional.
     responder: the `Responder`.
     position: (node, row).
-    scratch: the `ResponseScratch`, modified in place.
+    scratch: the `TraversalScratch`, modified in place.
     depth: of the node.
 
   Returns:
@@ -484,8 +484,8 @@ def respond(game, tree, table, responder, scratch, choices):
     tree: the `growing_tree.TreeArrays`.
     table: [entry] float, to which the average policy is proportional.
     responder: the `Responder`.
-    scratch: the `ResponseScratch`; value[0] is the counterfactual value of each
-      hand afterwards.
+    scratch: the `TraversalScratch`; value[0] is the counterfactual value of
+      each hand afterwards.
     choices: the `Choices`, modified in place at the responder's nodes that the
       policy reaches.
 
@@ -565,7 +565,7 @@ def _add_challenge(game, tree, node, row, waiting_reach, scratch, outcomes):
     node: the node.
     row: its row, Dudo or a claim without a child.
     waiting_reach: [class] float64, the reach of the role that does not act.
-    scratch: the `ResponseScratch`; its product is the reach of the other.
+    scratch: the `TraversalScratch`; its product is the reach of the other.
     outcomes: [role, claim, count] float64, modified in place.
   """
   role, last = tree.role[node], tree.last[node]
@@ -591,7 +591,7 @@ def play(game, tree, table, scratch, outcomes):
     game: the `round_hands.ClassArrays`, float64.
     tree: the `growing_tree.TreeArrays`.
     table: [entry] float, to which the average policy is proportional.
-    scratch: the `ResponseScratch`; own is the starter's reach.
+    scratch: the `TraversalScratch`; own is the starter's reach.
     outcomes: [role, claim, count] float64, modified in place: the probability
       that the role challenges the claim and that count dice match.
   """

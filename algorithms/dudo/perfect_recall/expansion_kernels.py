@@ -181,7 +181,7 @@ def _add_answers(game, responder, claim, level, reach, scratch):
     claim: the claim, after which nothing is stored.
     level: of the classes, which is that of the node before.
     reach: [class] float64, the responder's.
-    scratch: the `best_response_kernels.ResponseScratch`; its product is the
+    scratch: the `best_response_kernels.TraversalScratch`; its product is the
       other's reach.
   """
   best_response_kernels.challenge(game, responder, True, claim, level,
@@ -209,7 +209,7 @@ def _row_reach(tree, table, is_chosen, choices, position, reach, scratch,
     choices: the `best_response_kernels.Choices` of the actor.
     position: (node, row).
     reach: [depth, class] float64, the actor's.
-    scratch: the `best_response_kernels.ResponseScratch`, modified in place.
+    scratch: the `best_response_kernels.TraversalScratch`, modified in place.
     depth: of the node.
   """
   node, row = position
@@ -231,7 +231,7 @@ def propose(game, tree, table, responder, scratch, choices, criterion, found):
     tree: the `growing_tree.TreeArrays`.
     table: [entry] float, to which the average policy is proportional.
     responder: the `best_response_kernels.Responder`.
-    scratch: the `best_response_kernels.ResponseScratch`, modified in place.
+    scratch: the `best_response_kernels.TraversalScratch`, modified in place.
     choices: the `best_response_kernels.Choices` by `respond`, of the responder
       or, for answers, of the other role.
     criterion: the `Criterion`.
