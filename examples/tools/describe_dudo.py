@@ -42,7 +42,7 @@ _FORGETFUL = flags.DEFINE_list(
 _FORGETFUL_TRAINING = flags.DEFINE_string(
     "forgetful_training", "", "A sentence that says how these were trained.")
 _RARE = 1e-6  # claims less likely than this in a round are left out
-_OFTEN = 0.005  # so many claims of a round must be of as many dice
+_OFTEN = 0.005  # rows with a smaller fraction of a round's claims are left out
 _LIKELY = 0.08  # claims of a roll less likely than this are not listed
 
 _PAGE = """\
@@ -172,10 +172,10 @@ class Round:
 
   def openings_by_strength(self):
     """Returns [quantity, most dice for one rank], P(first claim's quantity)."""
-    most = self.matches[:, 1:].max(axis=1)
+    best_rank = self.matches[:, 1:].max(axis=1)
     result = np.zeros((2 * self.dice + 1, self.dice + 1))
     for claim, quantity in enumerate(self.order.quantities):
-      np.add.at(result[quantity], most,
+      np.add.at(result[quantity], best_rank,
                 self.opening[claim] * self.table.probabilities)
     totals = result.sum(axis=0)
     return np.divide(result, totals, out=np.full_like(result, np.nan),
@@ -256,7 +256,7 @@ def draw(path, table, labels, title, is_shown):
 
 
 def new_game(dice):
-  """Returns `dudo` with so many dice each."""
+  """Returns `dudo` with this many dice each."""
   return pyspiel.load_game("dudo", {"numdice": dice})
 
 
