@@ -105,6 +105,14 @@ class CFRSolver(RegretSolver):
   Args:
     game: a `pyspiel.Game`.
     **kwargs: see `RegretSolver`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import cfr
+    >>> solver = cfr.CFRSolver(pyspiel.load_game("kuhn_poker"))
+    >>> solver.run(1000)
+    >>> solver.iteration, solver.exploitability() < 1e-2
+    (1000, True)
   """
 
 
@@ -115,6 +123,14 @@ class CFRPlusSolver(RegretSolver):
     game: a `pyspiel.Game`.
     gamma: 1 for the linear, 2 for the quadratic average.
     **kwargs: see `RegretSolver`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import cfr
+    >>> solver = cfr.CFRPlusSolver(pyspiel.load_game("kuhn_poker"))
+    >>> result = solver.solve(target_exploitability=1e-4)
+    >>> print(result.reason, round(result.value, 3))
+    target -0.056
   """
 
   def __init__(self, game: pyspiel.Game, *, gamma: float = 1.0,
@@ -143,6 +159,19 @@ class DiscountedCFRSolver(RegretSolver):
     beta: discount of negative regrets.
     gamma: weight of the average.
     **kwargs: see `RegretSolver`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import cfr
+    >>> game = pyspiel.load_game("kuhn_poker")
+    >>> solver = cfr.DiscountedCFRSolver(game, initial="random", seed=5)
+    >>> solver.run(100)
+    >>> policy = solver.average_policy()
+    >>> state = game.new_initial_state()
+    >>> for card in (2, 0):  # player 0 has the king, player 1 the jack
+    ...   state.apply_action(card)
+    >>> sorted(policy.action_probabilities(state))  # pass and bet
+    [0, 1]
   """
 
   def __init__(self, game: pyspiel.Game, *, alpha: float = 1.5,
@@ -173,6 +202,16 @@ class PDCFRPlusSolver(RegretSolver):
     alpha: discount of the (positive) regrets.
     gamma: weight of the average.
     **kwargs: see `RegretSolver`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import cfr
+    >>> solver = cfr.PDCFRPlusSolver(pyspiel.load_game("kuhn_poker"))
+    >>> result = solver.solve(target_exploitability=1e-6, max_seconds=60)
+    >>> result.exploitability <= 1e-6
+    True
+    >>> solver.expected_values().round(4)
+    array([-0.0556,  0.0556])
   """
 
   def __init__(self, game: pyspiel.Game, *, alpha: float = 2.3,

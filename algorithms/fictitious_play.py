@@ -146,6 +146,14 @@ class BDFPSolver(FictitiousPlaySolver):
     game: a `pyspiel.Game`.
     dtype: "float64", or "float32"; averages are kept in float64 always.
     **kwargs: see `FictitiousPlaySolver`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import fictitious_play
+    >>> solver = fictitious_play.BDFPSolver(pyspiel.load_game("kuhn_poker"))
+    >>> result = solver.solve(max_iterations=500)
+    >>> solver.best_check.exploitability <= result.exploitability < 0.01
+    True
   """
 
   _MODE = set_blocks.DECIDE
@@ -180,6 +188,14 @@ class XFPSolver(FictitiousPlaySolver):
   Args:
     game: a `pyspiel.Game` of perfect recall.
     **kwargs: see `FictitiousPlaySolver`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import fictitious_play
+    >>> solver = fictitious_play.XFPSolver(pyspiel.load_game("kuhn_poker"))
+    >>> solver.run(500)
+    >>> solver.nash_conv() < 0.05
+    True
   """
 
   _MODE = set_blocks.MIX

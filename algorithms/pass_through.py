@@ -56,6 +56,16 @@ class PrunedPassThroughSolver(_PassThroughSolver):
       function of the iteration (the first is 1), whose `repr` then tells it
       from others in files.
     **kwargs: what else `pfsi.FSISolver` takes, from `abstraction` on.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import pass_through
+    >>> game = pyspiel.load_game("dudo_single_round(players=3,numdice=1,"
+    ...                          "dice_sides=2,claim_window=3,max_amount=2)")
+    >>> solver = pass_through.PrunedPassThroughSolver(game, num_threads=1)
+    >>> solver.run(1000)
+    >>> solver.iteration
+    1000
   """
 
   def __init__(self, game: pyspiel.Game,
@@ -94,6 +104,17 @@ class MonteCarloPassThroughSolver(_PassThroughSolver):
       graph follows from the rules, or one that can be walked.
     num_playouts: how many playouts an action has.
     **kwargs: what else `pfsi.FSISolver` takes, from `abstraction` on.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import pass_through
+    >>> game = pyspiel.load_game("dudo_single_round(players=3,numdice=1,"
+    ...                          "dice_sides=2,claim_window=3,max_amount=2)")
+    >>> solver = pass_through.MonteCarloPassThroughSolver(
+    ...     game, num_playouts=9, num_threads=1)
+    >>> solver.run(100)
+    >>> solver.iteration
+    100
   """
 
   def __init__(self, game: pyspiel.Game, num_playouts: int = 1000,

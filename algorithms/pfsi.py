@@ -69,6 +69,16 @@ class FSISolver(graph_solver.PlannedSolver):
       it. Walked games use one.
     dtype: "float32" or "float64"; None for float32 in `dudo_single_round` and
       float64 in walked games.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import pfsi
+    >>> game = pyspiel.load_game("dudo_single_round(players=3,numdice=1,"
+    ...                          "dice_sides=2,claim_window=3,max_amount=2)")
+    >>> solver = pfsi.FSISolver(game, num_threads=1)
+    >>> solver.run(2000)
+    >>> round(float(solver.expected_values().sum()), 6)
+    1.0
   """
 
   _SETTINGS = fsi_scratch.SETTINGS
@@ -110,6 +120,16 @@ class PFSISolver(FSISolver):
     action_threshold: above which probability of an action a flagged state asks
       for its utility.
     **kwargs: what else `FSISolver` takes.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import pfsi
+    >>> game = pyspiel.load_game("dudo_single_round(players=3,numdice=1,"
+    ...                          "dice_sides=2,claim_window=3,max_amount=2)")
+    >>> solver = pfsi.PFSISolver(game, num_threads=1, reach_threshold=1e-3)
+    >>> solver.run(2000)
+    >>> type(solver.average_policy()).__name__
+    'SingleRoundPolicy'
   """
 
   def __init__(self, game: pyspiel.Game, depth: int | annotations.Schedule = 4,
@@ -168,6 +188,12 @@ class PruningSchedule:
     iterations: when pruning ends.
     first: the threshold of the first iteration.
     last: the last threshold above 0.
+
+  Example:
+    >>> from dudo_spiel.algorithms import pfsi
+    >>> schedule = pfsi.PruningSchedule(1000)
+    >>> schedule(1), schedule(1001)
+    (0.01, 0.0)
   """
 
   def __init__(self, iterations: int, first: float = 1e-2,

@@ -47,6 +47,16 @@ class RegretMatchingSolver(base_solver.Solver):
     game: the game.
     form: the `normal_form.NormalForm`, which has the payoffs.
     tables: the `normal_form.MatchingTables`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import regret_matching
+    >>> game = pyspiel.load_game("matrix_brps")  # biased rock, paper, scissors
+    >>> solver = regret_matching.RegretMatchingSolver(game)
+    >>> solver.run(100000)
+    >>> row, column = solver.average_strategies()
+    >>> row.round(1)  # the equilibrium is 1/16, 10/16, 5/16
+    array([0.1, 0.6, 0.3])
   """
 
   def __init__(self, game: pyspiel.Game, *, updates: str = "exact",
@@ -183,6 +193,11 @@ def blotto_allocations(coins: int, fields: int) -> list[tuple[int, ...]]:
   Args:
     coins: how many each player has.
     fields: how many there are.
+
+  Example:
+    >>> from dudo_spiel.algorithms import regret_matching
+    >>> regret_matching.blotto_allocations(coins=2, fields=2)
+    [(0, 2), (1, 1), (2, 0)]
   """
   validation.integer("coins", coins, 1, _MAX_ALLOCATIONS)
   validation.integer("fields", fields, 1, _MAX_ALLOCATIONS)
@@ -210,6 +225,12 @@ def blotto_fields_won(coins: int = 5, fields: int = 3) -> pyspiel.MatrixGame:
 
   Returns:
     A `pyspiel.MatrixGame`. Its actions are those of `blotto`.
+
+  Example:
+    >>> from dudo_spiel.algorithms import regret_matching
+    >>> game = regret_matching.blotto_fields_won(coins=2, fields=2)
+    >>> game.row_utility(0, 2)  # each wins one field
+    1.0
   """
   counts = np.array(blotto_allocations(coins, fields))
   won = np.sum(0.5 + 0.5 * np.sign(counts[:, None] - counts[None, :]), axis=-1)

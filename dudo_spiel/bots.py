@@ -229,6 +229,23 @@ def make_bot(name: str, game: pyspiel.Game, player_id: int,
     player_id: the player whom it plays.
     rng: a random number generator with `choice`, such as
       `np.random.RandomState`.
+
+  Example:
+    >>> import numpy as np
+    >>> import pyspiel
+    >>> from dudo_spiel import bots
+    >>> game = pyspiel.load_game("dudo(numdice=1)")
+    >>> rng = np.random.RandomState(1)
+    >>> seats = [bots.make_bot(name, game, player, rng)
+    ...          for player, name in enumerate(["heuristic", "random"])]
+    >>> state = game.new_initial_state()
+    >>> while not state.is_terminal():
+    ...   if state.is_chance_node():
+    ...     state.apply_action(0)  # a one
+    ...   else:
+    ...     state.apply_action(seats[state.current_player()].step(state))
+    >>> sum(state.returns())
+    0.0
   """
   names = bot_names(game)
   if not isinstance(name, str) or name not in names:

@@ -57,6 +57,14 @@ class ClaimOrder:
     names: tuple of str, the name of each claim, such as "3x5".
     quantities: [claim] int32, the quantity of each claim.
     ranks: [claim] int32, the rank of each claim.
+
+  Example:
+    >>> from dudo_spiel import claims
+    >>> order = claims.ClaimOrder(num_dice=2)
+    >>> order.names[:7]
+    ('1x2', '1x3', '1x4', '1x5', '1x6', '1x1', '2x2')
+    >>> order.parse("2x2")
+    6
   """
 
   def __init__(self, num_dice: int, num_sides: int = 6,
@@ -93,6 +101,21 @@ class ClaimOrder:
       raise ValueError(
           f"claim={claim!r}: must be a quantity, 'x' and a rank, such as '3x5'")
     return self.index(int(quantity), int(rank))
+
+  def check_history(self, claims: list[int] | tuple[int, ...]) -> None:
+    """Raises a ValueError unless a round can have these claims.
+
+    Args:
+      claims: must be a list or tuple of int, each stronger than the one before.
+    """
+    if not isinstance(claims, (list, tuple)):
+      raise ValueError(f"claims={claims!r}: must be a list of claims")
+    for claim in claims:
+      validation.integer("claims", claim, 0)
+    steps = [-1, *claims, self.num_claims]
+    if any(after <= before for before, after in zip(steps, steps[1:])):
+      raise ValueError(f"claims={claims!r}: each must be stronger than the one "
+                       f"before, and below {self.num_claims}")
 
 
 @functools.cache

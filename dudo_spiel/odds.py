@@ -48,6 +48,12 @@ def claim_odds(quantity: int, rank: int, hand: bytes, num_dice: int,
     num_dice: how many dice are in play, with those in the hand.
     num_sides: how many sides a die has.
     wild_ones: whether ones count for every rank.
+
+  Example:
+    >>> from dudo_spiel import odds
+    >>> # One of two unknown dice must show a one or a five.
+    >>> round(odds.claim_odds(2, 5, bytes([5, 6]), num_dice=4), 6)
+    0.555556
   """
   if not isinstance(hand, bytes):
     raise ValueError(f"hand={hand!r}: must be bytes, one for each die")

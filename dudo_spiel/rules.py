@@ -50,6 +50,15 @@ def resolve_challenge(dice: Sequence[int], claimant: int, challenger: int,
   Returns:
     (dice, winner): how many dice each player has afterwards, as bytes, and the
     player who won the challenge. The winner starts the next round.
+
+  Example:
+    >>> from dudo_spiel import rules
+    >>> # Player 0 claimed three dice, but one counts: the difference is lost.
+    >>> dice, winner = rules.resolve_challenge(
+    ...     [5, 5], claimant=0, challenger=1, quantity=3, count=1,
+    ...     house=rules.HouseRules())
+    >>> list(dice), winner
+    ([3, 5], 1)
   """
   after = list(dice)
   if count == quantity and house.exact_reward:

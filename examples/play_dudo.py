@@ -16,10 +16,8 @@ from absl import flags
 import numpy as np
 
 from dudo_spiel import bots
-from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import policy_bots
-from dudo_spiel.algorithms.dudo.analysis import review
 from dudo_spiel.terminal import coach
 from dudo_spiel.terminal import narrator
 from dudo_spiel.terminal import registry
@@ -81,11 +79,8 @@ def make_coach(names, game, seat):
   if not isinstance(policy, (policies.MatchPolicy, policies.RecallPolicy)):
     raise ValueError("the opponent's policy must be one for two-player dudo")
   policy.check_game(game)
-  if isinstance(policy, policies.RecallPolicy) and not policy.measures:
-    policy.measure()  # a file of a solver's own policy
-  return coach.Coach(
-      review.Review(policy),
-      lambda state: exploitability.state_action_values(policy, state), seat)
+  policy.ensure_values()  # for a file of a solver's own policy
+  return coach.Coach(policy, seat)
 
 
 def main(_):

@@ -164,10 +164,8 @@ def bot_policy(game, name):
 
 def _claim_chances(game, num_claims):
   """Returns [roll, claim] float64, how likely a claim is, given a roll."""
-  order = game.order
-  return np.array([[odds.claim_odds(quantity, rank, hand, order.num_dice,
-                                    order.num_sides, False)
-                    for quantity, rank in order.claims[:num_claims]]
+  return np.array([[odds.odds_in_order(game.order, claim, hand)
+                    for claim in range(num_claims)]
                    for hand in game.roll_table.hands])
 
 

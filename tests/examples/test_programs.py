@@ -64,14 +64,14 @@ _FILE_FLAGS = [
     ("plot_regret_matching.py", "plot", []),
     ("plot_tournament.py", "plot", ["--log=nowhere.csv"]),
     ("solve_game.py", "checkpoint", []), ("solve_game.py", "plot", []),
-    ("solve_game.py", "policy", []), ("train_dudo.py", "policy", []),
+    ("solve_game.py", "policy", []), ("train_dudo.py", "checkpoint", []),
+    ("train_dudo.py", "policy", []),
     ("train_perfect_recall.py", "checkpoint", []),
     ("train_perfect_recall.py", "curve", []),
     ("train_perfect_recall.py", "policy", [])]
 _FOLDER_FLAGS = [("convergence_study.py", "folder"),
                  ("dudo_tournament.py", "folder"),
-                 ("plot_tutorial.py", "folder"),
-                 ("train_dudo.py", "checkpoint")]
+                 ("plot_tutorial.py", "folder")]
 # Flags of solve_game.py are tested always, those of the others are slow tests.
 _QUICK = "solve_game.py"
 _OUTPUT_WORDS = re.compile(r"\b(write|save|draw)\b", re.IGNORECASE)

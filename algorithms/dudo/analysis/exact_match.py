@@ -9,11 +9,7 @@ policies with tables, too.
 from typing import NamedTuple
 
 import numpy as np
-import pyspiel
 
-from dudo_spiel import bots
-from dudo_spiel import validation
-from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import best_response_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import hand_vectors
@@ -273,38 +269,3 @@ def _values(policy, other, game, flag):
       values[key] = transitions.of_round(policy.match, key).value(
           outcomes, role, starts, answers)
   return starts, answers
-
-
-def bot_policy(name, game):
-  """Returns a bot that goes by the last claim as a `policy.MatchPolicy`.
-
-  Args:
-    name: one of `bots.bot_names(game)`.
-    game: `dudo` with two players.
-  """
-  match = abstract_rules.abstract_rules(game, 1)
-  validation.choice("name", name, tuple(bots.bot_names(game)))
-  tables = {}
-  for own, other in round_rules.round_keys(game.start_dice):
-    memory = match.graph(own + other)
-    table = np.ones(match.table_shape((own, other)), np.float32)
-    tables[own, other] = table
-    if name == "uniform":
-      continue
-    opens, answers = (pyspiel.load_game("dudo", {
-        **game.get_parameters(), "start_dice": dice, "starting_player": 0})
-                      for dice in (f"{own}v{other}", f"{other}v{own}"))
-    for last in range(-1, memory.num_claims):
-      claims = [last] * (last >= 0)
-      row = memory.first_row(claims)
-      for hand in range(match.rolls(own).num_rolls):
-        state = (answers if claims else opens).new_initial_state()
-        for action in ([0, hand] if claims else [hand, 0]) + claims:
-          state.apply_action(action)
-        player = len(claims)
-        chances = dict(bots.make_bot(name, game, player, None).get_policy(
-            state))
-        table[row:row + memory.num_claims - last - (not claims), hand] = 0.0
-        for action, chance in chances.items():
-          table[row + min(action, memory.num_claims) - last - 1, hand] = chance
-  return match_policy.MatchPolicy(game, 1, tables, {})

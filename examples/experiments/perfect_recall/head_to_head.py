@@ -43,7 +43,7 @@ _SEED = flags.DEFINE_integer("seed", 0, "Seed of the dice and bots.",
 def opponent_policy(name, game):
   """Returns an opponent as a policy with tables, None if it cannot play."""
   if name in bots.bot_names(game):
-    return simulation.bot_policy(name, game)
+    return simulation.bot_policy(game, name)
   policy = policy_bots.load_policy(name)
   if not isinstance(policy, policies.MatchPolicy):
     raise ValueError(f"{name!r}: must be a bot, or a policy that remembers "
