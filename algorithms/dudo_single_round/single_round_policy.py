@@ -7,7 +7,9 @@ weights are zero, the set was never trained and the policy is uniform.
 """
 
 import numpy as np
+import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import bots
 from dudo_spiel import odds
 from dudo_spiel import validation
@@ -38,7 +40,8 @@ class SingleRoundPolicy(convertible.ConvertiblePolicy):
     table: as given.
   """
 
-  def __init__(self, game, table, layout=None):
+  def __init__(self, game: pyspiel.Game, table: np.ndarray,
+               layout: single_round_layout.SetLayout | None = None) -> None:
     if layout is None:
       _check_abstract(game)
       layout = single_round_layout.SetLayout(game)
@@ -57,7 +60,7 @@ class SingleRoundPolicy(convertible.ConvertiblePolicy):
           f"table: is {self.table.shape} of {self.table.dtype}; must be {shape}"
           f" of {' or '.join(_DTYPES)}, all finite and at least 0")
 
-  def check_game(self, game):
+  def check_game(self, game: pyspiel.Game) -> None:
     """Raises a ValueError if the policy cannot play the game."""
     if not self._plays(game):
       raise ValueError(f"game={game}: must have the rules of {self.game}, for "
@@ -72,7 +75,8 @@ class SingleRoundPolicy(convertible.ConvertiblePolicy):
   def _num_info_states(self, game):
     return single_round_layout.num_info_states(game)
 
-  def action_probabilities(self, state, player_id=None):
+  def action_probabilities(self, state: pyspiel.State,
+                           player_id: int | None = None) -> dict[int, float]:
     """Returns {action: probability} for the legal actions of the state."""
     validation.state("state", state)
     player = validation.player("player_id", player_id, state)
@@ -90,7 +94,7 @@ class SingleRoundPolicy(convertible.ConvertiblePolicy):
       return dict.fromkeys(actions, 1.0 / len(actions))
     return {action: weight / total for action, weight in zip(actions, weights)}
 
-  def weights(self):
+  def weights(self) -> np.ndarray:
     """Returns the table as float32, whatever the size of its numbers."""
     if self.table.dtype != np.float64:
       return self.table.astype(np.float32)
@@ -101,11 +105,11 @@ class SingleRoundPolicy(convertible.ConvertiblePolicy):
         np.float32)
 
   @property
-  def memory_bytes(self):
+  def memory_bytes(self) -> int:
     """How much memory the table takes."""
     return self.table.nbytes
 
-  def save(self, path):
+  def save(self, path: annotations.PathLike) -> None:
     """Writes the policy to one file, which `policies.load_policy` reads."""
     header = {"game": str(self.layout.game)}
     if not self._is_table_of(self.game):
