@@ -16,10 +16,13 @@ There are two continuations of the round:
     only against a `match_policy.MatchPolicy`.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.analysis import imperfect_recall_values
 from dudo_spiel.algorithms.dudo.analysis import perfect_recall_values
@@ -66,7 +69,7 @@ class ActionValues(NamedTuple):
   posterior: Posterior
   odds: np.ndarray
 
-  def loss(self, name):
+  def loss(self, name: str) -> float:
     """Returns the difference of the best value and that of an action.
 
     Args:
@@ -108,7 +111,8 @@ def _check_position(policy, dice, claims):
   return key, list(claims)
 
 
-def posterior(policy, dice, claims):
+def posterior(policy: rounds_policy.RoundsPolicy, dice: annotations.Dice,
+              claims: Sequence[int]) -> Posterior:
   """Returns the `Posterior` of the opponent's dice.
 
   Args:
@@ -147,7 +151,9 @@ def _match_counts(match, key, hand):
   return own[hand, ranks][:, None] + other[:, ranks].T
 
 
-def action_values(policy, dice, claims, hand, *, continuation="policy"):
+def action_values(policy: rounds_policy.RoundsPolicy, dice: annotations.Dice,
+                  claims: Sequence[int], hand: Sequence[int], *,
+                  continuation: str = "policy") -> ActionValues:
   """Returns the `ActionValues` of one hand at one point of a round.
 
   Args:
@@ -203,7 +209,9 @@ def action_values(policy, dice, claims, hand, *, continuation="policy"):
       belief, (counts >= order.quantities[:, None]) @ belief.chances)
 
 
-def state_action_values(policy, state, *, continuation="policy"):
+def state_action_values(policy: rounds_policy.RoundsPolicy,
+                        state: pyspiel.State, *,
+                        continuation: str = "policy") -> ActionValues:
   """Returns the `ActionValues` of the player who acts in a state.
 
   Args:

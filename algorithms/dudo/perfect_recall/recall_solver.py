@@ -12,10 +12,14 @@ their parts. The schedule depends only on what is learned, never on a clock.
 import contextlib
 import functools
 import os
+from typing import Any
 
 import numpy as np
+import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
+from dudo_spiel.algorithms.dudo.perfect_recall import dcfr_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
 from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
@@ -109,8 +113,9 @@ class PerfectRecallSolver(base_solver.Solver):
     rounds: list of (starter's dice, other's dice), fewest dice first.
   """
 
-  def __init__(self, game, seed=0, num_threads=None, max_bytes=None, *,
-               dtype="float32"):
+  def __init__(self, game: pyspiel.Game, seed: int = 0,
+               num_threads: int | None = None, max_bytes: int | None = None, *,
+               dtype: str = "float32") -> None:
     super().__init__(game, seed=seed, num_threads=num_threads, dtype=dtype)
     if isinstance(game, dudo.DudoIRGame):
       raise ValueError(f"game={game}: must be dudo, whose players forget "
@@ -141,7 +146,8 @@ class PerfectRecallSolver(base_solver.Solver):
         for key in self.rounds]
     self._background = interrupts.Background()
     self._current = 0  # the index of the round that learns
-    self._measurements = {}  # (kind, index of a round): (versions, result)
+    # (kind, index of a round): (versions, result)
+    self._measurements: dict[tuple[str, int], tuple[Any, Any]] = {}
     self._is_compiled = False
     if self.memory_bytes > self._budget:
       raise ValueError(f"max_bytes={max_bytes}: must be at least "
@@ -177,7 +183,7 @@ class PerfectRecallSolver(base_solver.Solver):
     return results[0]
 
   @property
-  def memory_bytes(self):
+  def memory_bytes(self) -> int:
     """How many bytes of memory the solver may need with its present trees.
 
     That includes the scratch of measuring, expanding and saving, and what the
@@ -213,16 +219,17 @@ class PerfectRecallSolver(base_solver.Solver):
           + ", ".join(f"({a}, {b})" for a, b in self.rounds))
     return self.rounds.index(key)
 
-  def iterations(self, own_dice, opponent_dice):
+  def iterations(self, own_dice: int, opponent_dice: int) -> int:
     """Returns how many iterations the round was trained."""
     return self._rounds[self._index(own_dice, opponent_dice)].trainer.iteration
 
-  def num_nodes(self, own_dice, opponent_dice):
+  def num_nodes(self, own_dice: int, opponent_dice: int) -> int:
     """Returns how many histories of the round are stored."""
     index = self._index(own_dice, opponent_dice)
     return self._rounds[index].trainer.tree.num_nodes
 
-  def tables(self, own_dice, opponent_dice):
+  def tables(self, own_dice: int,
+             opponent_dice: int) -> dcfr_kernels.LearnTables:
     """Returns the `dcfr_kernels.LearnTables` of the round (copies)."""
     index = self._index(own_dice, opponent_dice)
     self._background.settle()
@@ -335,7 +342,7 @@ class PerfectRecallSolver(base_solver.Solver):
       self._measurements[kind, index] = versions, result
     return result
 
-  def value(self, own_dice, opponent_dice):
+  def value(self, own_dice: int, opponent_dice: int) -> float:
     """Returns the value of a round to its starter, who has own_dice.
 
     It is the exact value of the match from the round on if both players play
@@ -359,7 +366,7 @@ class PerfectRecallSolver(base_solver.Solver):
         for index, entry in enumerate(self._rounds)]
     return self._values(outcomes)
 
-  def interval(self, own_dice, opponent_dice):
+  def interval(self, own_dice: int, opponent_dice: int) -> tuple[float, float]:
     """Returns (low, high), certified bounds of a round's equilibrium value.
 
     In the match from the round on, the starter's average policy gets at least
@@ -390,7 +397,7 @@ class PerfectRecallSolver(base_solver.Solver):
                               pool))
     return {key: (lows[key], highs[key]) for key in lows}
 
-  def round_exploitability(self, own_dice, opponent_dice):
+  def round_exploitability(self, own_dice: int, opponent_dice: int) -> float:
     """Returns the exploitability of the average policy in one round alone.
 
     It is half of what best responses gain in the round, exactly, if both
@@ -410,13 +417,13 @@ class PerfectRecallSolver(base_solver.Solver):
       return self._rounds[index].trainer.evaluator.certify(values, values,
                                                             pool)
 
-  def expected_values(self):
+  def expected_values(self) -> np.ndarray:
     """Returns [player] float64, each player's value of the average policy."""
     value = self.value(*self.rounds[-1])
     return np.array([value, -value] if self.game.starting_player == 0 else
                     [-value, value])
 
-  def nash_conv(self):
+  def nash_conv(self) -> float:
     """Returns the NashConv of the average policy, exactly.
 
     Responders have perfect recall of the whole match, and may make claims that
@@ -435,7 +442,7 @@ class PerfectRecallSolver(base_solver.Solver):
             getattr(entry.trainer.tables, name).copy())
         for key, entry in zip(self.rounds, self._rounds)})
 
-  def current_policy(self):
+  def current_policy(self) -> recall_policy.RecallPolicy:
     """Returns the current policy, a `recall_policy.RecallPolicy` (a copy)."""
     return self._policy("regret")
 
@@ -461,7 +468,7 @@ class PerfectRecallSolver(base_solver.Solver):
     self._background.settle()  # `save` calls this first
     return {"present": self._current}, {}
 
-  def load(self, path):
+  def load(self, path: annotations.PathLike) -> None:
     """Resumes from a file that a solver of the same game and options saved.
 
     Another `max_bytes` is allowed if the file fits into it. A file that does
