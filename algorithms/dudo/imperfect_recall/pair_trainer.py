@@ -17,7 +17,6 @@ from dudo_spiel.algorithms.dudo.imperfect_recall import sweep_kernels
 from dudo_spiel.algorithms.dudo.imperfect_recall import table_kernels
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
-from dudo_spiel.algorithms.runtime import random_streams
 
 MIN_PARALLEL_CELLS = 3_000_000  # rows times hands; threads cost time, too
 LONG_SECONDS = 0.2  # a sweep that takes longer need not be waited for
@@ -174,8 +173,8 @@ class RoundTrainer:
       epoch, place = divmod(i, self._all_shifts)
       if self._order_of != (key, epoch):
         self._order_of = key, epoch
-        self._order = random_streams.permutation((self._seed, *key, epoch),
-                                                 self._all_shifts)
+        self._order = np.random.default_rng(
+            (self._seed, *key, epoch)).permutation(self._all_shifts)
       shifts.append(int(self._order[place]))
     return shifts
 

@@ -389,7 +389,7 @@ def learn_parts(game, tree, tables, step, places, counter, work, cut):
   """
   touched = 0
   while True:
-    number = jit.take_next(counter)
+    number = jit.fetch_increment(counter)
     if number >= len(places):
       return touched
     place = places[number]
