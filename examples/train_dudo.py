@@ -1,10 +1,10 @@
 """Trains a whole match of two-player Dudo and prints each round's value.
 
-With --checkpoint the training is saved to that folder at least once a minute.
-The same command then continues from there, until it has trained for --minutes
-in all. With --checkpoint, Ctrl-C saves the training; --policy is written only
-at the end. As long as the program runs, no other process can train into the
-same folder.
+With --checkpoint the training is saved to that file about once a minute. The
+same command then continues from there, until it has trained for --minutes in
+all. With --checkpoint, Ctrl-C saves the training; --policy is written only at
+the end. As long as the program runs, no other process can train into the same
+file.
 
 Rounds with equally many dice in play do not need each other. With
 --engine=local they train at the same time, in processes of this machine, and
@@ -14,7 +14,6 @@ with --engine=ray on the machines of a Ray cluster.
 from dudo_spiel_examples.support import binary
 from dudo_spiel_examples.support import ctrl_c
 
-import contextlib
 import os
 
 from absl import flags
@@ -34,7 +33,7 @@ _ABSTRACTION = flags.DEFINE_string(
 _MINUTES = flags.DEFINE_float("minutes", 1.0, "Minutes to train in all.",
                               lower_bound=0.0)
 _CHECKPOINT = flags.DEFINE_string("checkpoint", None, "Continue from this "
-                                  "folder and save the training there.")
+                                  "file and save the training there.")
 _POLICY = flags.DEFINE_string("policy", None, "Save the policy to this file, "
                               "in 8 bits and without small probabilities.")
 _THREADS = flags.DEFINE_integer("num_threads", None, "Threads. Default: all.",
@@ -66,39 +65,36 @@ def print_values(solver, numdice):
 
 
 def main(_):
-  folder = _CHECKPOINT.value
-  binary.check_files(_POLICY)
-  binary.make_folder(_CHECKPOINT)
+  binary.check_files(_POLICY, _CHECKPOINT)
   game = pyspiel.load_game("dudo", {"numdice": _NUMDICE.value})
   needed = fsicfr.memory_needed(game, _RECALL.value, _THREADS.value,
                                 memory=_ABSTRACTION.value)
   print(f"training needs {needed / 1e9:.2f} GB of memory", flush=True)
   solver = fsicfr.MatchSolver(game, _RECALL.value, _SEED.value,
                               _THREADS.value, memory=_ABSTRACTION.value)
-  with ctrl_c.raised(), (
-      solver.hold(folder) if folder else contextlib.nullcontext()):
-    return train(solver, folder)
+  with ctrl_c.raised(), binary.holding(_CHECKPOINT, "training", is_file=True):
+    return train(solver, _CHECKPOINT.value)
 
 
-def train(solver, folder):
-  """Trains, and continues what was saved to the folder (None for no folder)."""
-  if folder and solver.is_saved_in(folder):
-    solver.load(folder)
+def train(solver, path):
+  """Trains, and continues what was saved to the file (None for no file)."""
+  if path and os.path.exists(path):
+    solver.load(path)
   try:
     if solver.seconds:
       print(f"continuing after {solver.seconds / 60:.1f} minutes", flush=True)
-    solver.run(seconds=60 * _MINUTES.value, total=True, save_to=folder,
+    solver.run(seconds=60 * _MINUTES.value, total=True, save_to=path,
                engine=None if _ENGINE.value == "threads" else _ENGINE.value)
   except KeyboardInterrupt:
-    if folder:
-      solver.save(folder)
-      print(f"\nstopped; the same command continues from {folder}")
+    if path:
+      solver.save(path)
+      print(f"\nstopped; the same command continues from {path}")
     else:
       print("\nstopped; nothing is kept without --checkpoint")
     return ctrl_c.EXIT_CODE
   print_values(solver, _NUMDICE.value)
-  if folder:
-    print(f"wrote the training to {folder}")
+  if path:
+    print(f"wrote the training to {path}")
   if _POLICY.value:
     policy = solver.average_policy().quantized(_MIN_PROBABILITY.value,
                                                _MIN_REACH.value)

@@ -19,7 +19,7 @@ from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import progress
 
-_FILE_KIND = "solver"
+FILE_KIND = "solver"
 _MAX_SEED = 2**64 - 1
 _MAX_MEASURE_SECONDS = 1.0  # of an interrupted `solve`
 
@@ -271,7 +271,8 @@ class Solver:
     """Runs and checks; returns the reason to stop."""
     next_check = self.iteration + 1
     while True:
-      if target is not None and self._target_exploitability(history[-1]) <= target:
+      if (target is not None and
+          self._target_exploitability(history[-1]) <= target):
         return "target"
       if self.iteration >= end:
         return "iterations"
@@ -346,7 +347,7 @@ class Solver:
   def save(self, path):
     """Writes all that is needed to go on exactly from here to one file."""
     header, arrays = self._extras()
-    checkpoint.save(path, _FILE_KIND,
+    checkpoint.save(path, FILE_KIND,
                     {**self._identity(), **header, "iteration": self.iteration},
                     {**self._tables(), **arrays})
 
@@ -356,7 +357,7 @@ class Solver:
     A file that does not fit or is damaged is refused and changes nothing.
     Ctrl-C leaves the solver as it was, or as the file has it.
     """
-    with checkpoint.opened(path, _FILE_KIND) as archive:
+    with checkpoint.opened(path, FILE_KIND) as archive:
       checkpoint.check_header(path, archive.header, self._identity())
       iteration = checkpoint.field(path, archive.header, "iteration",
                                    validation.integer, 0, checkpoint.MAX_COUNT)

@@ -38,7 +38,7 @@ _HANDS_MET = flags.DEFINE_multi_integer(
 
 def make_trainer(match, dice, hands_met, num_threads):
   """Returns a trainer of one round."""
-  return pair_trainer.RoundTrainer(match, [dice], num_threads=num_threads,
+  return pair_trainer.PairTrainer(match, [dice], num_threads=num_threads,
                                     num_shifts=hands_met)
 
 

@@ -32,13 +32,22 @@ def test_help_is_the_docstring_and_then_the_examples_own_flags(name):
   assert after.count(".py:") == 1  # no flags of other modules
 
 
+def test_every_program_has_a_test_of_its_own():
+  tests = "".join(path.read_text("utf-8") for path in
+                  (helpers.EXAMPLES.parent / "tests").rglob("test_*.py")
+                  if path.name != "test_programs.py")
+  assert not [name for name in _PROGRAMS if f'"{name}"' not in tests]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", _PROGRAMS)
 def test_starts_in_a_process_of_its_own(name):
-  """The other tests run examples in forks that have libraries imported."""
-  result = subprocess.run([sys.executable, helpers.PROGRAMS[name], "--help"],
-                          capture_output=True, text=True, check=False)
-  assert result.stdout == _run(name, "--help", check=False).stdout
+  """In its folder. The other tests run programs in forks of a server."""
+  path = helpers.PROGRAMS[name]
+  result = subprocess.run([sys.executable, path.name, "--help"], text=True,
+                          cwd=path.parent, capture_output=True, check=False)
+  expected = _run(name, "--help", check=False).stdout
+  assert result.stdout == expected.replace(str(path), path.name)
   assert result.stderr == ""
 
 
@@ -55,14 +64,14 @@ _FILE_FLAGS = [
     ("plot_regret_matching.py", "plot", []),
     ("plot_tournament.py", "plot", ["--log=nowhere.csv"]),
     ("solve_game.py", "checkpoint", []), ("solve_game.py", "plot", []),
-    ("solve_game.py", "policy", []), ("train_dudo.py", "policy", []),
+    ("solve_game.py", "policy", []), ("train_dudo.py", "checkpoint", []),
+    ("train_dudo.py", "policy", []),
     ("train_perfect_recall.py", "checkpoint", []),
     ("train_perfect_recall.py", "curve", []),
     ("train_perfect_recall.py", "policy", [])]
 _FOLDER_FLAGS = [("convergence_study.py", "folder"),
                  ("dudo_tournament.py", "folder"),
-                 ("plot_tutorial.py", "folder"),
-                 ("train_dudo.py", "checkpoint")]
+                 ("plot_tutorial.py", "folder")]
 # Flags of solve_game.py are tested always, those of the others are slow tests.
 _QUICK = "solve_game.py"
 _OUTPUT_WORDS = re.compile(r"\b(write|save|draw)\b", re.IGNORECASE)

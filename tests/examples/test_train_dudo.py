@@ -14,7 +14,7 @@ from dudo_spiel.algorithms import policies
 def test_train_dudo(tmp_path):
   flags = ["--numdice=2", "--minutes=0.02", "--num_threads=1",
            "--abstraction=claims2_ranks1",
-           f"--checkpoint={tmp_path / 'training'}",
+           f"--checkpoint={tmp_path / 'training.npz'}",
            f"--policy={tmp_path / 'policy.npz'}"]
   result = helpers.run_example("train_dudo.py", *flags)
   lines = result.stdout.splitlines()
@@ -38,9 +38,9 @@ def test_train_dudo_on_engines(engine, tmp_path):
   """Rounds train in other processes, and the training goes on from there."""
   if engine == "ray":
     pytest.importorskip("ray")
-  folder, path = tmp_path / "training", tmp_path / "policy.npz"
+  training, path = tmp_path / "training.npz", tmp_path / "policy.npz"
   flags = ["--numdice=2", "--num_threads=1", f"--engine={engine}",
-           f"--checkpoint={folder}", f"--policy={path}"]
+           f"--checkpoint={training}", f"--policy={path}"]
   helpers.run_example("train_dudo.py", *flags, "--minutes=0.03")
   values = policies.load_policy(path).values
   assert 0.5 < values[2, 1] < 0.7 and -0.2 < values[2, 2] < 0.2
@@ -57,8 +57,8 @@ def _heed_interrupts():
 @pytest.mark.parametrize("how", [
     signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
 def test_train_dudo_can_be_stopped_and_goes_on(tmp_path, how):
-  folder = tmp_path / "training"
-  flags = ["--numdice=2", "--num_threads=1", f"--checkpoint={folder}"]
+  flags = ["--numdice=2", "--num_threads=1",
+           f"--checkpoint={tmp_path / 'training.npz'}"]
   helpers.run_example("train_dudo.py", *flags, "--minutes=0.01")
   process = subprocess.Popen(
       [sys.executable, helpers.PROGRAMS["train_dudo.py"], *flags,
@@ -68,7 +68,8 @@ def test_train_dudo_can_be_stopped_and_goes_on(tmp_path, how):
   while not process.stdout.readline().startswith("continuing after"):
     pass
   helpers.assert_refused("train_dudo.py", [*flags, "--minutes=60"],
-                         f"process {process.pid} is training there")
+                         "must not be the file of another training that is "
+                         f"running (process {process.pid})")
   process.send_signal(how)
   output, errors = process.communicate(timeout=120)
   if how == signal.SIGINT:
@@ -92,7 +93,8 @@ def test_train_dudo_with_wrong_flags(flags, message):
 
 
 def test_train_dudo_does_not_take_up_another_training(tmp_path):
-  flags = ["--numdice=1", "--minutes=0.001", f"--checkpoint={tmp_path}"]
+  flags = ["--numdice=1", "--minutes=0.001",
+           f"--checkpoint={tmp_path / 'training.npz'}"]
   helpers.run_example("train_dudo.py", *flags)
   helpers.assert_refused("train_dudo.py", [*flags, "--seed=1"],
                          "was saved with seed=0; must be 1")

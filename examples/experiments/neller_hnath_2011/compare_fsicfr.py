@@ -87,7 +87,7 @@ def parse_rounds(names):
 
 def make_fsicfr(match, rounds, num_shifts, gamma):
   """Returns a trainer of the rounds by FSICFR on one thread."""
-  return pair_trainer.RoundTrainer(match, rounds, seed=_SEED.value,
+  return pair_trainer.PairTrainer(match, rounds, seed=_SEED.value,
                                     num_shifts=num_shifts, gamma=gamma)
 
 
