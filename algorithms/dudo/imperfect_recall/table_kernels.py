@@ -8,6 +8,7 @@ matching, as probabilities, or as small whole numbers for files.
 import numpy as np
 
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import regret_tables
 
 
 @jit.kernel
@@ -22,18 +23,20 @@ def match_regrets(memory, node, table, factor):
     node: the memory.
     table: [row, hand].
     factor: [memory, hand], modified in place at the memory: 1 divided by the
-      sum of the positive rows, 0 where no row is positive.
+      sum of the positive rows, 0 where that sum is below
+      `regret_tables.min_sum`.
   """
   total = factor[node]
   zero = total.dtype.type(0.0)
   one = total.dtype.type(1.0)
+  min_sum = regret_tables.min_sum(total)
   total[:] = zero
   for row in range(memory.row_begin[node], memory.row_begin[node + 1]):
     for h in range(len(total)):
       x = table[row, h]
       total[h] += x if x > zero else zero
   for h in range(len(total)):
-    total[h] = one / total[h] if total[h] > zero else zero
+    total[h] = one / total[h] if total[h] >= min_sum else zero
 
 
 @jit.kernel
