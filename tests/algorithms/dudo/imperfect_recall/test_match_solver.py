@@ -53,7 +53,8 @@ def test_more_training_makes_it_better():
 
 
 def test_seeds_and_totals():
-  solvers = [match_helpers.solver_of(seed=seed, hands_met=1) for seed in (1, 1, 2)]
+  solvers = [match_helpers.solver_of(seed=seed, hands_met=1)
+             for seed in (1, 1, 2)]
   for solver in solvers:
     solver.run(iterations=6)
   match_helpers.assert_same(solvers[0], solvers[1])
