@@ -152,9 +152,9 @@ def exploitability(name: annotations.PathLike,
                    game: pyspiel.Game) -> float | None:
   """Returns how exploitable a bot is in a game, None if unknown.
 
-  It takes no time: for Dudo it was measured, exactly, when the policy was made,
-  and stands in its file. Files of others may say anything; the method `measure`
-  of a policy computes it anew.
+  Nothing is measured here: a policy for Dudo stores its exact exploitability in
+  its file. Files of others may say anything; the method `measure` of a policy
+  computes it again.
 
   Args:
     name: "trained", "recall3", or the path of a policy file.

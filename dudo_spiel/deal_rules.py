@@ -26,14 +26,14 @@ class Lines(NamedTuple):
   The children of a line are adjacent, and their actions are consecutive.
 
   Attributes:
-    level_begin: [depth + 1] int64, the first line of each depth.
+    depth_begin: [depth + 1] int64, the first line of each depth.
     parent: [line] int64, -1 for the root.
     action: [line] int64, the action that leads to the line, -1 for the root.
     actor: [line] int64, the player to act, END where the line has ended.
     table: [line] int64, the table of `DealRules.returns` of an ended line, -1
       for others.
   """
-  level_begin: np.ndarray
+  depth_begin: np.ndarray
   parent: np.ndarray
   action: np.ndarray
   actor: np.ndarray

@@ -16,10 +16,8 @@ from absl import flags
 import numpy as np
 
 from dudo_spiel import bots
-from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import policy_bots
-from dudo_spiel.algorithms.dudo.analysis import review
 from dudo_spiel.terminal import coach
 from dudo_spiel.terminal import narrator
 from dudo_spiel.terminal import registry
@@ -82,9 +80,7 @@ def make_coach(names, game, seat):
     raise ValueError("the opponent's policy must be one for two-player dudo")
   policy.check_game(game)
   policy.ensure_values()  # for a file of a solver's own policy
-  return coach.Coach(
-      review.Review(policy),
-      lambda state: exploitability.state_action_values(policy, state), seat)
+  return coach.Coach(policy, seat)
 
 
 def main(_):

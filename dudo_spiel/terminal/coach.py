@@ -1,11 +1,9 @@
-"""Values of a person's moves in Dudo: hints before them, a review after them.
-
-Values and losses come from a `dudo.analysis.review.Review`, which the caller
-passes in.
-"""
+"""Values of moves in Dudo: hints before a move, a review after a round."""
 
 from dudo_spiel import odds
 from dudo_spiel import rolls as rolls_lib
+from dudo_spiel.algorithms import exploitability
+from dudo_spiel.algorithms.dudo.analysis import review
 from dudo_spiel.terminal import narrator
 
 _MAX_MOVES = 8  # in a table of hints
@@ -22,15 +20,16 @@ class Coach:
   """Tells what moves are worth.
 
   Args:
-    review: a `review.Review`.
-    look: a function from a state to the `action_values.ActionValues` of the
-      player who acts.
+    policy: the policy for two-player Dudo that values are computed against.
     seat: the person's player id.
+
+  Attributes:
+    review: the `review.Review` of the person's moves.
   """
 
-  def __init__(self, review, look, seat):
-    self._review = review
-    self._look = look
+  def __init__(self, policy, seat):
+    self.review = review.Review(policy)
+    self._policy = policy
     self._seat = seat
     self._match = 1
 
@@ -40,7 +39,7 @@ class Coach:
     Args:
       state: a state in which it is the person's turn.
     """
-    result = self._look(state)
+    result = exploitability.state_action_values(self._policy, state)
     order = state.claim_order()
     best = result.values.max()
     ranked = sorted(range(len(result.names)), key=lambda i: -result.values[i])
@@ -77,17 +76,17 @@ class Coach:
       state: the state after the action.
     """
     if before.current_player() == self._seat:
-      self._review.note(before, action, self._match)
+      self.review.note(before, action, self._match)
     rounds = len(state.past_rounds())
     if rounds == len(before.past_rounds()):
       return []
     lines = self._told(f"Your moves in round {rounds}",
-                       self._review.worst(self._match, rounds))
+                       self.review.worst(self._match, rounds))
     if state.is_terminal():
       lines += self._told("Your worst moves in this match",
-                          self._review.worst(self._match)[:_MAX_MOVES])
+                          self.review.worst(self._match)[:_MAX_MOVES])
       lines.append("All your moves so far lost "
-                   f"{_points(self._review.total_loss())} of a match.")
+                   f"{_points(self.review.total_loss())} of a match.")
       self._match += 1
     return lines
 

@@ -123,7 +123,7 @@ class ClaimNarrator(narrator.Narrator):
 
   def _why_not(self, state, text):
     """Returns why a text is no legal move."""
-    typed = moves.numbers(text)
+    typed = moves.parse_numbers(text)
     if typed is not None and len(typed) == 2:
       return self._why_no_claim(state, *typed)
     if moves.is_doubt(text):

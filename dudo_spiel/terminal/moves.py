@@ -24,7 +24,7 @@ def _number(word):
   return int(word) if word.isdecimal() else _WORDS.get(word)
 
 
-def numbers(text):
+def parse_numbers(text):
   """Returns the list of numbers that the text consists of, or None.
 
   "3x5", "3 fives" and "I claim three fives" are all [3, 5].
@@ -72,7 +72,8 @@ def find(names, text):
       lambda name: _plain(name) == typed,
       lambda name: name.replace(" ", "").lower() == typed.replace(" ", ""),
       lambda name: is_doubt(typed) and is_doubt(name),
-      lambda name: numbers(typed) and numbers(typed) == numbers(name),
+      lambda name: (parse_numbers(typed) and
+                    parse_numbers(typed) == parse_numbers(name)),
       lambda name: _fits(typed, name),
       lambda name: typed.isalpha() and _plain(name).startswith(typed),
   ):

@@ -177,5 +177,6 @@ def rounds_view(store):
                       "is_measurable": store.is_measurable(dice),
                       "exploitability": store.exploitability_bounds(dice)}
                      for dice in store.rounds],
-          "is_exact": store.remembers_all, "remembers": store.remembers,
+          "is_exact": store.dudo.has_perfect_recall,
+          "remembers": store.dudo.remembered_text,
           "is_certain": store.is_verified}

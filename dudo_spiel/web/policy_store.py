@@ -78,36 +78,18 @@ class PolicyStore:
     return self.dudo.match
 
   @property
-  def remembers_all(self):
-    """Whether the policy for two-player Dudo has perfect recall."""
-    return self.dudo.has_perfect_recall
-
-  @property
-  def remembers(self):
-    """What it remembers of a round, in words."""
-    return self.dudo.remembered_text
-
-  @property
   def rounds(self):
-    """The rounds (starter's dice, other's dice) that it knows, sorted."""
+    """The rounds (starter's dice, other's dice) of this policy, sorted."""
     return sorted(self.dudo.rounds)
-
-  def knows(self, dice):
-    """Returns whether the policy plays a match from (own, other) dice on."""
-    return self.dudo.plays_from(dice)
-
-  def exploitability(self, dice):
-    """Returns the policy's exploitability from a round on, None if unknown."""
-    return self.dudo.exploitability_from(dice)
 
   def exploitability_bounds(self, dice):
     """Returns (lower, upper) of a round's exploitability, None if unknown."""
-    exact = self.exploitability(dice)
+    exact = self.dudo.exploitability_from(dice)
     return self._measured.get(dice) if exact is None else (exact, exact)
 
   def is_measurable(self, dice):
     """Returns whether `measure` computes a round's exploitability."""
-    return (self.exploitability(dice) is None and
+    return (self.dudo.exploitability_from(dice) is None and
             sum(dice) <= MAX_MEASURED_DICE)
 
   def measure(self, report):
@@ -172,9 +154,10 @@ class PolicyStore:
     dice each they take half a minute. With perfect recall they would take two
     minutes and delay other answers, so fewer dice are prepared.
     """
-    max_dice = _MAX_PREPARED_DICE if self.remembers_all else MAX_DICE
+    max_dice = (_MAX_PREPARED_DICE if self.dudo.has_perfect_recall else
+                MAX_DICE)
     for number in range(1, max_dice + 1):
-      if self.knows((number, number)):
+      if self.dudo.plays_from((number, number)):
         for hand in self.rules.rolls(number).hands:
           self.values((number, number), (), bytes(hand))
 

@@ -124,8 +124,8 @@ def deal_counts(form, size):
   moved, flops = update_counts(form.blocks, size)
   tables = np.diff(deal.table_of, prepend=-1) != 0  # a table to load
   ends = len(deal.table_of)
-  for side, hands in enumerate(deal.num_hands):
-    player = int(side >= deal.side_begin[1])
+  for group, hands in enumerate(deal.num_hands):
+    player = int(group >= deal.group_begin[1])
     others = (deal.matrix_1 if player else deal.matrix_0).shape[1]
     moved += ends * (others + hands) * size  # reaches in, values out
     moved += tables.sum() * others * hands * size
@@ -133,7 +133,7 @@ def deal_counts(form, size):
     for c in range(len(deal.actor) - 1):
       edges = slice(deal.edge_begin[c], deal.edge_begin[c + 1])
       cells, actions = deal.num_nodes[c] * hands, edges.stop - edges.start
-      kept = np.sum(deal.reach_row[side, edges] >= 0)
+      kept = np.sum(deal.reach_row[group, edges] >= 0)
       moved += cells * (1 + kept) * size  # reaches forward
       if deal.actor[c] == player:
         moved += cells * actions * size * (actions > 1)

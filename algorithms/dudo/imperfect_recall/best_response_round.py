@@ -284,11 +284,8 @@ class ResponderRound:
     weights = np.zeros((units, len(game.chances)))
     bound_kernels.mean_reaches(arrays, game, self.role, responder, weights)
     tables = np.empty(shape, np.float32)
-    if self._num_threads == 1:
-      bound_kernels.bound_units(arrays, game, weights, tables)
-    else:
-      with jit.threads(self._num_threads):
-        bound_kernels.bound_units_parallel(arrays, game, weights, tables)
+    jit.run(self._num_threads, bound_kernels.bound_units,
+            bound_kernels.bound_units_parallel, arrays, game, weights, tables)
     return tables
 
   def search(self, min_mass):

@@ -2,8 +2,8 @@
 
 A `MatchPolicy` has a table for each (own dice, opponent's dice). A table is
 [row, hand] of weights, and its rows are those of `abstraction_graph`. The
-probability of an action at a node is in proportion to its row. Where all weights
-are zero the policy is uniform.
+probabilities of actions at a node are in proportion to its rows. Where all
+weights are zero the policy is uniform.
 """
 
 import re

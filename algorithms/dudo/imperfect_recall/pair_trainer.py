@@ -366,14 +366,6 @@ class _Sweeper:
         for role, arrays in enumerate(self._roles[key]))
     return starter, other, batch
 
-  def _run(self, serial, parallel, *args):
-    """Runs one of two kernels that do the same."""
-    if self._num_threads == 1:
-      serial(*args)
-    else:
-      with jit.threads(self._num_threads):
-        parallel(*args)
-
   def _settings(self, key, weight, learns):
     return sweep_kernels.SweepSettings(key[0] == key[1], learns,
                                        self._dtype.type(weight))
@@ -389,10 +381,11 @@ class _Sweeper:
       graph: the `abstraction_graph.AbstractionArrays`; None for the round's.
     """
     starter, other, batch = self._dealt(key, shifts)
-    self._run(sweep_kernels.sweep, sweep_kernels.sweep_parallel,
-              self._graph if graph is None else graph, starter, other,
-              self._settings(key, weight, True), self._scratch, batch.chances,
-              record)
+    jit.run(self._num_threads, sweep_kernels.sweep,
+            sweep_kernels.sweep_parallel,
+            self._graph if graph is None else graph, starter, other,
+            self._settings(key, weight, True), self._scratch, batch.chances,
+            record)
 
   def compile(self):
     """Compiles what `sweep` runs, by a sweep over a graph without units."""
@@ -417,10 +410,11 @@ class _Sweeper:
       skipped: how many of the first shifts do not count.
     """
     starter, other, batch = self._dealt(key, shifts)
-    self._run(sweep_kernels.backward, sweep_kernels.backward_parallel,
-              self._graph, starter._replace(table=starter.cumulative),
-              other._replace(table=other.cumulative),
-              self._settings(key, 1.0, False), self._scratch)
+    jit.run(self._num_threads, sweep_kernels.backward,
+            sweep_kernels.backward_parallel, self._graph,
+            starter._replace(table=starter.cumulative),
+            other._replace(table=other.cumulative),
+            self._settings(key, 1.0, False), self._scratch)
     new = slice(skipped * self._many, None)
     return float(batch.chances[new] @ starter.value[0, new])
 

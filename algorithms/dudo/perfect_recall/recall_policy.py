@@ -355,7 +355,7 @@ def from_file(archive, game):
       hands = round_hands.RoundHands(match, (a, b))
       tree = growing_tree.read_tree(archive, f"{a}v{b}_", hands, nodes, rows)
       rounds[a, b] = stored_rounds.StoredRound(hands, tree, archive.read(
-          f"{a}v{b}_weights", (tree.num_numbers,), _DTYPES, 0.0))
+          f"{a}v{b}_weights", (tree.num_entries,), _DTYPES, 0.0))
   if rounds.keys() != known:
     raise ValueError(f"path={path!r}: its rounds must be those of {game}")
   measures = {}

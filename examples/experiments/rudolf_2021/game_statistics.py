@@ -41,8 +41,8 @@ _PLOT = flags.DEFINE_string("plot", None, "Draw the numbers of information "
 
 def set_depths(tree):
   """Returns [set] int, how many moves come before each information set."""
-  depth = np.repeat(np.arange(len(tree.level_begin) - 1),
-                    np.diff(tree.level_begin))
+  depth = np.repeat(np.arange(len(tree.depth_begin) - 1),
+                    np.diff(tree.depth_begin))
   return depth[tree.set_node]
 
 
