@@ -177,8 +177,8 @@ class DoubtPolicy(DummyPolicy):
   Args:
     game: as for `LastClaimPolicy`.
     table: [row, claim] float64, the probability that a roll doubts a claim.
-      Rows are the rolls of one die, then those of two, and so on. Claims are n x r
-      with the number (n - 1) sides + r - 1.
+      Rows are the rolls of one die, then those of two, and so on. Claims are
+      n x r with the number (n - 1) sides + r - 1.
 
   Attributes:
     table: as given.
