@@ -8,11 +8,14 @@ can play millions of matches and be measured exactly.
 """
 
 import numpy as np
+import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import odds
 from dudo_spiel import rules
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.analysis import bot_policies
+from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.rounds import sizes
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.tabular import convertible
@@ -52,10 +55,10 @@ class LastClaimPolicy(convertible.ConvertiblePolicy):
       doubt costs one die.
   """
 
-  def __init__(self, game):
+  def __init__(self, game: pyspiel.Game) -> None:
     super().__init__(check_game(game), list(range(game.num_players())))
 
-  def check_game(self, game):
+  def check_game(self, game: pyspiel.Game) -> None:
     """Raises a ValueError if the policy cannot play all of the game."""
     check_game(game)
     if (game.num_sides != self.game.num_sides or
@@ -104,7 +107,8 @@ class LastClaimPolicy(convertible.ConvertiblePolicy):
     doubts = self._doubts(hands, total, last)[:, None]
     return np.concatenate([claims * (1.0 - doubts), doubts], axis=1)
 
-  def action_probabilities(self, state, player_id=None):
+  def action_probabilities(self, state: pyspiel.State,
+                           player_id: int | None = None) -> dict[int, float]:
     """Returns {action: probability} for the legal actions of the state."""
     validation.state("state", state)
     player = validation.player("player_id", player_id, state)
@@ -121,7 +125,7 @@ class LastClaimPolicy(convertible.ConvertiblePolicy):
                             sum(state.dice), state.last_claim())
     return dict(zip(state.legal_actions(player), chances[0].tolist()))
 
-  def to_match_policy(self):
+  def to_match_policy(self) -> match_policy.MatchPolicy:
     """Returns the same policy as a `MatchPolicy`, for two players."""
     return bot_policies.last_claim_policy(
         self.game, lambda dice, last: self._actions(
@@ -184,7 +188,7 @@ class DoubtPolicy(DummyPolicy):
     table: as given.
   """
 
-  def __init__(self, game, table):
+  def __init__(self, game: pyspiel.Game, table: np.ndarray) -> None:
     super().__init__(game)
     try:
       self.table = np.array(table, dtype=np.float64)
@@ -197,7 +201,7 @@ class DoubtPolicy(DummyPolicy):
     if not np.all((self.table >= 0.0) & (self.table <= 1.0)):
       raise ValueError("table: must have probabilities between 0 and 1")
 
-  def row(self, hand):
+  def row(self, hand: bytes) -> int:
     """Returns the row of a hand.
 
     Args:
@@ -217,7 +221,7 @@ class DoubtPolicy(DummyPolicy):
     end = begin + self.game.rolls(own).num_rolls
     return self.table[begin:end, last][chosen]
 
-  def save(self, path):
+  def save(self, path: annotations.PathLike) -> None:
     """Writes the policy to one file, which `policies.load_policy` reads."""
     checkpoint.save(path, FILE_KIND, {"game": str(self.game)},
                     {"table": self.table}, compress=True)

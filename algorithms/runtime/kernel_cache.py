@@ -130,7 +130,7 @@ class NoCache(caching.NullCache):
              "for them can be written: set NUMBA_CACHE_DIR to one that can)")
 
 
-_ANNOUNCED = {}  # message: when it was written last
+_ANNOUNCED: dict[str, float] = {}  # message: when it was written last
 _QUIET_SECONDS = 60.0
 
 

@@ -15,12 +15,14 @@ Random numbers depend only on the seed, the game, the number of dice in play and
 the turn (see `random_streams`). So no result depends on the number of threads.
 """
 
+from collections.abc import Sequence
 import math
 from typing import NamedTuple
 
 import numba
 import numpy as np
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.rounds import transitions
@@ -241,8 +243,10 @@ def _check(policies, start_dice):
   return first, second, dice
 
 
-def play_matches(policies, start_dice, num_games, seed=0, starter=0,
-                 num_threads=None):
+def play_matches(policies: Sequence[match_policy.MatchPolicy],
+                 start_dice: annotations.Dice, num_games: int, seed: int = 0,
+                 starter: int = 0,
+                 num_threads: int | None = None) -> MatchResult:
   """Plays two policies against each other; they trade seats halfway.
 
   Both halves have the same luck (see the top of this file).

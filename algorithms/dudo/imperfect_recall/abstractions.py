@@ -21,6 +21,7 @@ Abstractions have names, which users, flags and files have in common:
 import dataclasses
 import math
 import re
+from typing import Any
 
 import numpy as np
 
@@ -54,25 +55,26 @@ class Abstraction:
   num_exact: int
 
   @property
-  def argument(self):
+  def argument(self) -> tuple[str, Any]:
     """(name, value) of the argument by which users ask for it."""
     return "memory", repr(self.name)
 
   @property
-  def identity(self):
+  def identity(self) -> dict[str, Any]:
     """What files say about it."""
     return {"memory": self.name, "recall_length": None}
 
-  def within(self, num_claims):
+  def within(self, num_claims: int) -> "Abstraction":
     """Returns an abstraction that is the same with this many claims."""
     del num_claims
     return self
 
-  def first_past(self):
+  def first_past(self) -> np.ndarray:
     """Returns [column] int64, the past of the first claim of a round."""
     raise NotImplementedError
 
-  def next_pasts(self, pasts, claim, ranks):
+  def next_pasts(self, pasts: np.ndarray, claim: int,
+                 ranks: np.ndarray) -> np.ndarray:
     """Returns [past, column] int64, the pasts of the claims that follow.
 
     Args:
@@ -82,7 +84,7 @@ class Abstraction:
     """
     raise NotImplementedError
 
-  def num_pasts(self, num_claims):
+  def num_pasts(self, num_claims: int) -> list[int] | None:
     """Returns how many pasts each last claim has, or None if that is not known.
 
     Args:
@@ -115,12 +117,12 @@ class LastClaims(Abstraction):
       object.__setattr__(self, name, number)  # whatever type it had
 
   @property
-  def name(self):
+  def name(self) -> str:
     """See `parse`."""
     return f"claims{self.claims}" + f"_ranks{self.ranks}" * (self.ranks > 0)
 
   @property
-  def text(self):
+  def text(self) -> str:
     """What players remember, in words."""
     exact = ("the last claim" if self.claims == 1 else
              f"the last {self.claims} claims")
@@ -132,38 +134,39 @@ class LastClaims(Abstraction):
                     f" and the ranks of the {self.ranks} before {before}")
 
   @property
-  def argument(self):
+  def argument(self) -> tuple[str, Any]:
     """(name, value) of the argument by which users ask for it."""
     return (super().argument if self.ranks or self.by_memory else
             ("recall_length", self.claims))
 
   @property
-  def identity(self):
+  def identity(self) -> dict[str, Any]:
     """What files say about it."""
     return super().identity if self.ranks else {
         "memory": None, "recall_length": self.claims}
 
   @property
-  def span(self):
+  def span(self) -> int:
     """How many of the last claims suffice to know what is remembered."""
     return self.claims + self.ranks
 
   @property
-  def num_exact(self):
+  def num_exact(self) -> int:
     """How many of the last claims are remembered exactly."""
     return self.claims
 
-  def within(self, num_claims):
+  def within(self, num_claims: int) -> "Abstraction":
     """Returns an abstraction that is the same with this many claims."""
     claims = min(self.claims, num_claims)
     return LastClaims(claims, min(self.ranks, num_claims - claims))
 
-  def first_past(self):
+  def first_past(self) -> np.ndarray:
     """Returns [column] int64, the past of the first claim of a round."""
     return np.full(self.span - 1, _NOTHING)
 
-  def next_pasts(self, pasts, claim, ranks):
-    """Returns [past, column] int64; see `Abstraction.next_pasts`."""
+  def next_pasts(self, pasts: np.ndarray, claim: int,
+                 ranks: np.ndarray) -> np.ndarray:
+    """Returns [past, column] int64, the pasts of the claims that follow."""
     longer = np.column_stack([pasts, np.full(len(pasts), claim)])
     after = longer[:, 1:].copy()
     if self.ranks:  # of the oldest claim that was exact only the rank is kept
@@ -172,7 +175,7 @@ class LastClaims(Abstraction):
                                           ranks[oldest])
     return after
 
-  def num_pasts(self, num_claims):
+  def num_pasts(self, num_claims: int) -> list[int] | None:
     """Returns how many pasts each last claim has, or None with ranks."""
     if self.ranks:
       return None
@@ -193,12 +196,13 @@ class PlayerRanks(Abstraction):
   span = math.inf
   num_exact = 1
 
-  def first_past(self):
+  def first_past(self) -> np.ndarray:
     """Returns [column] int64, the past of the first claim of a round."""
     return np.zeros(2, np.int64)
 
-  def next_pasts(self, pasts, claim, ranks):
-    """Returns [past, column] int64; see `Abstraction.next_pasts`."""
+  def next_pasts(self, pasts: np.ndarray, claim: int,
+                 ranks: np.ndarray) -> np.ndarray:
+    """Returns [past, column] int64, the pasts of the claims that follow."""
     claimant, other = pasts.T
     return np.column_stack([other, claimant | 1 << int(ranks[claim])])
 

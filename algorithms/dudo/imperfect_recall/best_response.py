@@ -16,13 +16,16 @@ responder's values, from the fewest dice up, and so measure the policy in the
 whole match.
 """
 
+from collections.abc import Iterator
 import time
 from typing import NamedTuple
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.imperfect_recall import best_response_round
+from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.imperfect_recall.best_response_round import (
-    Bounds,
+  Bounds,
 )
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.dudo.rounds import transitions
@@ -35,9 +38,15 @@ _PROBE_SECONDS = 0.3
 _FIRST_MIN_MASS = 0.1
 _SMALLEST_MIN_MASS = 1e-14
 
+_Leaves = (transitions.Payoffs | None |
+           tuple[transitions.Payoffs, transitions.Payoffs])  # two are bounds
 
-def best_response_value(policy, dice, role, leaves=None, *, method="search",
-                        num_threads=None):
+
+def best_response_value(policy: match_policy.MatchPolicy,
+                        dice: annotations.Dice, role: int,
+                        leaves: transitions.Payoffs | None = None, *,
+                        method: str = "search",
+                        num_threads: int | None = None) -> float:
   """Returns what a best response to the policy gets in a round, exactly.
 
   Args:
@@ -84,7 +93,8 @@ def best_claim_values(policy, dice, claims, hand, chances):
   return this_round.claim_values(claims, chances)
 
 
-def estimate_seconds(policy, dice, role):
+def estimate_seconds(policy: match_policy.MatchPolicy, dice: annotations.Dice,
+                     role: int) -> float:
   """Returns about how many seconds one thread needs at most to walk a round.
 
   It is the number of all histories, 2^claims, times the time of one, which is
@@ -95,7 +105,10 @@ def estimate_seconds(policy, dice, role):
   return 2.0**this_round.graph.num_claims * this_round.probe(_PROBE_SECONDS)
 
 
-def best_response_bounds(policy, dice, role, min_mass, leaves=None):
+def best_response_bounds(
+    policy: match_policy.MatchPolicy, dice: annotations.Dice, role: int,
+    min_mass: float,
+    leaves: _Leaves = None) -> Bounds:
   """Returns `Bounds` of what a best response to the policy gets in a round.
 
   The mass in doubt at a turn of the responder is the mean over its hands of
@@ -117,7 +130,10 @@ def best_response_bounds(policy, dice, role, min_mass, leaves=None):
       policy, dice, role, leaves, jit.thread_count(None)).search(min_mass)
 
 
-def refine_bounds(policy, dice, role, seconds, leaves=None):
+def refine_bounds(
+    policy: match_policy.MatchPolicy, dice: annotations.Dice, role: int,
+    seconds: float,
+    leaves: _Leaves = None) -> Iterator[Bounds]:
   """Yields `Bounds` that become tighter and tighter.
 
   Every step searches again with a tenth of the mass before. It ends when the
@@ -160,7 +176,9 @@ def _refine(search, seconds):
     min_mass = min_mass / 10 if min_mass > _SMALLEST_MIN_MASS else 0.0
 
 
-def round_exploitability(policy, dice, *, method="search", num_threads=None):
+def round_exploitability(policy: match_policy.MatchPolicy,
+                         dice: annotations.Dice, *, method: str = "search",
+                         num_threads: int | None = None) -> float:
   """Returns half the NashConv of a round whose leaves have the policy's values.
 
   Args:
@@ -196,8 +214,11 @@ class MatchBounds(NamedTuple):
   rounds: dict[tuple[int, int, int], Bounds]
 
 
-def match_bounds(policy, start_dice=None, starting_player=None, *, seconds=None,
-                 num_threads=None):
+def match_bounds(policy: match_policy.MatchPolicy,
+                 start_dice: annotations.Dice | None = None,
+                 starting_player: int | None = None, *,
+                 seconds: float | None = None,
+                 num_threads: int | None = None) -> MatchBounds:
   """Returns the `MatchBounds` of best responses in all rounds of a match.
 
   Args:
@@ -229,7 +250,8 @@ def match_bounds(policy, start_dice=None, starting_player=None, *, seconds=None,
                      "has tables")
   for role in range(2):
     best_response_round.check_round(policy, first, role)
-  starts = {}, {}  # by role, from (starter's, other's dice) to the value
+  # By role, from (starter's, other's dice) to the value.
+  starts: tuple[annotations.ByRound, annotations.ByRound] = {}, {}
   rounds = {}
   flag = interrupts.new_flag()
 
@@ -275,8 +297,10 @@ class MatchResponse(NamedTuple):
   policy_starts: dict[tuple[int, int], float]
 
 
-def match_best_response(policy, start_dice=None, starting_player=None, *,
-                        num_threads=None):
+def match_best_response(policy: match_policy.MatchPolicy,
+                        start_dice: annotations.Dice | None = None,
+                        starting_player: int | None = None, *,
+                        num_threads: int | None = None) -> MatchResponse:
   """Returns the `MatchResponse`, the exact values of `match_bounds`.
 
   Args:

@@ -6,10 +6,13 @@ probabilities of actions at a node are in proportion to its rows. Where all
 weights are zero the policy is uniform.
 """
 
+from collections.abc import Sequence
 import re
 
 import numpy as np
+import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstractions
@@ -47,13 +50,16 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
     values: as given.
   """
 
-  def __init__(self, game, recall_length, tables, values, *, memory=None):
+  def __init__(self, game: pyspiel.Game, recall_length: int | None,
+               tables: annotations.ByRound[np.ndarray],
+               values: annotations.ByRound[float], *,
+               memory: str | abstractions.Abstraction | None = None) -> None:
     super().__init__(game)
     self.match = abstract_rules.abstract_rules(
         game, abstractions.choose(recall_length, memory))
-    for name, value in (("tables", tables), ("values", values)):
-      if not isinstance(value, dict):
-        raise ValueError(f"{name}={value!r}: must be a dict by numbers of dice")
+    for name, given in (("tables", tables), ("values", values)):
+      if not isinstance(given, dict):
+        raise ValueError(f"{name}={given!r}: must be a dict by numbers of dice")
     self.tables = dict(tables)
     self.values = dict(values)
     for value in self.values.values():
@@ -74,16 +80,16 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
     return round_rules.round_keys(dice)
 
   @property
-  def rounds(self):
+  def rounds(self) -> list[annotations.Dice]:
     """The rounds (starter's dice, other's dice) that it plays, a list."""
     return [dice for dice in self.tables if dice[::-1] in self.tables]
 
   @property
-  def remembered_text(self):
+  def remembered_text(self) -> str:
     """What the policy remembers of a round, such as "the last 3 claims"."""
     return self.match.abstraction.text
 
-  def remembered_span(self, num_dice):
+  def remembered_span(self, num_dice: int) -> float:
     """Returns how many of the last claims may decide what the policy does.
 
     Args:
@@ -92,7 +98,8 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
     return min(self.match.abstraction.span,
                self.match.claim_order(num_dice).num_claims)
 
-  def continuation_values(self, dice):
+  def continuation_values(self,
+                          dice: annotations.Dice) -> annotations.ByRound[float]:
     """Returns the values of the rounds after one, if both play the policy.
 
     Args:
@@ -107,7 +114,8 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
                          f"{key[0]}v{key[1]}; finish its training first")
     return self.values
 
-  def action_probabilities(self, state, player_id=None):
+  def action_probabilities(self, state: pyspiel.State,
+                           player_id: int | None = None) -> dict[int, float]:
     """Returns {action: probability} for the legal actions of the state."""
     validation.state("state", state)
     player = validation.player("player_id", player_id, state)
@@ -137,7 +145,8 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       return dict.fromkeys(actions, 1.0 / len(actions))
     return {action: weight / total for action, weight in zip(actions, weights)}
 
-  def after_claims(self, key, claims):
+  def after_claims(self, key: annotations.Dice,
+                   claims: Sequence[int]) -> np.ndarray:
     """Returns the probabilities of all hands after some claims of a round.
 
     Args:
@@ -166,14 +175,15 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       raise ValueError(f"key={key!r}: must be (own, opponent's) dice, one of "
                        f"{self._known_text()}")
 
-  def probabilities(self, key):
+  def probabilities(self, key: annotations.Dice) -> np.ndarray:
     """Returns [row, hand] float32, the probabilities with these dice."""
     self._check_key(key)
     weights = self.tables[key].astype(np.float32)
     table_kernels.normalize(self.match.graph(sum(key)).arrays, weights)
     return weights
 
-  def quantized(self, min_probability=0.0, min_reach=0.0):
+  def quantized(self, min_probability: float = 0.0,
+                min_reach: float = 0.0) -> "MatchPolicy":
     """Returns the policy with 8 bits a weight, without negligible weights.
 
     Args:
@@ -196,11 +206,11 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
                        memory=self.match.abstraction)
 
   @property
-  def memory_bytes(self):
+  def memory_bytes(self) -> int:
     """How much memory the tables take."""
     return sum(table.nbytes for table in self.tables.values())
 
-  def save(self, path):
+  def save(self, path: annotations.PathLike) -> None:
     """Writes the policy to one file, which `policies.load_policy` reads."""
     remembered = self.match.abstraction.identity.items()
     header = {"game": str(self.game),

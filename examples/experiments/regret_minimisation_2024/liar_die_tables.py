@@ -2,10 +2,10 @@
 
 These are tables 6 and 7 of a student's report on regret minimisation (2024),
 again. The report's code forgets to subtract a node's value from the regrets of
-claims, so its tables are no equilibrium. Below each row of probabilities stands
+claims, so its tables are no equilibrium. Below each row of probabilities is
 what a best responder gets with each action, against an opponent who plays the
 policy. Where the policy is in equilibrium, the actions that it takes are worth
-the most. A dash stands where the policy never leads.
+the most. A dash means that the policy never leads there.
 
 Players remember only what `liar_die_ir` lets them remember. The seats have
 tables of their own, and those after the shortest histories are printed. The
