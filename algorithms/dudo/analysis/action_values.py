@@ -118,6 +118,15 @@ def posterior(policy: rounds_policy.RoundsPolicy, dice: annotations.Dice,
     policy: the policy that the opponent plays.
     dice: (own dice, opponent's dice). It is the player's own turn.
     claims: list of int, the claims of the round, first to last.
+
+  Example:
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> policy = policy_bots.load_policy("recall3")
+    >>> claim = policy.match.claim_order(2).parse("1x6")
+    >>> belief = exploitability.posterior(policy, (1, 1), [claim])
+    >>> bool(belief.chances[5] > 1 / 6)  # who claims a six has one more often
+    True
   """
   key, claims = _check_position(policy, dice, claims)
   prior = policy.match.rolls(key[1]).probabilities
@@ -232,6 +241,15 @@ def action_values(policy: rounds_policy.RoundsPolicy, dice: annotations.Dice,
     hand: the own dice, a sequence of faces in any order.
     continuation: the player's plan for the rest of the round, "policy" or
       "best" (with at most `MAX_BEST_CLAIMS` stronger claims).
+
+  Example:
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> policy = policy_bots.load_policy("recall3")
+    >>> claim = policy.match.claim_order(2).parse("1x6")
+    >>> values = exploitability.action_values(policy, (1, 1), [claim], [6])
+    >>> values.names[-1], values.loss("Dudo") > 0.1  # a six in hand
+    ('Dudo', True)
   """
   validation.choice("continuation", continuation, CONTINUATIONS)
   key, claims = _check_position(policy, dice, claims)
