@@ -3,8 +3,8 @@
 `DummyPolicy`, `HeuristicPolicy` and `DoubtPolicy` play what `doubt_kernels`
 plays in compiled code: the simple opponents, and the agent that has learned
 when to doubt. They play any `dudo` and `dudo_ir` with the rules of that module.
-For two players each becomes a `policy.MatchPolicy` with a recall of one claim,
-so it can play millions of matches and be measured exactly.
+For two players each becomes a `MatchPolicy` with a recall of one claim, so it
+can play millions of matches and be measured exactly.
 """
 
 import numpy as np
@@ -72,7 +72,7 @@ class LastClaimPolicy(convertible.ConvertiblePolicy):
             else None)
 
   def _doubts(self, hands, total, last):
-    """Returns [hand] float64, how likely each hand doubts a claim.
+    """Returns [hand] float64, the probability that a hand doubts a claim.
 
     Args:
       hands: (dice, rolls): of how many dice, and a slice of their rolls.
@@ -90,7 +90,7 @@ class LastClaimPolicy(convertible.ConvertiblePolicy):
     return self.game.rolls(hands[0]).counts[hands[1]]
 
   def _odds(self, hands, total, claim):
-    """Returns [hand] float64, how likely a claim is true."""
+    """Returns [hand] float64, the probability that a claim is true."""
     sides = self.game.num_sides
     return np.array([
         odds.binomial_tail(total - hands[0], claim // sides + 1 - count,
@@ -141,11 +141,11 @@ class DummyPolicy(LastClaimPolicy):
   def _claims(self, hands, total, last):
     sides = self.game.num_sides
     counts = self._counts(hands)
-    each = np.arange(len(counts))
+    rows = np.arange(len(counts))
     end = sides * total
     best = np.argmax(counts, axis=1)
     if last < 0:
-      made = [((counts[each, best] - 1) * sides + best, 1 / 3)]
+      made = [((counts[rows, best] - 1) * sides + best, 1 / 3)]
       made += [(counts[:, rank] * sides + rank, 1 / 3 / sides)
                for rank in range(sides)]
     else:
@@ -156,8 +156,8 @@ class DummyPolicy(LastClaimPolicy):
     chances = np.zeros((len(counts), end - last - 1))
     for claims, chance in made:
       possible = claims < end
-      chances[each[possible], claims[possible] - last - 1] += chance
-    # The rest is at random.
+      chances[rows[possible], claims[possible] - last - 1] += chance
+    # The remaining probability is uniform.
     chances += (1.0 - chances.sum(axis=1, keepdims=True)) / chances.shape[1]
     return chances
 
@@ -180,8 +180,9 @@ class DoubtPolicy(DummyPolicy):
 
   Args:
     game: as for `LastClaimPolicy`.
-    table: [row, claim] float64, how likely each roll doubts each claim; see
-      `table_shape`.
+    table: [row, claim] float64, the probability that a roll doubts a claim.
+      Rows are the rolls of one die, then those of two, and so on. Claims are
+      n x r with the number (n - 1) sides + r - 1.
 
   Attributes:
     table: as given.
@@ -206,11 +207,11 @@ class DoubtPolicy(DummyPolicy):
     Args:
       hand: bytes, one for each die.
     """
-    most = max(self.game.start_dice)
-    if (not isinstance(hand, bytes) or not 1 <= len(hand) <= most or
+    max_dice = max(self.game.start_dice)
+    if (not isinstance(hand, bytes) or not 1 <= len(hand) <= max_dice or
         not all(1 <= face <= self.game.num_sides for face in hand)):
       raise ValueError(f"hand={hand!r}: must be bytes, one for each of 1 to "
-                       f"{most} dice, between 1 and {self.game.num_sides}")
+                       f"{max_dice} dice, between 1 and {self.game.num_sides}")
     begin = sum(self.game.rolls(k).num_rolls for k in range(1, len(hand)))
     return begin + self.game.rolls(len(hand)).index(hand)
 

@@ -2,8 +2,8 @@
 
 A `MatchPolicy` has a table for each (own dice, opponent's dice). A table is
 [row, hand] of weights, and its rows are those of `abstraction_graph`. The
-probability of an action at a memory is the share of its row. Where all weights
-are zero the policy is uniform.
+probabilities of actions at a node are in proportion to its rows. Where all
+weights are zero the policy is uniform.
 """
 
 from collections.abc import Sequence
@@ -38,11 +38,11 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
     game: the `pyspiel.Game`, `dudo` or `dudo_ir` with two players.
     recall_length: how many of the last claims the policy remembers.
     tables: dict from (own dice, opponent's dice) to [row, hand] float32 or
-      uint8. In float32, the rows of a memory add up to how often the policy's
+      uint8. In float32, the rows of a node add up to how often the policy's
       own moves lead there (summed over all paths).
     values: dict from (starter's dice, other's dice) to the starter's value.
-    memory: what the policy remembers instead: a name or an object, see
-      `memories`. None for the last `recall_length` claims.
+    memory: what the policy remembers instead: a name or an object of
+      `abstractions`. None for the last `recall_length` claims.
 
   Attributes:
     match: the `abstract_rules.AbstractRules`.
@@ -138,10 +138,10 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       raise ValueError(f"state={state}: has {key[0]} and {key[1]} dice; the "
                        f"policy knows {self._known_text()}")
     claims = state.claim_list()
-    memory = self.match.graph(sum(key))
-    row = memory.first_row(claims)
+    graph = self.match.graph(sum(key))
+    row = graph.first_row(claims)
     first = claims[-1] + 1 if claims else 0
-    actions = list(range(first, memory.num_claims))
+    actions = list(range(first, graph.num_claims))
     if claims:
       actions.append(game.dudo_action)
     hand = self.match.rolls(key[0]).index(state.hand(player))
@@ -166,10 +166,10 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
     """
     self._check_key(key)
     self.match.claim_order(sum(key)).check_history(claims)
-    memory = self.match.graph(sum(key))
-    row = memory.first_row(claims)
+    graph = self.match.graph(sum(key))
+    row = graph.first_row(claims)
     last = claims[-1] if claims else -1
-    num_actions = memory.num_claims - 1 - last + bool(claims)
+    num_actions = graph.num_claims - 1 - last + bool(claims)
     weights = self.tables[key][row:row + num_actions,
                                :self.match.rolls(key[0]).num_rolls]
     totals = weights.sum(axis=0, dtype=np.float64)
@@ -228,8 +228,8 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
                      for (a, b), table in self.tables.items()}, compress=True)
 
 
-def _memory_named(name, value):
-  """Returns the `abstractions.Abstraction` of a field of a header, or raises."""
+def _abstraction_named(name, value):
+  """Returns the `Abstraction` of a field of a header, or raises."""
   return abstractions.parse(name, checkpoint.text(name, value))
 
 
@@ -241,8 +241,9 @@ def from_file(archive, game):
     game: the `pyspiel.Game` of the policy.
   """
   path = archive.path
-  if "memory" in archive.header:  # not in files of those who recall last claims
-    memory = checkpoint.field(path, archive.header, "memory", _memory_named)
+  if "memory" in archive.header:  # not if players remember the last claims
+    memory = checkpoint.field(path, archive.header, "memory",
+                              _abstraction_named)
   else:
     memory = abstractions.LastClaims(checkpoint.field(
         path, archive.header, "recall_length", validation.integer, 1,

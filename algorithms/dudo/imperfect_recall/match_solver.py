@@ -321,7 +321,7 @@ class MatchSolver(base_solver.Solver):
     return (self._by_seat(self._values_of(len(self._trainers))),
             self.nash_conv())
 
-  def _checked(self, check):
+  def _after_check(self, check):
     self._measured_sweeps = self._num_sweeps
 
   def _is_measured_by(self, check):
@@ -458,7 +458,8 @@ class MatchSolver(base_solver.Solver):
     number = self._trainers.index(trainers[0])
     values = self._values_of(number)
     for trainer, limit in zip(trainers, limits):
-      if not parallel_training.is_done(*limit):  # what builds on it is out of date
+      # What builds on it is out of date from now on.
+      if not parallel_training.is_done(*limit):
         for later in (trainer, *self._trainers[number + len(trainers):]):
           later.values = {}
     return parallel_training.run(trainers, values, limits, engine,
