@@ -119,6 +119,15 @@ def posterior(policy: rounds_policy.RoundsPolicy, dice: annotations.Dice,
     policy: the policy that the opponent plays.
     dice: (own dice, opponent's dice). It is the player's own turn.
     claims: list of int, the claims of the round, first to last.
+
+  Example:
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> policy = policy_bots.load_policy("recall3")
+    >>> claim = policy.match.claim_order(2).parse("1x6")
+    >>> belief = exploitability.posterior(policy, (1, 1), [claim])
+    >>> bool(belief.chances[5] > 1 / 6)  # who claims a six has one more often
+    True
   """
   key, claims = _check_position(policy, dice, claims)
   prior = policy.match.rolls(key[1]).probabilities
@@ -164,6 +173,15 @@ def action_values(policy: rounds_policy.RoundsPolicy, dice: annotations.Dice,
     continuation: how the player continues the round: "policy" for the policy,
       or "best" for a best response, which needs at most `MAX_BEST_CLAIMS`
       stronger claims and a `match_policy.MatchPolicy`.
+
+  Example:
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> policy = policy_bots.load_policy("recall3")
+    >>> claim = policy.match.claim_order(2).parse("1x6")
+    >>> values = exploitability.action_values(policy, (1, 1), [claim], [6])
+    >>> values.names[-1], values.loss("Dudo") > 0.1  # a six in hand
+    ('Dudo', True)
   """
   validation.choice("continuation", continuation, CONTINUATIONS)
   key, claims = _check_position(policy, dice, claims)

@@ -263,6 +263,16 @@ def play_matches(policies: Sequence[match_policy.MatchPolicy],
 
   Returns:
     A `MatchResult`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import simulation
+    >>> game = pyspiel.load_game("dudo(numdice=2)")
+    >>> bots = [simulation.bot_policy(game, name)
+    ...         for name in ("heuristic", "uniform")]
+    >>> result = simulation.play_matches(bots, (2, 2), 1000, num_threads=1)
+    >>> result.win_rate > 0.5
+    True
   """
   first, second, dice = _check(policies, start_dice)
   validation.integer("num_games", num_games, 2, _MAX_GAMES)

@@ -48,6 +48,14 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
   Attributes:
     match: the `round_rules.RoundRules`.
     measures: as given, or {}.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> policy = policy_bots.load_policy()  # comes with the package
+    >>> game = pyspiel.load_game("dudo(numdice=1)")
+    >>> policy.known_exploitability(game) < 1e-5
+    True
   """
 
   has_perfect_recall = True
@@ -404,6 +412,15 @@ def merged(game: pyspiel.Game,
   Args:
     game: the `pyspiel.Game` of the result.
     policies: list of `RecallPolicy`, the best first.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import perfect_recall
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> game = pyspiel.load_game("dudo(numdice=1)")
+    >>> policy = perfect_recall.merged(game, [policy_bots.load_policy()])
+    >>> policy.rounds
+    [(1, 1)]
   """
   round_rules.round_rules(validation.game("game", game))  # checks it
   if not isinstance(policies, (list, tuple)) or not all(

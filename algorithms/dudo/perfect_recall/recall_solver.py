@@ -111,6 +111,16 @@ class PerfectRecallSolver(base_solver.Solver):
   Attributes:
     game: the game.
     rounds: list of (starter's dice, other's dice), fewest dice first.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import perfect_recall
+    >>> game = pyspiel.load_game("dudo(start_dice=2v1,dice_sides=2)")
+    >>> solver = perfect_recall.PerfectRecallSolver(game, dtype="float64")
+    >>> result = solver.solve(target_exploitability=0.01, max_seconds=60)
+    >>> low, high = solver.interval(2, 1)
+    >>> low <= solver.value(2, 1) <= high
+    True
   """
 
   def __init__(self, game: pyspiel.Game, seed: int = 0,
