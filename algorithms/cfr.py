@@ -1,18 +1,18 @@
 """Counterfactual regret minimization and its variants.
 
-All variants share one traversal (see `compiled.game`), and all but two share
-one update (`compiled.strips.learn_block`). They differ in four numbers:
+All variants share one traversal (`tabular.forms`), and all but two share one
+update (`tabular.updates.strips.learn_block`). They differ in four parameters:
 
   alpha: in iteration t positive regrets are multiplied by
     t^alpha / (t^alpha + 1); infinity keeps them as they are.
   beta: the same for negative regrets; minus infinity sets them to zero, which
     is regret matching+.
   gamma: the strategy of iteration t weighs t^gamma in the average.
-  prediction: how much the newest regrets count once more when the next strategy
-    is made, from 0 to 1.
+  prediction: weight with which the newest regrets count a second time in the
+    next strategy, from 0 to 1.
 
 Some variants change alpha, beta and gamma from iteration to iteration. APCFR+
-and VAD-CFR remember more of an information set than sums of regrets, and have
+and VAD-CFR keep more than sums of regrets for an information set, and have
 updates of their own.
 
 The order is OpenSpiel's: new regrets are added, then the sums are discounted.
@@ -21,13 +21,13 @@ then write (t - 1)^alpha where we write t^alpha. That gives the same strategies.
 
 Up to rounding, the iterates are OpenSpiel's, except after ties. Where the
 largest regret of a set is exactly zero, regret matching is uniform, and so are
-we in float64 (see `compiled.blocks.least_regrets`). In OpenSpiel, and here in
-float32, a rounding error may decide the strategy there.
+we in float64 (`set_blocks.min_regrets`). In OpenSpiel, and here in float32, a
+rounding error may decide the strategy there.
 
 With `epsilon` the game is perturbed: players play epsilon + (1 - |A| epsilon)
 times regret matching (Farina, Kroer & Sandholm 2017). Regrets compare each
-action with regret matching and not with what is played. What is played is worse
-by what the perturbation forces, and that would be regretted forever.
+action with regret matching and not with the perturbed strategy: the loss that
+the perturbation forces would be regretted forever.
 """
 
 from typing import Any
@@ -41,7 +41,7 @@ from dudo_spiel.algorithms.tabular.updates import learning
 
 
 class RegretSolver(table_solver.TableSolver):
-  """The whole family; the classes below have the numbers of the papers.
+  """The whole family; the classes below have the parameters of the papers.
 
   Args:
     game: a `pyspiel.Game`.
@@ -51,7 +51,7 @@ class RegretSolver(table_solver.TableSolver):
     prediction: the weight of the last regrets as a prediction of the next, from
       0 to 1; True is 1.
     **kwargs: `alternating`, `initial`, `seed`, `epsilon`, `dtype`,
-      `num_threads` and `form`, see `compiled.table_solver.TableSolver`.
+      `num_threads` and `form` of `tabular.table_solver.TableSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, *, alpha: float = np.inf,
@@ -80,10 +80,10 @@ class RegretSolver(table_solver.TableSolver):
 
   def _rule(self, first, last):
     t = np.arange(first, last + 1, dtype=np.float64)
-    # What is discounted now is what the next iteration adds to.
+    # The sums that are discounted here are those of the next iteration.
     alpha, beta, _ = self._powers(t + 1)
     _, _, gamma = self._powers(t)
-    # Weights w(t) = t^gamma, as the factor w(t-1) / w(t) on what was summed.
+    # Weights w(t) = t^gamma, as the factor w(t-1) / w(t) on the sums so far.
     decay = ((t - 1) / t)**gamma
     return learning.Rule(
         positive=_discount(t, alpha), negative=_discount(t, beta),
@@ -95,7 +95,7 @@ def _discount(t, power):
   """Returns t^power / (t^power + 1)."""
   if np.ndim(power) == 0 and np.isinf(power):
     return np.full(len(t), 1.0 if power > 0 else 0.0)
-  with np.errstate(over="ignore"):  # 1 / infinity is the 0 that it should be
+  with np.errstate(over="ignore"):  # 1 / infinity is 0, the limit
     return 1.0 / (1.0 + t**-power)
 
 
@@ -104,7 +104,15 @@ class CFRSolver(RegretSolver):
 
   Args:
     game: a `pyspiel.Game`.
-    **kwargs: see `RegretSolver`.
+    **kwargs: the other arguments of `RegretSolver`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import cfr
+    >>> solver = cfr.CFRSolver(pyspiel.load_game("kuhn_poker"))
+    >>> solver.run(1000)
+    >>> solver.iteration, solver.exploitability() < 1e-2
+    (1000, True)
   """
 
 
@@ -114,7 +122,15 @@ class CFRPlusSolver(RegretSolver):
   Args:
     game: a `pyspiel.Game`.
     gamma: 1 for the linear, 2 for the quadratic average.
-    **kwargs: see `RegretSolver`.
+    **kwargs: the other arguments of `RegretSolver`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import cfr
+    >>> solver = cfr.CFRPlusSolver(pyspiel.load_game("kuhn_poker"))
+    >>> result = solver.solve(target_exploitability=1e-4)
+    >>> print(result.reason, round(result.value, 3))
+    target -0.056
   """
 
   def __init__(self, game: pyspiel.Game, *, gamma: float = 1.0,
@@ -127,7 +143,7 @@ class LinearCFRSolver(RegretSolver):
 
   Args:
     game: a `pyspiel.Game`.
-    **kwargs: see `RegretSolver`.
+    **kwargs: the other arguments of `RegretSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, **kwargs: Any) -> None:
@@ -142,7 +158,20 @@ class DiscountedCFRSolver(RegretSolver):
     alpha: discount of positive regrets.
     beta: discount of negative regrets.
     gamma: weight of the average.
-    **kwargs: see `RegretSolver`.
+    **kwargs: the other arguments of `RegretSolver`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import cfr
+    >>> game = pyspiel.load_game("kuhn_poker")
+    >>> solver = cfr.DiscountedCFRSolver(game, initial="random", seed=5)
+    >>> solver.run(100)
+    >>> policy = solver.average_policy()
+    >>> state = game.new_initial_state()
+    >>> for card in (2, 0):  # player 0 has the king, player 1 the jack
+    ...   state.apply_action(card)
+    >>> sorted(policy.action_probabilities(state))  # pass and bet
+    [0, 1]
   """
 
   def __init__(self, game: pyspiel.Game, *, alpha: float = 1.5,
@@ -156,7 +185,7 @@ class PredictiveCFRPlusSolver(RegretSolver):
   Args:
     game: a `pyspiel.Game`.
     gamma: weight of the average.
-    **kwargs: see `RegretSolver`.
+    **kwargs: the other arguments of `RegretSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, *, gamma: float = 2.0,
@@ -172,7 +201,17 @@ class PDCFRPlusSolver(RegretSolver):
     game: a `pyspiel.Game`.
     alpha: discount of the (positive) regrets.
     gamma: weight of the average.
-    **kwargs: see `RegretSolver`.
+    **kwargs: the other arguments of `RegretSolver`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import cfr
+    >>> solver = cfr.PDCFRPlusSolver(pyspiel.load_game("kuhn_poker"))
+    >>> result = solver.solve(target_exploitability=1e-6, max_seconds=60)
+    >>> result.exploitability <= 1e-6
+    True
+    >>> solver.expected_values().round(4)
+    array([-0.0556,  0.0556])
   """
 
   def __init__(self, game: pyspiel.Game, *, alpha: float = 2.3,
@@ -191,7 +230,7 @@ class DCFRPlusSolver(RegretSolver):
     game: a `pyspiel.Game`.
     alpha: discount of the (positive) regrets.
     gamma: weight of the average.
-    **kwargs: see `RegretSolver`.
+    **kwargs: the other arguments of `RegretSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, *, alpha: float = 1.5,
@@ -205,7 +244,7 @@ class SAPCFRPlusSolver(RegretSolver):
   Args:
     game: a `pyspiel.Game`.
     gamma: weight of the average.
-    **kwargs: see `RegretSolver`.
+    **kwargs: the other arguments of `RegretSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, *, gamma: float = 2.0,
@@ -215,7 +254,7 @@ class SAPCFRPlusSolver(RegretSolver):
 
 
 class APCFRPlusSolver(table_solver.TableSolver):
-  """APCFR+ (Meng et al. 2026): PCFR+ that learns how much to predict.
+  """APCFR+ (Meng et al. 2026): PCFR+ that learns the weight of predictions.
 
   At each information set the newest regrets r(t) count 1 / (1 + a) times in the
   next strategy. The asymmetry a is the square root of the sum of |r(s) -
@@ -226,8 +265,8 @@ class APCFRPlusSolver(table_solver.TableSolver):
   Args:
     game: a `pyspiel.Game`.
     gamma: weight of the average.
-    max_asymmetry: how large the asymmetry may be. 0 is PCFR+.
-    **kwargs: see `RegretSolver`.
+    max_asymmetry: the largest asymmetry. 0 is PCFR+.
+    **kwargs: the other arguments of `RegretSolver`.
   """
 
   _TABLES = ("regret", "cumulative", "latest", "state")
@@ -274,8 +313,9 @@ class VADCFRSolver(table_solver.TableSolver):
 
   Args:
     game: a `pyspiel.Game`.
-    warmup_iterations: how many iterations do not count in the average.
-    **kwargs: see `RegretSolver`.
+    warmup_iterations: number of first iterations that do not count in the
+      average.
+    **kwargs: the other arguments of `RegretSolver`.
   """
 
   _TABLES = ("regret", "cumulative", "state")
@@ -305,15 +345,15 @@ class VADCFRSolver(table_solver.TableSolver):
 class ScheduledSolver(RegretSolver):
   """Base of the solvers with hyperparameter schedules (Zhang et al. 2024).
 
-  The powers of iteration t depend on t / n, where n is how many iterations are
-  planned. After the last of these the powers stay as they are.
+  The powers of iteration t depend on t / n, where n is the planned number of
+  iterations. After iteration n they stay constant.
 
   Args:
     game: a `pyspiel.Game`.
     planned_iterations: n.
     gamma: weight of the average at the beginning; it falls by 5 until the end.
       The paper uses 30 and 15.
-    **kwargs: see `RegretSolver`.
+    **kwargs: the other arguments of `RegretSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, *, planned_iterations: int = 1000,
@@ -326,12 +366,12 @@ class ScheduledSolver(RegretSolver):
   def _parameters(self):
     return {**super()._parameters(), "planned_iterations": self._planned}
 
-  def _share(self, t):
-    """Returns how much of the planned iterations is over, from 0 to 1."""
+  def _progress(self, t):
+    """Returns the completed fraction of the planned iterations."""
     return np.minimum(t / self._planned, 1.0)
 
   def _powers(self, t):
-    return self._alpha, self._beta, self._gamma - 5.0 * self._share(t)
+    return self._alpha, self._beta, self._gamma - 5.0 * self._progress(t)
 
 
 class HSDCFRSolver(ScheduledSolver):
@@ -339,13 +379,13 @@ class HSDCFRSolver(ScheduledSolver):
 
   Args:
     game: a `pyspiel.Game`.
-    **kwargs: see `ScheduledSolver`.
+    **kwargs: the other arguments of `ScheduledSolver`.
   """
 
   def _powers(self, t):
-    share = self._share(t)
+    progress = self._progress(t)
     _, _, gamma = super()._powers(t)
-    return 1.0 + 3.0 * share, -1.0 - 2.0 * share, gamma
+    return 1.0 + 3.0 * progress, -1.0 - 2.0 * progress, gamma
 
 
 class HSPCFRPlusSolver(ScheduledSolver):
@@ -353,7 +393,7 @@ class HSPCFRPlusSolver(ScheduledSolver):
 
   Args:
     game: a `pyspiel.Game`.
-    **kwargs: see `ScheduledSolver`.
+    **kwargs: the other arguments of `ScheduledSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, **kwargs: Any) -> None:
@@ -366,7 +406,7 @@ class HSPDCFRPlusSolver(ScheduledSolver):
   Args:
     game: a `pyspiel.Game`.
     alpha: discount of the (positive) regrets.
-    **kwargs: see `ScheduledSolver`.
+    **kwargs: the other arguments of `ScheduledSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, *, alpha: float = 2.3,

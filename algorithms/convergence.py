@@ -86,6 +86,11 @@ def solver_name(text: str) -> SolverName:
 
   Args:
     text: such as "cfr" or "dcfr(alpha=1.5,beta=-inf,gamma=2)".
+
+  Example:
+    >>> from dudo_spiel.algorithms import convergence
+    >>> str(convergence.solver_name("dcfr(gamma=2.0, alpha=1.5)"))
+    'dcfr(alpha=1.5,gamma=2)'
   """
   _check_text("solver", text)
   if text.count("(") != text.count(")"):
@@ -222,6 +227,13 @@ def make_solver(solver: str, game: str) -> table_solver.TableSolver:
   Args:
     solver: its name, see `solver_name`.
     game: the game's name, see `load_game`.
+
+  Example:
+    >>> from dudo_spiel.algorithms import convergence
+    >>> solver = convergence.make_solver("dcfr(alpha=1.5,beta=0,gamma=2)",
+    ...                                  "kuhn_poker")
+    >>> type(solver).__name__
+    'DiscountedCFRSolver'
   """
   name = solver_name(solver)
   loaded = _kept_game(game)
@@ -244,6 +256,13 @@ def measure(game: str, solver: str, iterations: Iterable[int] | None = None,
 
   Returns:
     List of `Measurement`, in the order of time.
+
+  Example:
+    >>> from dudo_spiel.algorithms import convergence
+    >>> for point in convergence.measure("kuhn_poker", "cfr+", [10, 100]):
+    ...   print(point.iteration, point.exploitability < 0.1)
+    10 True
+    100 True
   """
   points, by_time = check_points(iterations, seconds)
   run = make_solver(solver, game)
@@ -291,6 +310,11 @@ def estimated_memory(game: str) -> int:
 
   Args:
     game: the game's name, see `load_game`.
+
+  Example:
+    >>> from dudo_spiel.algorithms import convergence
+    >>> convergence.estimated_memory("kuhn_poker") < 10**9
+    True
   """
   loaded = load_game(game).game
   rules = known_rules.find_rules(loaded)

@@ -15,8 +15,8 @@ to be worth. `memory_needed` says how much memory a `MatchSolver` takes.
 from dudo_spiel.algorithms.dudo.imperfect_recall.abstractions import LastClaims
 from dudo_spiel.algorithms.dudo.imperfect_recall.abstractions import PlayerRanks
 from dudo_spiel.algorithms.dudo.imperfect_recall.match_solver import MatchSolver
-from dudo_spiel.algorithms.dudo.imperfect_recall.round_pairs import (
-           memory_needed,
+from dudo_spiel.algorithms.dudo.imperfect_recall.match_solver import (
+    memory_needed,
 )
 from dudo_spiel.algorithms.graphs.fsicfr_solver import FSICFRSolver
 

@@ -9,12 +9,12 @@ game by the current strategies. At every state on the way:
      the average, at once. No weights are needed, as states are reached by play.
   3. An action is played by the strategy before the change.
 
-`PrunedPassThroughSolver` takes as the utility of an action the expectation of
-all that may follow. A branch counts as 1/players as soon as its probability,
-from the action on, is below a threshold. `MonteCarloPassThroughSolver` takes
-the mean of some playouts. All playouts of an action go down the graph together:
-at a state, how many take each action is drawn at once (multinomial), which is
-the same distribution and saves time.
+`PrunedPassThroughSolver` computes the expected utility of an action. A branch
+counts as 1/players as soon as its probability, from the action on, is below a
+threshold. `MonteCarloPassThroughSolver` computes the mean of some playouts. All
+playouts of an action go down the graph together: at a state, the numbers of
+playouts that choose each action are drawn at once (multinomial), which is the
+same distribution and saves time.
 """
 
 from typing import Any
@@ -25,13 +25,13 @@ from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo_single_round import single_round_graph
 from dudo_spiel.algorithms.graphs import graph_solver
-from dudo_spiel.algorithms.graphs import pass_through_kernels as kernels
+from dudo_spiel.algorithms.graphs import pass_through_kernels
 
 
 class _PassThroughSolver(graph_solver.PlannedSolver):
-  """What both solvers share."""
+  """Base of both solvers."""
 
-  _SETTINGS = kernels.SETTINGS
+  _SETTINGS = pass_through_kernels.SETTINGS
 
   def __init__(self, game: pyspiel.Game, abstraction: str | None = None,
                recall_length: int | None = None, **kwargs: Any) -> None:
@@ -40,10 +40,8 @@ class _PassThroughSolver(graph_solver.PlannedSolver):
                                                     recall_length), **kwargs)
 
   def _new_scratch(self):
-    return kernels.new_scratch(self.graph, self._dtype, self._num_threads)
-
-  def _kernels(self):
-    return kernels.run, kernels.run_parallel
+    return pass_through_kernels.new_scratch(self.graph, self._dtype,
+                                            self._num_threads)
 
 
 class PrunedPassThroughSolver(_PassThroughSolver):
@@ -56,6 +54,16 @@ class PrunedPassThroughSolver(_PassThroughSolver):
       function of the iteration (the first is 1), whose `repr` then tells it
       from others in files.
     **kwargs: what else `pfsi.FSISolver` takes, from `abstraction` on.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import pass_through
+    >>> game = pyspiel.load_game("dudo_single_round(players=3,numdice=1,"
+    ...                          "dice_sides=2,claim_window=3,max_amount=2)")
+    >>> solver = pass_through.PrunedPassThroughSolver(game, num_threads=1)
+    >>> solver.run(1000)
+    >>> solver.iteration
+    1000
   """
 
   def __init__(self, game: pyspiel.Game,
@@ -92,8 +100,19 @@ class MonteCarloPassThroughSolver(_PassThroughSolver):
   Args:
     game: a `pyspiel.Game` of any number of players: `dudo_single_round`, whose
       graph follows from the rules, or one that can be walked.
-    num_playouts: how many playouts an action has.
+    num_playouts: number of playouts of an action.
     **kwargs: what else `pfsi.FSISolver` takes, from `abstraction` on.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import pass_through
+    >>> game = pyspiel.load_game("dudo_single_round(players=3,numdice=1,"
+    ...                          "dice_sides=2,claim_window=3,max_amount=2)")
+    >>> solver = pass_through.MonteCarloPassThroughSolver(
+    ...     game, num_playouts=9, num_threads=1)
+    >>> solver.run(100)
+    >>> solver.iteration
+    100
   """
 
   def __init__(self, game: pyspiel.Game, num_playouts: int = 1000,

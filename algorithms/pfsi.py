@@ -4,10 +4,9 @@ Gendre & Kaneko, "Counterfactual Regret Minimisation for playing the multiplayer
 bluffing dice game Dudo" (2019), section 3.3. An iteration of FSI fixes a deal
 and, on the graph of its states (`graphs.game_graph`):
 
-  1. Forward: strategies from regrets; for every player i the probability that
-     the others play to a state, pi_-i, summed over all paths (algorithm 1
-     there). Strategies are added to the averages, times how likely the acting
-     player plays to the state.
+  1. Forward: strategies from regrets; for every player i the reach probability
+     of the others, pi_-i, summed over all paths to a state (algorithm 1 there).
+     Strategies are added to the averages, times the acting player's own reach.
   2. Backward: the utilities of all players; the regrets of the player i who
      acts, times pi_-i.
 
@@ -17,9 +16,9 @@ PFSI (section 3.3.2) prunes:
      flags its children with probability `flag_probability`. A state is
      unflagged if any parent asks for it without flagging it.
   4. A flagged state flags its children, asks only for those of actions with a
-     probability above `action_threshold` and takes 1/players for the rest.
-  5. After `depth` generations of flagged states the next one takes 1/players
-     (terminals excepted: their utility is known).
+     probability above `action_threshold`, and uses 1/players for the others.
+  5. After `depth` generations of flagged states the utility is 1/players
+     (except at terminals, whose utility is known).
   6. Flagged states pass their utility up, but change no regrets or averages.
 
 The thresholds may change with the iteration, which the paper suggests as future
@@ -41,7 +40,6 @@ from dudo_spiel.algorithms.dudo_single_round.single_round_layout import (
   ABSTRACTIONS,
 )
 from dudo_spiel.algorithms.graphs import fsi_kernels
-from dudo_spiel.algorithms.graphs import fsi_scratch
 from dudo_spiel.algorithms.graphs import graph_solver
 
 __all__ = ["abstract_game", "ABSTRACTIONS", "FSISolver", "PFSISolver",
@@ -56,8 +54,8 @@ class FSISolver(graph_solver.PlannedSolver):
       graph follows from the rules, or one that can be walked.
     abstraction: of `dudo_single_round`, one of ABSTRACTIONS; None for that of
       the game, or else "wait_type_recall".
-    recall_length: how many values the abstraction remembers; None for that of
-      the game, or else 3.
+    recall_length: number of values that the abstraction remembers; None for
+      that of the game, or else 3.
     tremble: with this probability a player acts uniformly at random, whatever
       the strategy. Players who learn so know what to do against others who err.
       Neither `current_policy` nor `average_policy` trembles itself.
@@ -65,13 +63,23 @@ class FSISolver(graph_solver.PlannedSolver):
       `cfr.DiscountedCFRSolver`; 0 weighs all the same.
     seed: for all random numbers. They depend on the seed and the iteration
       alone.
-    num_threads: how many threads to use, None for all; results do not depend on
-      it. Walked games use one.
+    num_threads: number of threads to use, None for all; results do not depend
+      on it. Walked games use one.
     dtype: "float32" or "float64"; None for float32 in `dudo_single_round` and
       float64 in walked games.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import pfsi
+    >>> game = pyspiel.load_game("dudo_single_round(players=3,numdice=1,"
+    ...                          "dice_sides=2,claim_window=3,max_amount=2)")
+    >>> solver = pfsi.FSISolver(game, num_threads=1)
+    >>> solver.run(2000)
+    >>> round(float(solver.expected_values().sum()), 6)
+    1.0
   """
 
-  _SETTINGS = fsi_scratch.SETTINGS
+  _SETTINGS = fsi_kernels.SETTINGS
 
   def __init__(self, game: pyspiel.Game, abstraction: str | None = None,
                recall_length: int | None = None, tremble: float = 0.0,
@@ -85,17 +93,14 @@ class FSISolver(graph_solver.PlannedSolver):
         dtype=dtype)
 
   def _new_scratch(self):
-    return fsi_scratch.new_scratch(self.graph, self._dtype, self._num_threads)
+    return fsi_kernels.new_scratch(self.graph, self._dtype, self._num_threads)
 
   def _write_settings(self, settings, iterations):
     pass  # nothing is pruned
 
-  def _kernels(self):
-    return fsi_kernels.run, fsi_kernels.run_parallel
-
 
 class PFSISolver(FSISolver):
-  """PFSI: states that are hardly reached are pruned.
+  """PFSI: states with a low reach probability are pruned.
 
   Each of the four settings may be a function of the iteration (the first is 1).
   Its `repr` tells it from others in files, so a solver that is saved must not
@@ -103,13 +108,23 @@ class PFSISolver(FSISolver):
 
   Args:
     game: a `pyspiel.Game` whose returns have a constant sum.
-    depth: how many generations of flagged states look at their children.
-    reach_threshold: below which pi_-i a state may flag its children; 0 for no
+    depth: number of generations of flagged states that ask for their children.
+    reach_threshold: states with a lower pi_-i may flag their children; 0 for no
       pruning.
-    flag_probability: with which probability it does.
-    action_threshold: above which probability of an action a flagged state asks
-      for its utility.
+    flag_probability: the probability with which they do.
+    action_threshold: flagged states ask for the utility of actions above this
+      probability.
     **kwargs: what else `FSISolver` takes.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import pfsi
+    >>> game = pyspiel.load_game("dudo_single_round(players=3,numdice=1,"
+    ...                          "dice_sides=2,claim_window=3,max_amount=2)")
+    >>> solver = pfsi.PFSISolver(game, num_threads=1, reach_threshold=1e-3)
+    >>> solver.run(2000)
+    >>> type(solver.average_policy()).__name__
+    'SingleRoundPolicy'
   """
 
   def __init__(self, game: pyspiel.Game, depth: int | annotations.Schedule = 4,
@@ -168,6 +183,12 @@ class PruningSchedule:
     iterations: when pruning ends.
     first: the threshold of the first iteration.
     last: the last threshold above 0.
+
+  Example:
+    >>> from dudo_spiel.algorithms import pfsi
+    >>> schedule = pfsi.PruningSchedule(1000)
+    >>> schedule(1), schedule(1001)
+    (0.01, 0.0)
   """
 
   def __init__(self, iterations: int, first: float = 1e-2,
@@ -182,10 +203,10 @@ class PruningSchedule:
     """Returns the reach threshold of an iteration."""
     if iteration > self._iterations:
       return 0.0
-    share = (iteration - 1) / max(self._iterations - 1, 1)
-    return self._first * (self._last / self._first)**share
+    progress = (iteration - 1) / max(self._iterations - 1, 1)
+    return self._first * (self._last / self._first)**progress
 
   def __repr__(self):
-    """Returns what tells this schedule from others, for files."""
+    """Returns the arguments, which identify the schedule in files."""
     return (f"PruningSchedule({self._iterations}, {self._first}, "
             f"{self._last})")

@@ -1,7 +1,10 @@
 """Policies in files, and what turns policies into each other.
 
 `load_policy` is the one place that knows all kinds of policy files.
+`bot_policy` turns a bot into a policy with tables.
 """
+
+import warnings
 
 import pyspiel
 
@@ -9,14 +12,13 @@ from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.doubt import doubt_policy
 from dudo_spiel.algorithms.doubt.doubt_policy import DoubtPolicy
+from dudo_spiel.algorithms.dudo.analysis import bot_policies
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.imperfect_recall.match_policy import MatchPolicy
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
 from dudo_spiel.algorithms.dudo.perfect_recall.recall_policy import RecallPolicy
+from dudo_spiel.algorithms.dudo_single_round import single_round_layout
 from dudo_spiel.algorithms.dudo_single_round import single_round_policy
-from dudo_spiel.algorithms.dudo_single_round.single_round_policy import (
-  bot_policy,
-)
 from dudo_spiel.algorithms.dudo_single_round.single_round_policy import (
   SingleRoundPolicy,
 )
@@ -39,6 +41,29 @@ _READERS = {table_policy.FILE_KIND: table_policy.from_file,
             single_round_policy.FILE_KIND: single_round_policy.from_file}
 
 
+def bot_policy(game: pyspiel.Game,
+               name: str) -> MatchPolicy | SingleRoundPolicy:
+  """Returns a hand-made bot as a policy with tables.
+
+  It is a `MatchPolicy` for `dudo` with two players, and a `SingleRoundPolicy`
+  for `dudo_single_round` and its abstractions. Up to version 0.1, one of two
+  functions of this name took the name first. That order still works here, with
+  a DeprecationWarning.
+
+  Args:
+    game: the game.
+    name: the bot: "heuristic" or "random"; also "uniform" for `dudo`.
+  """
+  if isinstance(game, str) and not isinstance(name, str):
+    warnings.warn("bot_policy(name, game) is deprecated: pass the game first",
+                  DeprecationWarning, stacklevel=2)
+    game, name = name, game
+  validation.game("game", game)
+  if single_round_layout.is_single_round(game):
+    return single_round_policy.bot_policy(game, name)
+  return bot_policies.bot_policy(game, name)
+
+
 def load_policy(path: annotations.PathLike,
                 game: pyspiel.Game | None = None) -> SavedPolicy:
   """Returns the policy that was saved to the file.
@@ -54,6 +79,21 @@ def load_policy(path: annotations.PathLike,
       its string (EFG games). It must be the game for which the policy was
       made, even if another one prints the same, or else the abstraction on
       which it was learned.
+
+  Example:
+    >>> import os
+    >>> import tempfile
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import cfr
+    >>> from dudo_spiel.algorithms import policies
+    >>> solver = cfr.CFRSolver(pyspiel.load_game("kuhn_poker"))
+    >>> solver.run(10)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...   path = os.path.join(folder, "policy.npz")
+    ...   solver.average_policy().save(path)
+    ...   policy = policies.load_policy(path)
+    >>> policy.distance(solver.average_policy())
+    0.0
   """
   if game is not None:
     validation.game("game", game)

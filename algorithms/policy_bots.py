@@ -26,6 +26,7 @@ from dudo_spiel import bots
 from dudo_spiel import validation
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms.dudo.rounds import rounds_policy
 from dudo_spiel.algorithms.runtime import files
 from dudo_spiel.games import dudo
 from dudo_spiel.games import liar_die
@@ -40,8 +41,7 @@ _SOLVED = (neumann_poker.NeumannPokerGame, liar_die.LiarDieGame)
 _TARGET = 1e-6  # exploitability of what is solved here
 _MAX_SECONDS = 10.0
 _MAX_HISTORIES = 2 * 10**6
-_CHECKED = (policies.MatchPolicy, policies.RecallPolicy,
-            policies.SingleRoundPolicy)
+_CHECKED = (rounds_policy.RoundsPolicy, policies.SingleRoundPolicy)
 
 
 @functools.lru_cache(maxsize=8)
@@ -74,26 +74,18 @@ def _can_play(policy, game):
   if not isinstance(game, dudo.DudoIRGame):
     return True
   # Players must remember what the policy goes by.
-  num_claims = policy.match.claim_order(sum(game.start_dice)).num_claims
-  span = (policy.match.abstraction.span
-          if isinstance(policy, policies.MatchPolicy) else num_claims)
-  return min(span, num_claims) <= game.recall_length
+  return policy.remembered_span(sum(game.start_dice)) <= game.recall_length
 
 
 def _best_for_dudo(game):
   """Returns the policy that comes with the package, None if there is none."""
   known = [policy for policy in _shipped() if _can_play(policy, game)]
-  # The first one among equals.
-  return min(known, default=None, key=lambda policy: (
-      _recorded(policy, game) if _recorded(policy, game) is not None
-      else math.inf))
 
+  def recorded(policy):
+    found = policy.known_exploitability(game)
+    return math.inf if found is None else found
 
-def _recorded(policy, game):
-  """Returns how exploitable a policy says that it is in a game, or None."""
-  if isinstance(policy, policies.RecallPolicy):
-    return policy.known_exploitability(game)
-  return None
+  return min(known, default=None, key=recorded)  # the first one among equals
 
 
 def _is_solved(game):
@@ -132,6 +124,12 @@ def load_policy(name: annotations.PathLike = TRAINED,
     name: "trained", "recall3", or the path of a policy file.
     game: the game that "trained" plays; None for two-player Dudo with as many
       dice as there is a policy for.
+
+  Example:
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> policy = policy_bots.load_policy()
+    >>> list(policy.game.start_dice)
+    [5, 5]
   """
   if not isinstance(name, (str, os.PathLike)):
     raise ValueError(f"name={name!r}: must be {TRAINED!r}, {RECALL_3!r} or a "
@@ -154,18 +152,26 @@ def exploitability(name: annotations.PathLike,
                    game: pyspiel.Game) -> float | None:
   """Returns how exploitable a bot is in a game, None if unknown.
 
-  It takes no time: for Dudo it was measured, exactly, when the policy was made,
-  and stands in its file. Files of others may say anything; the method `measure`
-  of a policy computes it anew.
+  Nothing is measured here: a policy for Dudo stores its exact exploitability in
+  its file. Files of others may say anything; the method `measure` of a policy
+  computes it again.
 
   Args:
     name: "trained", "recall3", or the path of a policy file.
     game: the game.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> game = pyspiel.load_game("dudo(numdice=2)")
+    >>> policy_bots.exploitability("trained", game) < 1e-3
+    True
   """
   policy = load_policy(name, game)
   if name == TRAINED and _is_solved(game):
     return _equilibrium(str(game))[1]
-  return _recorded(policy, game)
+  return (policy.known_exploitability(game)
+          if isinstance(policy, rounds_policy.RoundsPolicy) else None)
 
 
 def describe(name: annotations.PathLike, game: pyspiel.Game) -> str | None:
@@ -174,15 +180,20 @@ def describe(name: annotations.PathLike, game: pyspiel.Game) -> str | None:
   Args:
     name: one of `bot_names(game)`, or the path of a policy file.
     game: the game.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> game = pyspiel.load_game("dudo(numdice=2)")
+    >>> print(policy_bots.describe("trained", game))
+    trained: remembers all claims of a round; its exploitability is ...
   """
   if name in bots.bot_names(game):
     return None
   policy = load_policy(name, game)
   memory, gap = "", exploitability(name, game)
-  if isinstance(policy, policies.RecallPolicy):
-    memory = "remembers all claims of a round"
-  elif isinstance(policy, policies.MatchPolicy):
-    memory = f"remembers {policy.match.abstraction.text}"
+  if isinstance(policy, rounds_policy.RoundsPolicy):
+    memory = f"remembers {policy.remembered_text}"
   elif name == TRAINED:
     memory = "was solved just now"
   source = "exactly" if name in (TRAINED, RECALL_3) else "by its file"
@@ -192,7 +203,14 @@ def describe(name: annotations.PathLike, game: pyspiel.Game) -> str | None:
 
 
 def bot_names(game: pyspiel.Game) -> list[str]:
-  """Returns a list of the bots that play the game, the best first."""
+  """Returns a list of the bots that play the game, the best first.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> policy_bots.bot_names(pyspiel.load_game("dudo(numdice=2)"))
+    ['trained', 'recall3', 'heuristic', 'random', 'uniform']
+  """
   names = bots.bot_names(game)
   if _is_solved(game):
     return [TRAINED, *names]
@@ -210,6 +228,18 @@ def make_bot(name: annotations.PathLike, game: pyspiel.Game, player_id: int,
     player_id: the player whom it plays.
     rng: a random number generator with `choice`, such as
       `np.random.RandomState`.
+
+  Example:
+    >>> import numpy as np
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> game = pyspiel.load_game("dudo(numdice=1)")
+    >>> bot = policy_bots.make_bot("trained", game, 0, np.random.RandomState(1))
+    >>> state = game.new_initial_state()
+    >>> for roll in (5, 0):  # player 0 rolls a six, player 1 a one
+    ...   state.apply_action(roll)
+    >>> bot.step(state) in state.legal_actions()
+    True
   """
   others = bots.bot_names(game)
   is_text = isinstance(name, (str, os.PathLike))

@@ -67,6 +67,16 @@ class DoubtLearner(base_solver.Solver):
   Attributes:
     game: the game.
     tables: the `doubt_kernels.DoubtTables`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import qlearning
+    >>> game = pyspiel.load_game("dudo(numdice=1,dice_sides=3,wild_ones=False,"
+    ...                          "die_loss=one,exact_reward=False)")
+    >>> learner = qlearning.DoubtLearner(game, seed=2)
+    >>> learner.run(10000)
+    >>> 0 < learner.wins < 10000
+    True
   """
 
   def __init__(self, game: pyspiel.Game, *, opponents: str = "dummy",
@@ -170,6 +180,17 @@ def play_games(policy: DoubtPolicy, num_games: int, opponents: str = "dummy",
 
   Returns:
     A `PlayResult`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import qlearning
+    >>> game = pyspiel.load_game("dudo(numdice=1,dice_sides=3,wild_ones=False,"
+    ...                          "die_loss=one,exact_reward=False)")
+    >>> learner = qlearning.DoubtLearner(game, seed=2)
+    >>> learner.run(10000)
+    >>> result = qlearning.play_games(learner.current_policy(), 10000)
+    >>> result.win_rate > 0.5
+    True
   """
   if not isinstance(policy, DoubtPolicy):
     raise ValueError(f"policy={policy!r}: must be a DoubtPolicy")

@@ -2,8 +2,8 @@
 
 The simplest of the algorithms here, and the heart of CFR. A solver plays a game
 such as rock, paper, scissors or Blotto against itself, and players prefer the
-actions that they regret not to have taken (Hart & Mas-Colell 2000; see
-`compiled.normal_form` for the steps).
+actions that they regret not to have played (Hart & Mas-Colell 2000;
+`tabular.forms.normal_form` has the steps).
 
 In a zero-sum or constant-sum game the average strategies approach an
 equilibrium. In any game the joint distribution of what was played approaches
@@ -47,6 +47,16 @@ class RegretMatchingSolver(base_solver.Solver):
     game: the game.
     form: the `normal_form.NormalForm`, which has the payoffs.
     tables: the `normal_form.MatchingTables`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import regret_matching
+    >>> game = pyspiel.load_game("matrix_brps")  # biased rock, paper, scissors
+    >>> solver = regret_matching.RegretMatchingSolver(game)
+    >>> solver.run(100000)
+    >>> row, column = solver.average_strategies()
+    >>> row.round(1)  # the equilibrium is 1/16, 10/16, 5/16
+    array([0.1, 0.6, 0.3])
   """
 
   def __init__(self, game: pyspiel.Game, *, updates: str = "exact",
@@ -113,7 +123,7 @@ class RegretMatchingSolver(base_solver.Solver):
 
   @property
   def memory_bytes(self) -> int:
-    """How much memory the solver takes."""
+    """Bytes of memory of the solver."""
     return sum(array.nbytes for array in (*self.tables, *self.form.payoffs))
 
   def current_strategies(self) -> tuple[np.ndarray, np.ndarray]:
@@ -128,7 +138,7 @@ class RegretMatchingSolver(base_solver.Solver):
                                                    self.tables.cumulative_1))
 
   def joint_distribution(self) -> np.ndarray:
-    """Returns how often actions were played together: [row, column] float64.
+    """Returns the distribution of joint play: [row, column] float64.
 
     With exact updates both players' strategies count with their probabilities.
     """
@@ -154,18 +164,19 @@ class RegretMatchingSolver(base_solver.Solver):
   def ce_dist(self) -> float:
     """Returns how far the joint distribution is from a correlated equilibrium.
 
-    That is what both players together gain if each may change every action
-    that the distribution tells them, as `pyspiel.ce_dist` measures it. It is
-    zero in a correlated equilibrium.
+    That is the sum of both players' gains if each may replace every action that
+    the distribution recommends, as in `pyspiel.ce_dist`. It is zero in a
+    correlated equilibrium.
     """
     return self.form.ce_dist(self.joint_distribution())
 
   def cce_dist(self) -> float:
     """Returns how far it is from a coarse correlated equilibrium.
 
-    That is what both gain if each may take one action instead, whatever the
-    distribution tells them. Regret matching brings it to zero; conditional
-    regret matching brings `ce_dist` to zero, which is never less.
+    That is the sum of both players' gains if each may always play one action
+    instead of those that the distribution recommends. Regret matching brings it
+    to zero; conditional regret matching brings `ce_dist` to zero, which is
+    never less.
     """
     return self.form.cce_dist(self.joint_distribution())
 
@@ -181,8 +192,13 @@ def blotto_allocations(coins: int, fields: int) -> list[tuple[int, ...]]:
   They are numbered as the actions of OpenSpiel's `blotto` are.
 
   Args:
-    coins: how many each player has.
-    fields: how many there are.
+    coins: number of coins of each player.
+    fields: number of fields.
+
+  Example:
+    >>> from dudo_spiel.algorithms import regret_matching
+    >>> regret_matching.blotto_allocations(coins=2, fields=2)
+    [(0, 2), (1, 1), (2, 0)]
   """
   validation.integer("coins", coins, 1, _MAX_ALLOCATIONS)
   validation.integer("fields", fields, 1, _MAX_ALLOCATIONS)
@@ -205,11 +221,17 @@ def blotto_fields_won(coins: int = 5, fields: int = 3) -> pyspiel.MatrixGame:
   so the sum is the number of fields.
 
   Args:
-    coins: how many each player has.
-    fields: how many there are.
+    coins: number of coins of each player.
+    fields: number of fields.
 
   Returns:
     A `pyspiel.MatrixGame`. Its actions are those of `blotto`.
+
+  Example:
+    >>> from dudo_spiel.algorithms import regret_matching
+    >>> game = regret_matching.blotto_fields_won(coins=2, fields=2)
+    >>> game.row_utility(0, 2)  # each wins one field
+    1.0
   """
   counts = np.array(blotto_allocations(coins, fields))
   won = np.sum(0.5 + 0.5 * np.sign(counts[:, None] - counts[None, :]), axis=-1)

@@ -3,16 +3,17 @@
 `play_matches` plays two-player Dudo between two match policies; `play_games`
 plays four-player Dudo (`dudo_single_round`) between a line-up of policies and
 bots. Both report standard errors. `exact_match` computes what a policy with
-perfect recall wins against a match policy, and `bot_policy` makes one of a bot.
+perfect recall wins against a match policy, and `bot_policy` turns a bot into a
+policy.
 """
 
-from dudo_spiel.algorithms.dudo.analysis.exact_match import bot_policy
 from dudo_spiel.algorithms.dudo.analysis.exact_match import exact_match
 from dudo_spiel.algorithms.dudo.analysis.exact_match import ExactResult
 from dudo_spiel.algorithms.dudo.analysis.match_simulator import MatchResult
 from dudo_spiel.algorithms.dudo.analysis.match_simulator import play_matches
 from dudo_spiel.algorithms.dudo_single_round.simulator import play_games
 from dudo_spiel.algorithms.dudo_single_round.simulator import SimulationResult
+from dudo_spiel.algorithms.policies import bot_policy
 
 __all__ = ["bot_policy", "exact_match", "ExactResult", "MatchResult",
            "play_games", "play_matches", "SimulationResult"]

@@ -1,9 +1,8 @@
-"""Bots for the games: two opponents from a paper, uniform play, any policy.
+"""Bots: two opponents from a paper, uniform play, and any policy.
 
 `RandomBot` and `HeuristicBot` are the hand-made opponents of Gendre & Kaneko
 (2019), section 5.1.2. They were made for `dudo_single_round`. In `dudo` they
-first decide whether to challenge. If they do not, they decide which claim to
-make.
+decide first whether to challenge, and then which claim to make.
 
 All bots are `pyspiel.Bot`s. Like OpenSpiel's own bots they take the player whom
 they play and a random number generator that has `choice`, such as
@@ -96,8 +95,7 @@ class PolicyBot(_DistributionBot):
 class _ClaimBot(_DistributionBot):
   """A bot for games of claims, which `_CLAIM_GAMES` lists.
 
-  A subclass says how likely it is to challenge a claim, and how likely it is to
-  make each claim.
+  A subclass has the probability of a challenge and the weights of claims.
   """
 
   def challenge_probability(self, state: pyspiel.State,
@@ -195,10 +193,8 @@ class HeuristicBot(_ClaimBot):
 
   def claim_weight(self, state: pyspiel.State, claim: int) -> float:
     """Returns the claim's weight among the legal claims."""
-    order = state.claim_order()
-    quantity, rank = order.claims[claim]
-    return odds.claim_odds(quantity, rank, state.hand(self._player_id),
-                           order.num_dice, order.num_sides, order.wild_ones)
+    return odds.odds_in_order(state.claim_order(), claim,
+                              state.hand(self._player_id))
 
 
 _CLAIM_GAMES = ("dudo", "dudo_ir", "dudo_single_round",
@@ -233,6 +229,23 @@ def make_bot(name: str, game: pyspiel.Game, player_id: int,
     player_id: the player whom it plays.
     rng: a random number generator with `choice`, such as
       `np.random.RandomState`.
+
+  Example:
+    >>> import numpy as np
+    >>> import pyspiel
+    >>> from dudo_spiel import bots
+    >>> game = pyspiel.load_game("dudo(numdice=1)")
+    >>> rng = np.random.RandomState(1)
+    >>> seats = [bots.make_bot(name, game, player, rng)
+    ...          for player, name in enumerate(["heuristic", "random"])]
+    >>> state = game.new_initial_state()
+    >>> while not state.is_terminal():
+    ...   if state.is_chance_node():
+    ...     state.apply_action(0)  # a one
+    ...   else:
+    ...     state.apply_action(seats[state.current_player()].step(state))
+    >>> sum(state.returns())
+    0.0
   """
   names = bot_names(game)
   if not isinstance(name, str) or name not in names:

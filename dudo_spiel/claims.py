@@ -1,12 +1,12 @@
 """Claims and their order.
 
 The claim n x r says that at least n of all the dice in play count for rank r.
-With d dice of S sides there are S*d claims, numbered by strength from 0. A
-claim beats exactly the claims with smaller numbers.
+With d dice of S sides there are S*d claims. A claim's number is its strength,
+its rank among all claims from 0.
 
 With wild ones, the order is that of Neller & Hnath (2011), section 1.1,
 equation 1, with its signs corrected and for any number of sides. Other ranks
-come up twice as often as ones, because ones count for them too. So n x 1 stands
+come up twice as often as ones, because ones count for them too. So n x 1 comes
 just before 2n x 2. If there are fewer than 2n dice, n x 1 is among the last
 claims. Without wild ones, the order is by quantity, then by rank (Gendre &
 Kaneko 2019, section 2.1).
@@ -21,11 +21,12 @@ from dudo_spiel import validation
 _MAX_DICE = 255
 _MAX_SIDES = 255
 
+
 def claim_strength(quantity: int, rank: int, num_dice: int, num_sides: int = 6,
                    wild_ones: bool = True) -> int:
   """Returns the strength of `quantity` x `rank`: its number in the order.
 
-  It uses only arithmetic, so Numba can compile it as it is.
+  It uses only arithmetic, so Numba compiles it too.
 
   Args:
     quantity: how many dice are claimed, in 1..num_dice.
@@ -56,6 +57,14 @@ class ClaimOrder:
     names: tuple of str, the name of each claim, such as "3x5".
     quantities: [claim] int32, the quantity of each claim.
     ranks: [claim] int32, the rank of each claim.
+
+  Example:
+    >>> from dudo_spiel import claims
+    >>> order = claims.ClaimOrder(num_dice=2)
+    >>> order.names[:7]
+    ('1x2', '1x3', '1x4', '1x5', '1x6', '1x1', '2x2')
+    >>> order.parse("2x2")
+    6
   """
 
   def __init__(self, num_dice: int, num_sides: int = 6,
@@ -92,6 +101,21 @@ class ClaimOrder:
       raise ValueError(
           f"claim={claim!r}: must be a quantity, 'x' and a rank, such as '3x5'")
     return self.index(int(quantity), int(rank))
+
+  def check_history(self, claims: list[int] | tuple[int, ...]) -> None:
+    """Raises a ValueError unless a round can have these claims.
+
+    Args:
+      claims: must be a list or tuple of int, each stronger than the one before.
+    """
+    if not isinstance(claims, (list, tuple)):
+      raise ValueError(f"claims={claims!r}: must be a list of claims")
+    for claim in claims:
+      validation.integer("claims", claim, 0)
+    steps = [-1, *claims, self.num_claims]
+    if any(after <= before for before, after in zip(steps, steps[1:])):
+      raise ValueError(f"claims={claims!r}: each must be stronger than the one "
+                       f"before, and below {self.num_claims}")
 
 
 @functools.cache

@@ -1,9 +1,9 @@
-"""Games that deal hands in private and then play in public, by their rules.
+"""Rules as tables, for games that deal private hands and then play in public.
 
-In such a game the play after the deal is the same for all deals: a tree of
-lines, where a line is what both players have seen. A line and two hands tell
-everything. So the rules are a few small tables, even where there are millions
-of histories, and solvers can be made from them without a walk.
+In such a game the public tree is the same for all deals. Its nodes are lines:
+sequences of public actions. A line and two hands determine a history. So the
+rules are a few small tables, even with millions of histories, and solvers are
+built from them without a traversal of the game tree.
 """
 
 import abc
@@ -17,24 +17,23 @@ import numpy as np
 from dudo_spiel import claims as claims_lib
 from dudo_spiel import rolls as rolls_lib
 
-END = -4  # who acts where a line ends, the number that OpenSpiel has for it
+END = -4  # the actor of a line that has ended, OpenSpiel's TERMINAL
 
 
 class Lines(NamedTuple):
-  """The public tree: all lines of play, level by level, the empty one first.
+  """The public tree: all lines in breadth-first order, the empty one first.
 
-  The children of a line follow each other in the order of their actions, which
-  are neighbouring numbers.
+  The children of a line are adjacent, and their actions are consecutive.
 
   Attributes:
-    level_begin: [level + 1] int64, the first line of each level.
-    parent: [line] int64, -1 for the first.
-    action: [line] int64, the action that leads to the line, -1 for the first.
-    actor: [line] int64, who acts, END where the line ends.
-    table: [line] int64, which table of `DealRules.returns` an ended line has,
-      -1 where it goes on.
+    depth_begin: [depth + 1] int64, the first line of each depth.
+    parent: [line] int64, -1 for the root.
+    action: [line] int64, the action that leads to the line, -1 for the root.
+    actor: [line] int64, the player to act, END where the line has ended.
+    table: [line] int64, the table of `DealRules.returns` of an ended line, -1
+      for others.
   """
-  level_begin: np.ndarray
+  depth_begin: np.ndarray
   parent: np.ndarray
   action: np.ndarray
   actor: np.ndarray
@@ -46,15 +45,16 @@ def grow_lines(first: tuple[int, ...],
                step: Callable[..., tuple[np.ndarray, ...]]) -> Lines:
   """Returns the `Lines` of a game.
 
-  What a rule has to know of a line is its state, a few whole numbers. The first
-  two are the actor and the table, see `Lines`.
+  The state of a line is a tuple of integers. The first is the actor or END, the
+  second the table of returns or -1, and the game chooses the others.
 
   Args:
     first: tuple of int, the state of the empty line.
-    legal: function of the states, an array [line] for each number, that returns
-      (begin, end): the actions of line l are begin[l]..end[l]-1.
-    step: function of the states of lines and one action for each that returns
-      the states after these actions, a tuple of arrays.
+    legal: legal(*states) takes an array [line] int64 for each integer of the
+      states and returns (begin, end): line l has the actions
+      begin[l]..end[l]-1.
+    step: step(*states, action) takes the states of lines and action, [line]
+      int64, and returns the states after the actions, a tuple of arrays.
   """
   states = tuple(np.array([number]) for number in first)
   parent = action = np.array([-1])
@@ -73,23 +73,21 @@ def grow_lines(first: tuple[int, ...],
 
 
 class DealRules(abc.ABC):
-  """The rules of a game of two that deals first and then plays in public.
+  """The rules of a two-player game that deals first and then plays in public.
 
-  Chance draws one outcome after the other, whatever it drew before. Its
-  outcomes are the actions 0, 1, 2 and so on. Deals are numbered in the order of
-  their outcomes, so that the last draw changes fastest. A player's information
-  state is the text of the hand and then the text of the line.
+  Chance makes independent draws, whose outcomes are the actions 0, 1, 2 and so
+  on. Deals are numbered in lexicographic order of their outcomes. A player's
+  information state is the text of the hand and then the text of the line.
 
-  Making an object takes no time, however large the game. Its attributes are
-  known then; the tables are made by the methods.
+  The constructor is cheap, however large the game: the methods make the tables.
 
   Attributes:
     draws: list of [outcome] float64, the probabilities of each draw.
-    num_hands: (int, int), how many hands each player may have.
+    num_hands: (int, int), how many different hands each player may have.
     num_lines: how many lines there are.
     num_tables: how many tables of returns there are.
-    forgets: whether different lines may have the same text, so that a player
-      cannot tell them apart.
+    forgets: whether different lines may have the same text, so that players
+      have imperfect recall.
   """
 
   draws: Sequence[np.ndarray] = ()
@@ -123,20 +121,20 @@ class DealRules(abc.ABC):
 
 
 class ClaimRules(DealRules):
-  """Hidden dice, claims of which each is stronger than the last, a challenge.
+  """Hidden dice, increasing claims, and a challenge that ends the game.
 
   Claims are the actions 0..n-1, the challenge is action n. A claim says that at
-  least so many dice count for a rank. The challenger wins if that is wrong,
-  else the claimant. A subclass has the dice.
+  least `quantity` dice count for a rank. The challenger wins if that is false,
+  otherwise the claimant. A subclass has the dice.
 
   Args:
-    claims: list of (quantity, number of the rank), by strength.
+    claims: list of (quantity, rank - 1), by strength.
     names: list of str, the names of the claims.
-    texts: (str, str, str): the text of the empty line, what comes before the
-      first claim's name, and what stands between names.
-    starter: who claims first.
+    texts: (str, str, str): the text of the empty line, the prefix of the first
+      claim's name, and the separator of names.
+    starter: the player who claims first.
     recall: how many of the last claims players remember; None for all.
-    payoffs: what the winner and the loser get.
+    payoffs: (float, float), the returns of the winner and the loser.
   """
 
   def __init__(self, claims: Sequence[tuple[int, int]], names: Sequence[str],
@@ -146,8 +144,8 @@ class ClaimRules(DealRules):
     # All sets of claims, and a challenge after each but the empty one.
     self.num_lines = 2**(len(claims) + 1) - 1
     self.num_tables = 2 * len(claims)
-    # Of two lines that differ in the first claim only, one has one claim more:
-    # so another player acts there.
+    # With recall n-1 only the first of all n claims is ever forgotten. The line
+    # without it has one claim fewer, so the other player acts there.
     self.forgets = recall is not None and recall < len(claims) - 1
     self._claims, self._names, self._texts = claims, names, texts
     self._starter, self._recall, self._payoffs = starter, recall, payoffs
@@ -202,7 +200,7 @@ class ClaimRules(DealRules):
   def returns(self) -> np.ndarray:
     """Returns [table, player, hand of 0, hand of 1] float64.
 
-    Table 2 c + p is that of claim c, challenged by player p.
+    Table 2 c + p is for claim c, challenged by player p.
     """
     quantity, rank = np.array(self._claims).T
     own, other = (self.matches(player)[:, rank].T for player in range(2))
@@ -222,7 +220,7 @@ class RollRules(ClaimRules):
     table: the `rolls.RollTable` of each player's dice.
     order: the `claims.ClaimOrder`.
     head: the text of the empty line.
-    **options: see `ClaimRules`.
+    **options: `starter`, `recall` and `payoffs` of `ClaimRules`.
   """
 
   def __init__(self, table: rolls_lib.RollTable, order: claims_lib.ClaimOrder,
@@ -244,5 +242,4 @@ class RollRules(ClaimRules):
 
   def matches(self, player: int) -> np.ndarray:
     """Returns [hand, rank] int, how many of a hand's dice count for a rank."""
-    del player
     return self._table.matches(self._wild_ones)

@@ -1,4 +1,4 @@
-"""Chess on small boards in which a player sees only where their pieces go.
+"""Dark chess on small boards: players see only where their pieces can move.
 
 The rules are those of OpenSpiel's `dark_chess` on boards that are not 8x8.
 Pieces move as in chess. There is no check: a king may stay under attack or move
@@ -7,7 +7,7 @@ and becomes a queen, rook, bishop or knight on the last rank. There are no
 double steps, no captures en passant and no castling.
 
 A player sees the squares of their own pieces and the squares to which these
-can move, and what stands there. So an opponent's piece is seen if it can be
+can move, with the pieces there. So an opponent's piece is seen if it can be
 captured. A pawn sees the square ahead only if that is empty, and a diagonal
 only if there is something to capture.
 
@@ -43,7 +43,7 @@ _STEPS = {
     "N": (_KNIGHT, False),
 }
 _FORWARD = (1, -1)  # by player, the step in ranks of a pawn
-_KEPT_POSITIONS = 1 << 15
+_MAX_CACHED_POSITIONS = 1 << 15
 
 
 class Move(NamedTuple):
@@ -65,7 +65,7 @@ class Position(NamedTuple):
   Attributes:
     legal: by player, a tuple of the numbers of the legal moves, ascending.
     views: by player, the board with `UNSEEN` where the player does not see it.
-    texts: by player, the view as text (see `Chessboard.text`).
+    texts: by player, the view as text, as in FEN.
   """
   legal: tuple[tuple[int, ...], tuple[int, ...]]
   views: tuple[str, str]
@@ -80,8 +80,8 @@ class Chessboard:
     rows: how many ranks there are.
     num_squares: how many squares there are.
     moves: tuple of all `Move` that any piece could make on some board.
-    position: position(board) returns the `Position` of a board. The results
-      are kept, because the same boards come again and again in a game tree.
+    position: position(board) returns the `Position` of a board. Results are
+      cached, because boards recur in a game tree.
 
   Args:
     columns: as above.
@@ -93,7 +93,7 @@ class Chessboard:
     self.rows = rows
     self.num_squares = columns * rows
     # Upper case piece: for each square, a list of lines. A line is a list of
-    # squares to which the piece can move as long as nothing is in its way.
+    # squares to which the piece can move, up to the first obstacle.
     self._lines = {
         piece: [self._lines_from(square, *steps)
                 for square in range(self.num_squares)]
@@ -105,7 +105,7 @@ class Chessboard:
          for square in range(self.num_squares)] for forward in _FORWARD)
     self.moves = tuple(self._all_moves())
     self._number = {move: number for number, move in enumerate(self.moves)}
-    self.position = functools.lru_cache(_KEPT_POSITIONS)(self._position)
+    self.position = functools.lru_cache(_MAX_CACHED_POSITIONS)(self._position)
 
   def _lines_from(self, square, steps, repeats):
     lines = []

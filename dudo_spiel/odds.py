@@ -1,7 +1,7 @@
 """The odds of a claim for a player who knows only one hand.
 
-Each of the other dice counts for the claimed rank with the same probability.
-How many of them count is therefore binomial.
+Each hidden die counts for the claimed rank with the same probability, so the
+number of hidden dice that count is binomial.
 """
 
 import functools
@@ -11,7 +11,7 @@ from dudo_spiel import claims
 from dudo_spiel import rules
 from dudo_spiel import validation
 
-_MAX_TRIALS = 1000  # more would take long
+_MAX_TRIALS = 1000
 
 
 def binomial_tail(trials: int, successes: int, chance: float) -> float:
@@ -29,7 +29,7 @@ def binomial_tail(trials: int, successes: int, chance: float) -> float:
 
 @functools.cache
 def _binomial_tail(trials, successes, chance):
-  """Returns the same, for arguments that are right."""
+  """Computes `binomial_tail` of checked arguments, and caches it."""
   if successes <= 0:
     return 1.0
   return math.fsum(
@@ -48,6 +48,12 @@ def claim_odds(quantity: int, rank: int, hand: bytes, num_dice: int,
     num_dice: how many dice are in play, with those in the hand.
     num_sides: how many sides a die has.
     wild_ones: whether ones count for every rank.
+
+  Example:
+    >>> from dudo_spiel import odds
+    >>> # One of two unknown dice must show a one or a five.
+    >>> round(odds.claim_odds(2, 5, bytes([5, 6]), num_dice=4), 6)
+    0.555556
   """
   if not isinstance(hand, bytes):
     raise ValueError(f"hand={hand!r}: must be bytes, one for each die")

@@ -40,6 +40,14 @@ class RollTable:
     faces: [roll, die] uint8, the sorted faces in 1..num_sides.
     counts: [roll, face - 1] int32, how many dice show each face.
     probabilities: [roll] float64, the probability of each roll.
+
+  Example:
+    >>> from dudo_spiel import rolls
+    >>> table = rolls.RollTable(num_dice=2)
+    >>> table.num_rolls, table.index([6, 1])
+    (21, 5)
+    >>> round(float(table.probabilities[5]), 6)
+    0.055556
   """
 
   def __init__(self, num_dice: int, num_sides: int = 6) -> None:
@@ -98,6 +106,6 @@ def roll_table(num_dice: int, num_sides: int = 6) -> RollTable:
 def hand_name(hand: bytes) -> str:
   """Returns a hand's faces as text such as "12566".
 
-  A face above 9 stands in brackets: "3(12)".
+  A face above 9 is in brackets: "3(12)".
   """
   return "".join(str(face) if face < 10 else f"({face})" for face in hand)

@@ -1,7 +1,7 @@
-"""The record of a round, and what happens when a claim is challenged.
+"""A round of Dudo, and what follows a challenge.
 
-The rules are those of Neller & Hnath (2011), section 1.1. Three of them can be
-changed (see `HouseRules`).
+The rules are those of Neller & Hnath (2011), section 1.1. `HouseRules` has the
+three that can be changed.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ DIE_LOSSES = ("difference", "one")
 
 
 class HouseRules(NamedTuple):
-  """The rules that people play differently.
+  """The rules that vary.
 
   Attributes:
     wild_ones: whether ones count for every rank.
@@ -50,6 +50,15 @@ def resolve_challenge(dice: Sequence[int], claimant: int, challenger: int,
   Returns:
     (dice, winner): how many dice each player has afterwards, as bytes, and the
     player who won the challenge. The winner starts the next round.
+
+  Example:
+    >>> from dudo_spiel import rules
+    >>> # Player 0 claimed three dice, but one counts: the difference is lost.
+    >>> dice, winner = rules.resolve_challenge(
+    ...     [5, 5], claimant=0, challenger=1, quantity=3, count=1,
+    ...     house=rules.HouseRules())
+    >>> list(dice), winner
+    ([3, 5], 1)
   """
   after = list(dice)
   if count == quantity and house.exact_reward:
@@ -73,7 +82,7 @@ class Round(NamedTuple):
     dice: bytes, how many dice each player has in this round.
     starter: the player who claims first.
     hands: bytes, the hands rolled so far, in seat order.
-    claims: int, the set of claims made (see `claims.claims_in_mask`).
+    claims: int, the set of claims made, with bit s set for strength s.
   """
   dice: bytes
   starter: int
@@ -99,8 +108,8 @@ class Round(NamedTuple):
     Args:
       turn: which turn, 0 for the first claim.
     """
-    living = [p for p, num_dice in enumerate(self.dice) if num_dice]
-    return living[(living.index(self.starter) + turn) % len(living)]
+    players = [p for p, num_dice in enumerate(self.dice) if num_dice]
+    return players[(players.index(self.starter) + turn) % len(players)]
 
   def challenge(self, num_sides: int,
                 house: HouseRules) -> tuple[int, bytes, int]:

@@ -18,7 +18,8 @@ from dudo_spiel.algorithms import policy_bots
 _GAME = flags.DEFINE_string("game", "dudo", "The game, with its parameters.")
 _BOTS = flags.DEFINE_list("bots", None, "Names of bots or policy files. "
                           "Default: every bot that plays the game.")
-_GAMES = flags.DEFINE_integer("games", 300, "Games per pairing.", lower_bound=2)
+_NUM_GAMES = flags.DEFINE_integer(
+    "num_games", 300, "Games per pairing.", lower_bound=2)
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the dice and bots.",
                              lower_bound=0, upper_bound=2**32 - 1)
 
@@ -45,10 +46,10 @@ def main(_):
       policy_bots.make_bot(name, game, 0, None)  # raises an error early
   rng = np.random.RandomState(_SEED.value)
   pairings = [(one, others) for one in names for others in names]
-  results = {pairing: match(game, *pairing, _GAMES.value, rng)
+  results = {pairing: match(game, *pairing, _NUM_GAMES.value, rng)
              for pairing in tqdm.tqdm(pairings, disable=None)}
-  print(f"{game.get_type().long_name}: mean return ± standard error of one "
-        f"bot (row) among bots of another kind (column), {_GAMES.value} games "
+  print(f"{game.get_type().long_name}: mean return ± standard error of one bot "
+        f"(row) among bots of another kind (column), {_NUM_GAMES.value} games "
         "each")
   print(" " * 12 + "".join(f"{name:>18}" for name in names))
   for one in names:

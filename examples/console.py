@@ -1,23 +1,23 @@
-"""The console scripts `dudo-play` and `dudo-solve`.
+"""The console scripts `dudo-play` and `dudo-solve`."""
 
-They become two of the examples, which are installed next to this file.
-"""
+# First, and nothing large beside it: it handles Ctrl-C from here on, also while
+# the programs import OpenSpiel.
+from dudo_spiel_examples.support import ctrl_c  # noqa: F401
 
-import os
-import sys
+import runpy
 
 
-def _become(name):
-  """Replaces this process by `python examples/name` with the same flags."""
-  path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
-  os.execv(sys.executable, [sys.executable, path, *sys.argv[1:]])
+def _run(name):
+  """Runs a program of this package as `python -m` does."""
+  runpy.run_module(f"dudo_spiel_examples.{name}", run_name="__main__",
+                   alter_sys=True)
 
 
 def play():
-  """Becomes `play_dudo.py`."""
-  _become("play_dudo.py")
+  """Runs `play_dudo.py`."""
+  _run("play_dudo")
 
 
 def solve():
-  """Becomes `solve_game.py`."""
-  _become("solve_game.py")
+  """Runs `solve_game.py`."""
+  _run("solve_game")

@@ -14,13 +14,10 @@ import sys
 
 from absl import flags
 import numpy as np
-import pyspiel
 
 from dudo_spiel import bots
-from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import policy_bots
-from dudo_spiel.algorithms.dudo.analysis import review
 from dudo_spiel.terminal import coach
 from dudo_spiel.terminal import narrator
 from dudo_spiel.terminal import registry
@@ -39,14 +36,6 @@ _HINTS = flags.DEFINE_bool(
     "your moves lost. For two-player dudo, against the opponent's policy or "
     "the one that comes with the package.")
 _ODDS = flags.DEFINE_bool("odds", False, "Show the odds of every claim.")
-
-
-def load(name):
-  """Returns the game; players of simultaneous moves choose in turn, unseen."""
-  game = binary.load_game(name)
-  if game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
-    return pyspiel.convert_to_turn_based(game)
-  return game
 
 
 def style():
@@ -90,16 +79,13 @@ def make_coach(names, game, seat):
   if not isinstance(policy, (policies.MatchPolicy, policies.RecallPolicy)):
     raise ValueError("the opponent's policy must be one for two-player dudo")
   policy.check_game(game)
-  if isinstance(policy, policies.RecallPolicy) and not policy.measures:
-    policy.measure()  # a file of a solver's own policy
-  return coach.Coach(
-      review.Review(policy),
-      lambda state: exploitability.state_action_values(policy, state), seat)
+  policy.ensure_values()  # for a file of a solver's own policy
+  return coach.Coach(policy, seat)
 
 
 def main(_):
   rng = np.random.RandomState(_SEED.value)
-  game = load(_GAME.value)
+  game = binary.load_turn_based_game(_GAME.value)
   narration = registry.make_narrator(game, _SEAT.value, style(), _ODDS.value)
   names = itertools.cycle(_OPPONENTS.value or policy_bots.bot_names(game)[:1])
   opponents = {player: next(names) for player in range(game.num_players())

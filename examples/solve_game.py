@@ -13,7 +13,6 @@ import fractions
 import os
 
 from absl import flags
-import pyspiel
 
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import fictitious_play
@@ -48,14 +47,6 @@ _REASONS = {"interrupted": "Ctrl-C", "seconds": "--seconds",
             "iterations": "--iterations", "target": "target"}
 
 
-def load(name):
-  """Returns the game, made turn-based if its moves are simultaneous."""
-  game = binary.load_game(name)
-  if game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
-    return pyspiel.convert_to_turn_based(game)
-  return game
-
-
 def make_solver(game):
   """Returns the solver that the flags ask for."""
   options = {"alternating": _ALTERNATING.value, "average": _AVERAGE.value}
@@ -79,7 +70,7 @@ def plot(path, history, title):
 def main(_):
   binary.check_files(_CHECKPOINT, _POLICY, _PLOT)
   figures.check_plot(_PLOT)
-  solver = make_solver(load(_GAME.value))
+  solver = make_solver(binary.load_turn_based_game(_GAME.value))
   if _CHECKPOINT.value and os.path.exists(_CHECKPOINT.value):
     solver.load(_CHECKPOINT.value)
   begin = solver.iteration

@@ -1,10 +1,10 @@
 """Trains a whole match of two-player Dudo and prints each round's value.
 
-With --checkpoint the training is saved to that folder at least once a minute.
-The same command then continues from there, until it has trained for --minutes
-in all. With --checkpoint, Ctrl-C saves the training; --policy is written only
-at the end. As long as the program runs, no other process can train into the
-same folder.
+With --checkpoint the training is saved to that file about once a minute. The
+same command then continues from there, until it has trained for --minutes in
+all. With --checkpoint, Ctrl-C saves the training; --policy is written only at
+the end. As long as the program runs, no other process can train into the same
+file.
 
 Rounds with equally many dice in play do not need each other. With
 --engine=local they train at the same time, in processes of this machine, and
@@ -14,7 +14,6 @@ with --engine=ray on the machines of a Ray cluster.
 from dudo_spiel_examples.support import binary
 from dudo_spiel_examples.support import ctrl_c
 
-import contextlib
 import os
 
 from absl import flags
@@ -28,20 +27,21 @@ _NUMDICE = flags.DEFINE_integer("numdice", 3, "Dice per player.",
                                 lower_bound=1, upper_bound=5)
 _RECALL = flags.DEFINE_integer("recall", 3, "How many claims players remember.",
                                lower_bound=1)
-_MEMORY = flags.DEFINE_string("memory", None, "What players remember instead "
-                              "of the last --recall claims, such as "
-                              "claims2_ranks2 or player_ranks.")
+_ABSTRACTION = flags.DEFINE_string(
+    "abstraction", None, "What players remember instead of the last --recall "
+    "claims, such as claims2_ranks2 or player_ranks.")
 _MINUTES = flags.DEFINE_float("minutes", 1.0, "Minutes to train in all.",
                               lower_bound=0.0)
 _CHECKPOINT = flags.DEFINE_string("checkpoint", None, "Continue from this "
-                                  "folder and save the training there.")
+                                  "file and save the training there.")
 _POLICY = flags.DEFINE_string("policy", None, "Save the policy to this file, "
                               "in 8 bits and without small probabilities.")
-_THREADS = flags.DEFINE_integer("threads", None, "Threads. Default: all.",
+_THREADS = flags.DEFINE_integer("num_threads", None, "Threads. Default: all.",
                                 lower_bound=1)
 _ENGINE = flags.DEFINE_enum(
     "engine", "threads", ["threads", *jobs.ENGINES], "threads: one round after "
-    "the other, each on all --threads; local, ray: several at the same time.")
+    "the other, each on all --num_threads; local, ray: several at the same "
+    "time.")
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals.", lower_bound=0)
 _MIN_PROBABILITY = flags.DEFINE_float(
     "min_probability", 0.001, "Drop less likely actions from the policy file.",
@@ -65,39 +65,36 @@ def print_values(solver, numdice):
 
 
 def main(_):
-  folder = _CHECKPOINT.value
-  binary.check_files(_POLICY)
-  binary.make_folder(_CHECKPOINT)
+  binary.check_files(_POLICY, _CHECKPOINT)
   game = pyspiel.load_game("dudo", {"numdice": _NUMDICE.value})
   needed = fsicfr.memory_needed(game, _RECALL.value, _THREADS.value,
-                                memory=_MEMORY.value)
+                                memory=_ABSTRACTION.value)
   print(f"training needs {needed / 1e9:.2f} GB of memory", flush=True)
   solver = fsicfr.MatchSolver(game, _RECALL.value, _SEED.value,
-                              _THREADS.value, memory=_MEMORY.value)
-  with ctrl_c.raised(), (
-      solver.hold(folder) if folder else contextlib.nullcontext()):
-    return train(solver, folder)
+                              _THREADS.value, memory=_ABSTRACTION.value)
+  with ctrl_c.raised(), binary.holding(_CHECKPOINT, "training", is_file=True):
+    return train(solver, _CHECKPOINT.value)
 
 
-def train(solver, folder):
-  """Trains, and continues what was saved to the folder (None for no folder)."""
-  if folder and solver.is_saved_in(folder):
-    solver.load(folder)
+def train(solver, path):
+  """Trains, and continues what was saved to the file (None for no file)."""
+  if path and os.path.exists(path):
+    solver.load(path)
   try:
     if solver.seconds:
       print(f"continuing after {solver.seconds / 60:.1f} minutes", flush=True)
-    solver.run(seconds=60 * _MINUTES.value, total=True, save_to=folder,
+    solver.run(seconds=60 * _MINUTES.value, total=True, save_to=path,
                engine=None if _ENGINE.value == "threads" else _ENGINE.value)
   except KeyboardInterrupt:
-    if folder:
-      solver.save(folder)
-      print(f"\nstopped; the same command continues from {folder}")
+    if path:
+      solver.save(path)
+      print(f"\nstopped; the same command continues from {path}")
     else:
       print("\nstopped; nothing is kept without --checkpoint")
     return ctrl_c.EXIT_CODE
   print_values(solver, _NUMDICE.value)
-  if folder:
-    print(f"wrote the training to {folder}")
+  if path:
+    print(f"wrote the training to {path}")
   if _POLICY.value:
     policy = solver.average_policy().quantized(_MIN_PROBABILITY.value,
                                                _MIN_REACH.value)

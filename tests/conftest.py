@@ -8,8 +8,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Two processes finish at about the same time if the longest files come first.
 # Neighbours in this list compile different kernels.
 _FIRST = ("test_solver_contract.py", "test_recall_solver.py", "test_pfsi.py",
-          "test_fsicfr.py", "test_cfr.py", "test_pair_trainer.py",
-          "test_open_spiel.py", "test_dudo_examples.py", "test_examples.py")
+          "test_match_solver.py", "test_cfr.py", "test_pair_trainer.py",
+          "test_open_spiel.py", "test_programs.py")
 
 
 def pytest_configure(config):

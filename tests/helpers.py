@@ -1,11 +1,13 @@
 """Short words for what most tests of games and examples do."""
 
+import ast
 import os
 import pathlib
 import pty
 import subprocess
 import sys
 import termios
+from typing import NamedTuple
 
 import example_server
 import pyspiel
@@ -13,7 +15,38 @@ import pyspiel
 EXAMPLES = pathlib.Path(__file__).parent.parent / "examples"
 # Every program by the name of its file.
 PROGRAMS = {path.name: path for path in sorted(EXAMPLES.rglob("*.py"))
-            if "__main__" in path.read_text(encoding="utf-8")}
+            if 'if __name__ == "__main__"' in path.read_text("utf-8")}
+
+
+class Flag(NamedTuple):
+  """A flag of a program.
+
+  Attributes:
+    program: the name of its file.
+    name: of the flag.
+    type: the last word of the function that defines it, such as "float"; that
+      of "multi_float" too, which is the same flag several times.
+    help: what it says about itself.
+  """
+  program: str
+  name: str
+  type: str
+  help: str
+
+
+def defined_flags(program):
+  """Returns the `Flag`s that a program defines, from its source."""
+  found = []
+  tree = ast.parse(PROGRAMS[program].read_text(encoding="utf-8"))
+  for node in ast.walk(tree):
+    if isinstance(node, ast.Call) and ast.unparse(node.func).startswith(
+        "flags.DEFINE_"):
+      texts = [arg for arg in node.args if isinstance(arg, ast.Constant) and
+               isinstance(arg.value, str) or isinstance(arg, ast.JoinedStr)]
+      found.append(Flag(program, texts[0].value,
+                        ast.unparse(node.func).rpartition("_")[2],
+                        ast.unparse(texts[-1])))
+  return found
 
 
 def run_example(name, *flags, stdin="", check=True, cwd=None):
@@ -77,6 +110,18 @@ def all_states(game):
     yield state
     if not state.is_terminal():
       stack.extend(map(state.child, reversed(state.legal_actions())))
+
+
+def rows(text, *names):
+  """Returns {first word: [other words]} of lines that begin with a name."""
+  lines = (line.split() for line in text.splitlines())
+  return {words[0]: words[1:] for words in lines if words and words[0] in names}
+
+
+def is_picture(path, min_bytes, max_bytes):
+  """Returns whether a file is a PNG image of a size between two others."""
+  return path.read_bytes().startswith(b"\x89PNG") and (
+      min_bytes < path.stat().st_size < max_bytes)
 
 
 def terminal_output(program, **options):

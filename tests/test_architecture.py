@@ -2,7 +2,6 @@
 
 import ast
 import collections
-import inspect
 import pathlib
 import subprocess
 import sys
@@ -10,9 +9,6 @@ import sys
 import pytest
 
 from dudo_spiel import algorithms
-from dudo_spiel.algorithms.tabular.forms import deal_form
-from dudo_spiel.algorithms.tabular.forms import history_form
-from dudo_spiel.algorithms.tabular.forms import sequence_form
 
 _ROOT = pathlib.Path(algorithms.__file__).parent
 _PREFIX = "dudo_spiel.algorithms"
@@ -143,11 +139,3 @@ def test_kernels_have_at_most_eight_arguments():
               for decorator in node.decorator_list)):
         long.append(f"{path}: {node.name} has {len(node.args.args)}")
   assert not long
-
-
-@pytest.mark.parametrize("kernel", ["renew", "run"])
-def test_copies_that_numba_forces_are_equal(kernel):
-  """Numba does not cache kernels that take functions, so each form has both."""
-  sources = {inspect.getsource(getattr(form, kernel).py_func)
-             for form in (deal_form, sequence_form, history_form)}
-  assert len(sources) == 1

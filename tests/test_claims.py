@@ -77,3 +77,13 @@ def test_a_claim_that_does_not_exist_is_refused(name, argument):
 def test_claims_in_mask():
   assert claims.claims_in_mask(0) == []
   assert claims.claims_in_mask(1 << 90 | 1 << 3 | 1) == [0, 3, 90]
+
+
+@pytest.mark.parametrize("history", [3, "12", [0, 0], [2, 1], [-1], [12],
+                                     [0.5], [None]])
+def test_histories_that_no_round_has(history):
+  order = claims.claim_order(2)
+  order.check_history([])
+  order.check_history((0, 3, 11))
+  with pytest.raises(ValueError, match="^claims="):
+    order.check_history(history)

@@ -1,4 +1,4 @@
-"""The pages: links lead somewhere, code runs, every binary is listed."""
+"""The pages: links lead somewhere, code runs, every program is listed."""
 
 import ast
 import re
@@ -12,7 +12,9 @@ import pytest
 _ROOT = helpers.EXAMPLES.parent
 _PAGES = [_ROOT / "README.md", _ROOT / "CONTRIBUTING.md",
           helpers.EXAMPLES / "README.md", *sorted(_ROOT.glob("docs/*.md"))]
-_BINARIES = list(helpers.PROGRAMS.values())
+_PROGRAMS = list(helpers.PROGRAMS.values())
+_SOURCES = [path for folder in ("algorithms", "dudo_spiel", "examples", "tests")
+            for path in sorted((_ROOT / folder).rglob("*.py"))]
 
 
 def _prose(page):
@@ -61,18 +63,23 @@ def test_python_runs_as_printed(page, block, tmp_path):
 
 
 _COMMAND = re.compile(r"(?:examples/(?:\w+/)*)?(\w+)\.py((?: +-{1,2}[^\s`]+)+)")
-_DEFINED = re.compile(r"flags\.DEFINE_\w+\(\s*\"(\w+)\"")
 
 
 @pytest.mark.parametrize("page", _PAGES, ids=lambda page: page.name)
 def test_flags_of_commands_exist(page):
   """Also of commands that nobody can run here, as they take hours."""
   for name, given in _COMMAND.findall(page.read_text("utf-8")):
-    path = helpers.PROGRAMS.get(f"{name}.py")
-    if path:
-      known = set(_DEFINED.findall(path.read_text("utf-8")))
+    if f"{name}.py" in helpers.PROGRAMS:
+      known = {flag.name for flag in helpers.defined_flags(f"{name}.py")}
       for flag in re.findall(r"-{1,2}(\w+)", re.sub(r"=\S*", "", given)):
         assert flag in known or flag.removeprefix("no") in known, (name, flag)
+
+
+@pytest.mark.parametrize("path", [*_PAGES, *_SOURCES],
+                         ids=lambda path: str(path.relative_to(_ROOT)))
+def test_programs_are_where_texts_say(path):
+  for named in re.findall(r"\bexamples/[\w/]+\.py\b", path.read_text("utf-8")):
+    assert (_ROOT / named).exists() or named == "examples/x.py", named
 
 
 # What makes commands of README quick, by the beginning of the command.
@@ -105,8 +112,8 @@ def test_readme_is_short():
   assert len(_PAGES[0].read_text("utf-8").splitlines()) <= 150
 
 
-@pytest.mark.parametrize("path", _BINARIES, ids=lambda path: path.name)
-def test_binaries(path):
+@pytest.mark.parametrize("path", _PROGRAMS, ids=lambda path: path.name)
+def test_every_program_is_listed(path):
   doc = ast.get_docstring(ast.parse(path.read_text("utf-8")))
   assert "%" not in doc  # absl would put the program's name there
   assert f"`{path.name}`" in (helpers.EXAMPLES / "README.md").read_text("utf-8")

@@ -8,7 +8,7 @@ import pytest
 from dudo_spiel import minichess
 
 
-def _numbers(fen):
+def _move_numbers(fen):
   """Returns {name: number} of the legal moves of the player to move."""
   chessboard, board, player = minichess.parse(fen)
   return {chessboard.move_name(number): number
@@ -17,7 +17,7 @@ def _numbers(fen):
 
 def _moves(fen, origin=""):
   """Returns the set of the names of the legal moves from a square."""
-  return {name for name in _numbers(fen) if name.startswith(origin)}
+  return {name for name in _move_numbers(fen) if name.startswith(origin)}
 
 
 def _from(origin, targets):
@@ -86,18 +86,18 @@ def test_pawns(fen, origin, targets):
 ])
 def test_promotion(fen, targets, after):
   chessboard, board, _ = minichess.parse(fen)
-  numbers = _numbers(fen)
+  move_numbers = _move_numbers(fen)
   assert _moves(fen, "b2") == {
       name + piece for name in _from("b2", targets) for piece in "qrbn"}
   for name, text in after.items():
-    assert chessboard.text(chessboard.after(board, numbers[name])) == text
+    assert chessboard.text(chessboard.after(board, move_numbers[name])) == text
 
 
 def test_a_move_leaves_its_square_and_captures():
   chessboard, board, _ = minichess.parse("k3/3R/2K1")
-  board = chessboard.after(board, _numbers("k3/3R/2K1")["d2a2"])
+  board = chessboard.after(board, _move_numbers("k3/3R/2K1")["d2a2"])
   assert chessboard.text(board) == "k3/R3/2K1"
-  board = chessboard.after(board, _numbers("k3/R3/2K1 b")["a3a2"])
+  board = chessboard.after(board, _move_numbers("k3/R3/2K1 b")["a3a2"])
   assert chessboard.text(board) == "4/k3/2K1"
 
 

@@ -202,7 +202,7 @@ def _functions():
   yield qlearning.HeuristicPolicy, {"game": doubt.game}, ()
   bot = {"name": "uniform", "game": kuhn, "player_id": 0, "rng": rng}
   yield policy_bots.make_bot, bot, ("name",)
-  yield simulation.bot_policy, {"name": "random", "game": one}, ()
+  yield simulation.bot_policy, {"game": one, "name": "random"}, ()
   yield simulation.exact_match, {"policy": _policy("recall"), "other": match,
                                  "game": one}, ()
   yield policy_bots.bot_names, {"game": kuhn}, ()

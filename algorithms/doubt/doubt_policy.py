@@ -12,9 +12,7 @@ import numpy as np
 from dudo_spiel import odds
 from dudo_spiel import rules
 from dudo_spiel import validation
-from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
-from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
-from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.dudo.analysis import bot_policies
 from dudo_spiel.algorithms.dudo.rounds import sizes
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.tabular import convertible
@@ -22,7 +20,6 @@ from dudo_spiel.games import dudo
 
 FILE_KIND = "doubt_policy"
 _HOUSE = rules.HouseRules(wild_ones=False, die_loss="one", exact_reward=False)
-_RECALL_LENGTH = 1
 
 
 def check_game(game):
@@ -126,17 +123,9 @@ class LastClaimPolicy(convertible.ConvertiblePolicy):
 
   def to_match_policy(self):
     """Returns the same policy as a `MatchPolicy`, for two players."""
-    match = abstract_rules.abstract_rules(self.game, _RECALL_LENGTH)
-    tables = {}
-    for key in round_rules.round_keys(self.game.start_dice):
-      memory = match.graph(sum(key))
-      hands = self.game.rolls(key[0]).num_rolls
-      tables[key] = np.zeros(match.table_shape(key), np.float32)
-      for last in range(-1, memory.num_claims):
-        row = memory.first_row([last] if last >= 0 else [])
-        chances = self._actions((key[0], slice(0, hands)), sum(key), last)
-        tables[key][row:row + chances.shape[1], :hands] = chances.T
-    return match_policy.MatchPolicy(self.game, _RECALL_LENGTH, tables, {})
+    return bot_policies.last_claim_policy(
+        self.game, lambda dice, last: self._actions(
+            (dice[0], slice(None)), sum(dice), last).T)
 
 
 class DummyPolicy(LastClaimPolicy):

@@ -1,8 +1,8 @@
 """Kernels of a responder's best decisions in single-round Dudo.
 
-See `response`. All that depends on a deal of the other players is a vector over
-deals. Policies are tables [policy, entry, roll] of probabilities, so that what
-a vector needs of an entry stands in one row.
+`response_rate` describes the algorithm. Whatever depends on a deal of the other
+players is a vector over deals. Policies are tables [policy, entry, roll] of
+probabilities, so that a vector reads one row of an entry.
 """
 
 from typing import NamedTuple
@@ -15,14 +15,15 @@ from dudo_spiel.algorithms.runtime import jit
 
 
 class Others(NamedTuple):
-  """What all players except the responder do and have.
+  """The policies and rolls of all players except the responder.
 
   Attributes:
     tables: [policy, entry, roll] float32, probabilities.
     which: [player] int64, the number of the player's policy.
     rolls: [player, deal] int32; the responder's are not used.
-    counts: [value - 1, deal] int32, how many dice of all of them show it.
-    weights: [deal] float64, how much a deal counts.
+    counts: [value - 1, deal] int32, number of all their dice that show the
+      value.
+    weights: [deal] float64, the weight of a deal in means.
   """
   tables: np.ndarray
   which: np.ndarray
@@ -35,20 +36,21 @@ class Truth(NamedTuple):
   """What decides whether claims are true.
 
   Attributes:
-    counts: [roll, value - 1] int32, how many dice of a roll show the value.
-    amounts: [claim] int32, how many dice are claimed.
+    counts: [roll, value - 1] int32, number of dice of a roll that show the
+      value.
+    amounts: [claim] int32, number of dice that are claimed.
   """
   counts: np.ndarray
   amounts: np.ndarray
 
 
 class ResponderRoll(NamedTuple):
-  """Who responds, with which roll.
+  """The responder and its roll.
 
   Attributes:
     seat: the seat.
     roll: the roll.
-    is_learning: whether to choose actions, or to play as chosen.
+    is_learning: whether to choose actions, or to play those chosen before.
   """
   seat: int
   roll: int
@@ -56,17 +58,17 @@ class ResponderRoll(NamedTuple):
 
 
 class Decisions(NamedTuple):
-  """What the responder does with one roll, and what that is worth.
+  """The responder's decisions with one roll, and their values.
 
   Attributes:
     reach: [node, deal] float32, from `forward`; nodes that no deal reaches are
-      left out.
-    choice: [node] int16, the responder's actions: the first of those that are
-      worth most in all deals together.
-    value: [node, deal] float32, what the responder gets from each node on.
+      skipped.
+    choice: [node] int16, the responder's actions: the first of those with the
+      highest value over all deals.
+    value: [node, deal] float32, the responder's expected return at each node.
     is_true: [deal] float32, scratch: 1 where a claim is true, else 0.
-    challenges: [number, deal] float32, scratch: how likely so many of the
-      others challenge.
+    challenges: [number, deal] float32, scratch: the probability of each number
+      of challenges by the others.
   """
   reach: np.ndarray
   choice: np.ndarray
@@ -76,17 +78,18 @@ class Decisions(NamedTuple):
 
 
 class ResponseScratch(NamedTuple):
-  """What threads work in and write, one roll a thread.
+  """Scratch and results of threads, one roll per thread.
 
   Attributes:
     sample_reach: [node, deal] float32, from `forward`, of the deals on which to
       decide.
-    test_reach: the same of the deals on which to measure; no nodes if these are
-      the same deals.
+    test_reach: [node, deal] float32, of the deals on which to measure; no nodes
+      if these are the same deals.
     choices: [thread, node] int16, written.
-    values: [thread, deal] float64, written: what each deal is worth.
+    values: [thread, deal] float64, written: the responder's expected return in
+      each deal.
     sample_value: [thread, node, deal] float32.
-    test_value: likewise.
+    test_value: [thread, node, deal] float32.
     is_true: [thread, deal] float32.
     challenges: [thread, number, deal] float32.
   """
@@ -105,7 +108,7 @@ class ResponseScratch(NamedTuple):
 
 @jit.inline
 def _is_any(row):
-  """Returns whether a row has a number other than zero."""
+  """Returns whether a row has a nonzero element."""
   d = 0
   while d < len(row) and row[d] == 0.0:
     d += 1
@@ -114,27 +117,27 @@ def _is_any(row):
 
 @jit.inline
 def _fill(row, number):
-  """Writes a number to all of a row."""
+  """Writes a number to all elements of a row."""
   for d in range(len(row)):
     row[d] = number
 
 
 @jit.inline
 def _copy(row, other):
-  """Writes a row to another."""
+  """Copies the row `other` to `row`."""
   for d in range(len(row)):
     row[d] = other[d]
 
 
 @jit.kernel
 def forward(graph, others, seat, reach):
-  """Writes how likely the others play to each node, summed over all paths.
+  """Writes the others' reach of each node, summed over all paths.
 
   Args:
     graph: the `graph_arrays.GraphArrays`.
     others: the `Others`.
-    seat: the responder's; whatever it does counts as 1.
-    reach: [node, deal] float32, added to: it must be zero.
+    seat: the responder's seat; its actions count with probability 1.
+    reach: [node, deal] float32, zeros to which the reaches are added.
   """
   players = len(others.which)
   _fill(reach[0], 1.0)
@@ -189,7 +192,17 @@ def _write_truth(truth, others, claim, roll, is_true):
 
 @jit.kernel
 def _decide(graph, truth, others, responder, decisions, node):
-  """Writes the value of a node of decisions; see `_backward`."""
+  """Writes the value of a node of decisions.
+
+  Args:
+    graph: the `graph_arrays.GraphArrays`.
+    truth: the `Truth`.
+    others: the `Others`.
+    responder: the `ResponderRoll`.
+    decisions: the `Decisions`; `value` is written, and `choice` if the
+      responder is learning.
+    node: the node.
+  """
   value, challenges = decisions.value, decisions.challenges
   players = len(others.which)
   one = np.float32(1.0)
@@ -228,9 +241,9 @@ def _decide(graph, truth, others, responder, decisions, node):
     return
   if responder.is_learning:
     gain = 0.0  # by a challenge
-    weights, likely = others.weights, decisions.reach[node]
+    weights, node_reach = others.weights, decisions.reach[node]
     for d in range(len(to)):
-      gain += weights[d] * likely[d] * (caught * (one - is_true[d]) - to[d])
+      gain += weights[d] * node_reach[d] * (caught * (one - is_true[d]) - to[d])
     decisions.choice[node] = gain > 0.0
   if decisions.choice[node]:
     for d in range(len(to)):
@@ -239,7 +252,7 @@ def _decide(graph, truth, others, responder, decisions, node):
 
 @jit.kernel
 def _backward(graph, truth, others, responder, decisions):
-  """Writes what the responder gets from each node on, for one roll.
+  """Writes the responder's expected return at each node, for one roll.
 
   Args:
     graph: the `graph_arrays.GraphArrays`.
@@ -252,8 +265,8 @@ def _backward(graph, truth, others, responder, decisions):
   choice, value, is_true = decisions.choice, decisions.value, decisions.is_true
   players, num_nodes = len(others.which), len(graph.actor)
   for node in range(num_nodes - 1, -1, -1):
-    to, likely = value[node], decisions.reach[node]
-    if not _is_any(likely):
+    to, node_reach = value[node], decisions.reach[node]
+    if not _is_any(node_reach):
       _fill(to, 0.0)
       continue
     if graph.deciders[node]:
@@ -282,7 +295,7 @@ def _backward(graph, truth, others, responder, decisions):
       elif responder.is_learning:
         score = 0.0
         for d in range(len(to)):
-          score += others.weights[d] * likely[d] * after[d]
+          score += others.weights[d] * node_reach[d] * after[d]
         if score > best:
           best, choice[node] = score, a
           _copy(to, after)
@@ -291,38 +304,55 @@ def _backward(graph, truth, others, responder, decisions):
 
 
 @jit.kernel
-def respond_with(graph, truth, sample, test, responder, scratch, thread):
-  """Finds the decisions of one roll; takes plain tuples, see `respond`."""
+def _respond_with(graph, truth, sample, test, responder, scratch, thread):
+  """Finds the decisions of one roll.
+
+  Args:
+    graph: the `graph_arrays.GraphArrays` as a plain tuple.
+    truth: the `Truth` as a plain tuple.
+    sample: the `Others` as a plain tuple, on whose deals to decide.
+    test: the `Others` as a plain tuple, on whose deals to measure.
+    responder: (seat, roll).
+    scratch: the `ResponseScratch` as a plain tuple, modified in place.
+    thread: the number of the thread.
+  """
   nodes = graph_arrays.GraphArrays(*graph)
   claims = Truth(*truth)
   seat, roll = responder
-  work = ResponseScratch(*scratch)
-  choice, value = work.choices[thread], work.sample_value[thread]
-  is_true, challenges = work.is_true[thread], work.challenges[thread]
+  rows = ResponseScratch(*scratch)
+  choice, value = rows.choices[thread], rows.sample_value[thread]
+  is_true, challenges = rows.is_true[thread], rows.challenges[thread]
   _backward(nodes, claims, Others(*sample), ResponderRoll(seat, roll, True),
-            Decisions(work.sample_reach, choice, value, is_true, challenges))
-  if len(work.test_reach):
-    value = work.test_value[thread]
+            Decisions(rows.sample_reach, choice, value, is_true, challenges))
+  if len(rows.test_reach):
+    value = rows.test_value[thread]
     _backward(nodes, claims, Others(*test), ResponderRoll(seat, roll, False),
-              Decisions(work.test_reach, choice, value, is_true, challenges))
-  _copy(work.values[thread], value[0])
+              Decisions(rows.test_reach, choice, value, is_true, challenges))
+  _copy(rows.values[thread], value[0])
+
+
+def respond_serial(graph, truth, sample, test, seat, rolls, scratch):
+  """Does what `respond` does, with the same arguments, in one thread."""
+  for thread, roll in enumerate(rolls):
+    _respond_with(graph[:], truth[:], sample[:], test[:], (seat, roll),
+                  scratch[:], thread)
 
 
 @jit.kernel(parallel=True)
 def respond(graph, truth, sample, test, seat, rolls, scratch):
-  """Finds the decisions of some rolls, and what they are worth.
+  """Finds the decisions of some rolls, and their values.
 
   Args:
     graph: the `graph_arrays.GraphArrays`.
     truth: the `Truth`.
     sample: the `Others`, on whose deals to decide.
-    test: the same with the deals on which to measure.
-    seat: the responder's.
-    rolls: [thread] int64, the responder's rolls, one a thread.
-    scratch: the `ResponseScratch`.
+    test: the `Others`, on whose deals to measure.
+    seat: the responder's seat.
+    rolls: [thread] int64, the responder's rolls, one per thread.
+    scratch: the `ResponseScratch`, modified in place.
   """
   plain_graph, plain_truth, plain_scratch = graph[:], truth[:], scratch[:]
   plain_sample, plain_test = sample[:], test[:]
   for thread in numba.prange(len(rolls)):
-    respond_with(plain_graph, plain_truth, plain_sample, plain_test,
-                 (seat, rolls[thread]), plain_scratch, np.int64(thread))
+    _respond_with(plain_graph, plain_truth, plain_sample, plain_test,
+                  (seat, rolls[thread]), plain_scratch, np.int64(thread))

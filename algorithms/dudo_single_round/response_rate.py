@@ -1,22 +1,22 @@
-"""How well a responder does against fixed players in single-round Dudo.
+"""The win rate of a responder against fixed policies in single-round Dudo.
 
 Gendre & Kaneko (2019) could measure their policies only by games. Here one seat
 responds to the policies of all others, in one of two ways:
 
-  "exact": in games that can be walked the responder forgets nothing, and plays
-    a best response (`exploitability`).
-  "decisions": the responder remembers what the abstraction `wait_type_recall`
-    tells, with the longest memory of all policies. It works on the graph of
-    situations (`graph`), for deals of the others. A forward pass finds the
-    probability that the others play to a node, summed over all paths. A
-    backward pass for each roll of the responder takes the action that is worth
-    most in all deals together. As the seat is known, each information set is
+  "exact": in games that can be walked, the responder has perfect recall and
+    plays a best response (`exploitability`).
+  "decisions": the responder knows what the abstraction `wait_type_recall`
+    tells, with the longest recall length of all policies. Decisions are made on
+    the graph of situations (`single_round_graph`), for deals of the others. A
+    forward pass computes the others' reach of each node, summed over all paths.
+    A backward pass for each roll of the responder chooses the action with the
+    highest value over all deals. As the seat is known, each information set is
     one node.
 
-What the responder gets by decisions is a lower bound of what one with perfect
-recall gets. Where the others have too many deals, decisions are found on one
-sample of deals and measured on another. So the rate is not inflated by deals
-that were seen before, and its standard error is that of the second sample.
+The rate of "decisions" is a lower bound for a responder with perfect recall. If
+the others have too many deals, decisions are made on one sample of deals and
+measured on another. So the rate is not inflated by overfitting, and its
+standard error is that of the second sample.
 """
 
 import functools
@@ -47,12 +47,12 @@ _MAX_WALKED = 300_000  # histories up to which "auto" walks the game
 
 
 class ResponseRate(NamedTuple):
-  """What a responder gets; even play is 1 / players.
+  """The win rate of a responder; even play is 1 / players.
 
   Attributes:
     rate: the mean return.
-    error: its standard error; 0 if all deals were looked at.
-    is_exact: whether no responder, of whatever memory, can get more.
+    error: its standard error; 0 if all deals were evaluated.
+    is_exact: whether no responder, whatever it remembers, can do better.
     policy: an OpenSpiel policy that plays the responder's seat.
   """
   rate: float
@@ -62,7 +62,7 @@ class ResponseRate(NamedTuple):
 
 
 def num_histories(game):
-  """Returns how many histories the game has at most, to walk it."""
+  """Returns an upper bound of the number of histories of the game."""
   players = game.num_players()
   return (game.roll_table.num_rolls**players * 2**players *
           single_round_layout.num_claim_lines(game))
@@ -70,7 +70,7 @@ def num_histories(game):
 
 def best_response_rate(policies, seat, method="auto", num_deals=256, seed=0,
                        num_threads=None):
-  """Returns how often a responder in one seat wins against fixed policies.
+  """Returns the win rate of a responder in one seat against fixed policies.
 
   Args:
     policies: a `policies.SingleRoundPolicy` for all other seats, or a list with
@@ -79,10 +79,11 @@ def best_response_rate(policies, seat, method="auto", num_deals=256, seed=0,
     seat: the responder's seat; seat 0 claims first.
     method: "exact", "decisions", or "auto" for the first where the game has
       few histories.
-    num_deals: how many deals of the others to decide on, and how many to
-      measure on, where there are more than that.
+    num_deals: number of deals of the others to decide on, and to measure on, if
+      there are more than that.
     seed: of the samples.
-    num_threads: how many threads to use, None for all; no result depends on it.
+    num_threads: number of threads to use, None for all; no result depends on
+      it.
 
   Returns:
     A `ResponseRate`.
@@ -109,9 +110,9 @@ def best_response_rate(policies, seat, method="auto", num_deals=256, seed=0,
 
 @functools.lru_cache(maxsize=4)
 def _load_game(rules):
-  """Returns `dudo_single_round`, the same game for the same rules.
+  """Returns `dudo_single_round`, the same object for the same rules.
 
-  So it is walked once, however often a response is asked for.
+  So the game is walked once for many responses.
   """
   return pyspiel.load_game("dudo_single_round", dict(rules))
 
@@ -140,10 +141,10 @@ def sample_rolls(graph, count, seed, number):
   They are independent of the deals from which solvers learn.
 
   Args:
-    graph: the `graph.SingleRoundGraph`.
-    count: how many deals.
+    graph: the `single_round_graph.SingleRoundGraph`.
+    count: number of deals.
     seed: of the samples.
-    number: which sample; samples are independent.
+    number: the number of the sample; samples are independent.
   """
   rolls = np.zeros((count, graph.num_players), np.int64)
   graph_kernels.sample_rolls(
@@ -164,8 +165,8 @@ class _DecisionFinder:
                                                 max(lengths, default=0))
     self._layout = self._graph.layout
     self._tables = np.stack([self._probabilities(p) for p in others.values()])
-    numbers = list(others)
-    self._which = np.array([numbers.index(id(p)) if player != seat else -1
+    ids = list(others)
+    self._which = np.array([ids.index(id(p)) if player != seat else -1
                             for player, p in enumerate(policies)])
     dice = self._graph.dice
     self._truth = response_kernels.Truth(dice.counts, dice.amounts)
@@ -178,7 +179,7 @@ class _DecisionFinder:
     return np.ascontiguousarray(table.T[self._entries_in(policy.layout)])
 
   def _entries_in(self, coarse):
-    """Returns [entry] int64, the entry of another layout that stands for it."""
+    """Returns [entry] int64, the corresponding entry of a coarser layout."""
     layout = self._layout
     entries = np.zeros(layout.num_entries, np.int64)
     for claim in range(-1, layout.first_forced):
@@ -198,12 +199,12 @@ class _DecisionFinder:
   def _others(self, rolls, weights):
     counts = self._truth.counts[rolls]  # [player, deal, value - 1]
     counts[self._seat] = 0
-    return response_kernels.Others(self._tables, self._which, rolls,
-                          np.ascontiguousarray(counts.sum(axis=0).T,
-                                               np.int32), weights)
+    return response_kernels.Others(
+        self._tables, self._which, rolls,
+        np.ascontiguousarray(counts.sum(axis=0).T, np.int32), weights)
 
   def _all_deals(self):
-    """Returns the `Others` with all deals, as likely as they are."""
+    """Returns the `Others` with all deals, weighted by their probabilities."""
     players = self._layout.num_players
     shape = [self._layout.num_rolls] * players
     shape[self._seat] = 1
@@ -239,23 +240,21 @@ class _DecisionFinder:
         is_true=np.empty((threads, shape[1]), np.float32),
         challenges=np.empty((threads, layout.num_players, shape[1]),
                             np.float32))
-    response_kernels.forward(graph.arrays, sample, self._seat, scratch.sample_reach)
+    response_kernels.forward(graph.arrays, sample, self._seat,
+                             scratch.sample_reach)
     if not is_all:
-      response_kernels.forward(graph.arrays, test, self._seat, scratch.test_reach)
+      response_kernels.forward(graph.arrays, test, self._seat,
+                               scratch.test_reach)
     choices, values = scratch.choices, scratch.values
     with progress.progress_bar(layout.num_rolls, desc="responding",
-                             unit="rolls") as bar:
+                               unit="rolls") as bar:
       for first in range(0, layout.num_rolls, threads):
-        now = slice(first, min(first + threads, layout.num_rolls))
-        rolls = np.arange(now.start, now.stop)
-        work = scratch._replace(choices=choices[now], values=values[now])
-        if threads == 1:
-          response_kernels.respond_with(graph.arrays[:], self._truth[:], sample[:],
-                               test[:], (self._seat, first), work[:], 0)
-        else:
-          with jit.threads(threads):
-            response_kernels.respond(graph.arrays, self._truth, sample, test,
-                            self._seat, rolls, work)
+        rolls = np.arange(first, min(first + threads, layout.num_rolls))
+        jit.run(threads, response_kernels.respond_serial,
+                response_kernels.respond, graph.arrays, self._truth, sample,
+                test, self._seat, rolls,
+                scratch._replace(choices=choices[rolls[0]:rolls[-1] + 1],
+                                 values=values[rolls[0]:rolls[-1] + 1]))
         bar.update(len(rolls))
     means = layout.game.roll_table.probabilities @ values  # [deal]
     error = 0.0 if is_all else means.std(ddof=1) / math.sqrt(len(means))

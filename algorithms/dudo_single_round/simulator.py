@@ -1,11 +1,11 @@
 """Plays `dudo_single_round` between policies and bots, in compiled code.
 
 As in Gendre & Kaneko (2019), section 5.1.3, the players of a line-up are rated
-by their mean returns ("win rates"; even play is 1/players). All seatings that
-come from turning the line-up are played equally often, and with the same luck:
-the games k * players .. k * players + players - 1, a group, have the same dice
-and the same random number for each turn of a seat. The standard errors are
-those of the means of groups.
+by their mean returns ("win rates"; even play is 1/players). All rotations of
+the line-up are played equally often, with common random numbers: the games
+k * players .. k * players + players - 1, a group, have the same dice and the
+same random number for each turn of a seat. The standard errors are those of the
+means of groups.
 
 Random numbers are a function of the seed, the group of games and the turn alone
 (see `random_streams`). No result depends on the number of threads.
@@ -30,15 +30,15 @@ _STREAM = 1  # deals that no solver has learned from
 
 
 class SimulationResult(NamedTuple):
-  """What came of the games.
+  """The result of the games.
 
   Attributes:
-    games: how many games were played.
-    returns: [place in the line-up] float64, the mean return of each.
-    rates: dict from each different player of the line-up (by its first place)
-      to (mean return of all its places, standard error).
-    untrained: [place in the line-up] float64, the share of its decisions at
-      information sets that its policy was never trained for (figure 4 of the
+    games: number of games played.
+    returns: [index in the line-up] float64, the mean return of each.
+    rates: dict from each distinct player of the line-up (by its first index) to
+      (mean return over all its indices, standard error).
+    untrained: [index in the line-up] float64, the fraction of its decisions at
+      information sets for which its policy was never trained (figure 4 of the
       paper); 0 for bots.
   """
   games: int
@@ -48,23 +48,25 @@ class SimulationResult(NamedTuple):
 
 
 class Lineup(NamedTuple):
-  """Who plays: the different players, and their places.
+  """The distinct players, and their positions in the line-up.
 
-  All tables of the players stand in flat arrays, one player after the other.
+  The tables of all players are concatenated in flat arrays.
 
   Attributes:
-    places: [place] int64, which player has it.
-    memories: [player] int64, how many memories there are.
-    num_entries: [player] int64, how many entries a roll has.
-    weights: [any] float32, for each player [roll, entry], the weights of a
-      policy.
-    weight_begin: [player] int64, where they begin.
-    claim_entry: [any] int32, for each player as in `layout.SetLayout`.
-    claim_begin: [player] int64, where they begin.
-    challenge_entry: [any] int32, likewise.
-    challenge_begin: [player] int64, where they begin.
+    players: [position] int64, the player at each position.
+    memories: [player] int64, number of memories.
+    num_entries: [player] int64, number of entries of a roll.
+    weights: [sum of sizes] float32, for each player [roll, entry], the weights
+      of its policy.
+    weight_begin: [player] int64, where the player's weights begin.
+    claim_entry: [sum of sizes] int32, for each player [claim + 1, memory], as
+      in `single_round_layout.SetLayout`.
+    claim_begin: [player] int64, where the player's part begins.
+    challenge_entry: [sum of sizes] int32, for each player [claim, memory, wait
+      - 1], as in `single_round_layout.SetLayout`.
+    challenge_begin: [player] int64, where the player's part begins.
   """
-  places: np.ndarray
+  players: np.ndarray
   memories: np.ndarray
   num_entries: np.ndarray
   weights: np.ndarray
@@ -79,13 +81,13 @@ class DiceRules(NamedTuple):
   """The rules of a game.
 
   Attributes:
-    claim_window: how many of the next claims are legal.
+    claim_window: number of next claims that are legal.
     first_forced: claims from this number on must be challenged.
-    num_claims: how many claims there are.
-    num_sides: how many sides a die has.
-    counts: [roll, value - 1] int32, how many dice show the value.
-    amounts: [claim] int32, how many dice it claims.
-    cumulative: [roll] float64, how likely it or one before it is.
+    num_claims: number of claims.
+    num_sides: number of sides of a die.
+    counts: [roll, value - 1] int32, number of dice that show the value.
+    amounts: [claim] int32, number of dice that it claims.
+    cumulative: [roll] float64, the distribution function of rolls.
   """
   claim_window: int
   first_forced: int
@@ -97,20 +99,21 @@ class DiceRules(NamedTuple):
 
 
 class Tally(NamedTuple):
-  """What comes of the games; kernels add to it.
+  """Sums over the games.
 
   Attributes:
-    returns: [group, place] float64, the sums of the returns.
-    met: [thread, place] int64, how many information sets were met.
-    new: [thread, place] int64, how many of them were never trained.
+    returns: [group, position] float64, sums of returns.
+    decisions: [thread, position] int64, number of decisions.
+    untrained: [thread, position] int64, number of decisions at information sets
+      that were never trained.
   """
   returns: np.ndarray
-  met: np.ndarray
-  new: np.ndarray
+  decisions: np.ndarray
+  untrained: np.ndarray
 
 
 class SimulationScratch(NamedTuple):
-  """What threads work in.
+  """Scratch of threads.
 
   Attributes:
     rolls: [thread, seat] int64, the rolls of a group of games.
@@ -123,46 +126,131 @@ class SimulationScratch(NamedTuple):
 
 
 class GameTurn(NamedTuple):
-  """Which game is played.
+  """A game of a group.
 
   Attributes:
-    group: the number of its group.
+    group: the number of the group.
     stream: uint64, the group's stream of random numbers.
-    turned: which place seat 0 has.
+    rotation: the position in the line-up of seat 0.
   """
   group: int
   stream: np.uint64
-  turned: int
+  rotation: int
 
 
 @jit.inline
 def _choose(weights, count, x):
-  """Returns an action, as likely as its share of the weights [action]."""
+  """Returns an action, sampled in proportion to the weights.
+
+  Args:
+    weights: [action] float64.
+    count: number of actions.
+    x: uniform random number.
+  """
   total = 0.0
   for a in range(count):
     total += weights[a]
   if not total > 0.0:
     return np.int64(x * count)
-  rest = x * total
+  quantile = x * total
   action = 0
   for a in range(count):
     if weights[a] > 0.0:
       action = a
-      if rest < weights[a]:
+      if quantile < weights[a]:
         break
-      rest -= weights[a]
+      quantile -= weights[a]
   return action
 
 
 @jit.inline
-def _read(lineup, who, roll, entry, count, weights):
-  """Writes a player's weights; returns whether the set was trained."""
-  begin = lineup.weight_begin[who] + roll * lineup.num_entries[who] + entry
+def _act(lineup, scratch, counts, position, roll, entry, count, x):
+  """Returns a player's action, and counts the decision.
+
+  Args:
+    lineup: the `Lineup`.
+    scratch: [action] float64.
+    counts: (decisions, untrained), the thread's rows of the `Tally`.
+    position: the player's position in the line-up.
+    roll: the player's roll.
+    entry: the first entry of the information set.
+    count: number of actions.
+    x: uniform random number.
+  """
+  decisions, untrained = counts
+  player = lineup.players[position]
+  begin = lineup.weight_begin[player] + roll * lineup.num_entries[player]
+  begin += entry
   total = 0.0
   for a in range(count):
-    weights[a] = lineup.weights[begin + a]
-    total += weights[a]
-  return total > 0.0
+    scratch[a] = lineup.weights[begin + a]
+    total += scratch[a]
+  decisions[position] += 1
+  if not total > 0.0:
+    untrained[position] += 1
+  return _choose(scratch, count, x)
+
+
+@jit.inline
+def _challengers(lineup, rules, scratch, game, tally, thread, claim, draw):
+  """Returns the seats that challenge a claim, as bits.
+
+  Args:
+    lineup: the `Lineup`.
+    rules: the `DiceRules`.
+    scratch: the `SimulationScratch`.
+    game: the `GameTurn`.
+    tally: the `Tally`, added to.
+    thread: the number of the thread.
+    claim: (claim, claimer's seat).
+    draw: the number of the first random number.
+  """
+  last, claimer = claim
+  memory, rolls = scratch.memory[thread], scratch.rolls[thread]
+  counts = tally.decisions[thread], tally.untrained[thread]
+  seats = len(lineup.players)
+  challengers = 0
+  for wait in range(1, seats):
+    seat = (claimer + wait) % seats
+    if last >= rules.first_forced:
+      challengers |= 1 << seat
+      continue
+    position = (seat + game.rotation) % seats
+    player = lineup.players[position]
+    entry = lineup.challenge_entry[
+        lineup.challenge_begin[player] + wait - 1 +
+        (last * lineup.memories[player] + memory[player]) * (seats - 1)]
+    x = random_streams.uniform(game.stream, draw + wait - 1)
+    if _act(lineup, scratch.weights[thread], counts, position, rolls[seat],
+            entry, 2, x):
+      challengers |= 1 << seat
+  return challengers
+
+
+@jit.inline
+def _add_returns(rules, rolls, game, claim, challengers, returns):
+  """Adds the returns of a game whose last claim was challenged.
+
+  Args:
+    rules: the `DiceRules`.
+    rolls: [seat] int64.
+    game: the `GameTurn`.
+    claim: (claim, claimer's seat).
+    challengers: the seats that challenge, as bits.
+    returns: [position] float64, added to.
+  """
+  last, claimer = claim
+  seats = len(returns)
+  count = 0
+  for seat in range(seats):
+    count += rules.counts[rolls[seat], last % rules.num_sides]
+  losers = challengers if count >= rules.amounts[last] else 1 << claimer
+  winners = 0
+  for seat in range(seats):
+    winners += 1 - (losers >> seat & 1)
+  for seat in range(seats):
+    if not losers >> seat & 1:
+      returns[(seat + game.rotation) % seats] += 1.0 / winners
 
 
 @jit.kernel
@@ -177,93 +265,64 @@ def _play(lineup, rules, scratch, game, tally, thread):
     tally: the `Tally`, added to.
     thread: the number of the thread.
   """
-  stream, turned = game.stream, game.turned
-  rolls, weights = scratch.rolls[thread], scratch.weights[thread]
-  memory, memories = scratch.memory[thread], lineup.memories
-  met, new = tally.met[thread], tally.new[thread]
-  seats = len(lineup.places)
-  last, claimer, draw = -1, 0, seats
+  rolls, memory = scratch.rolls[thread], scratch.memory[thread]
+  memories = lineup.memories
+  counts = tally.decisions[thread], tally.untrained[thread]
+  seats = len(lineup.players)
   for player in range(len(memories)):
     memory[player] = 0
-  out = 0  # bits of the seats that challenge
+  last, claimer, draw = -1, 0, seats
   while True:
-    place = (claimer + turned) % seats
-    who = lineup.places[place]
+    position = (claimer + game.rotation) % seats
+    player = lineup.players[position]
     count = min(last + 1 + rules.claim_window, rules.num_claims) - last - 1
-    entry = lineup.claim_entry[lineup.claim_begin[who] + memory[who] +
-                               (last + 1) * memories[who]]
-    met[place] += 1
-    if not _read(lineup, who, rolls[claimer], entry, count, weights):
-      new[place] += 1
-    action = _choose(weights, count, random_streams.uniform(stream, draw))
-    draw += 1
+    entry = lineup.claim_entry[lineup.claim_begin[player] + memory[player] +
+                               (last + 1) * memories[player]]
+    action = _act(lineup, scratch.weights[thread], counts, position,
+                  rolls[claimer], entry, count,
+                  random_streams.uniform(game.stream, draw))
     if last >= 0:
       for player in range(len(memories)):
         memory[player] = (
             last % rules.num_sides + 1 +
             (rules.num_sides + 1) * memory[player]) % memories[player]
     last += 1 + action
-    out = 0
-    for wait in range(1, seats):
-      seat = (claimer + wait) % seats
-      place = (seat + turned) % seats
-      who = lineup.places[place]
-      x = random_streams.uniform(stream, draw)
-      draw += 1
-      if last >= rules.first_forced:
-        out |= 1 << seat
-        continue
-      entry = lineup.challenge_entry[
-          lineup.challenge_begin[who] + wait - 1 +
-          (last * memories[who] + memory[who]) * (seats - 1)]
-      met[place] += 1
-      if not _read(lineup, who, rolls[seat], entry, 2, weights):
-        new[place] += 1
-      if _choose(weights, 2, x):
-        out |= 1 << seat
-    if out:
+    challengers = _challengers(lineup, rules, scratch, game, tally, thread,
+                               (last, claimer), draw + 1)
+    draw += seats
+    if challengers:
       break
     claimer = (claimer + 1) % seats
-  count = 0
-  for seat in range(seats):
-    count += rules.counts[rolls[seat], last % rules.num_sides]
-  if count < rules.amounts[last]:
-    out = 1 << claimer
-  left = 0
-  for seat in range(seats):
-    left += 1 - (out >> seat & 1)
-  returns = tally.returns[game.group]
-  for seat in range(seats):
-    if not out >> seat & 1:
-      returns[(seat + turned) % seats] += 1.0 / left
+  _add_returns(rules, rolls, game, (last, claimer), challengers,
+               tally.returns[game.group])
 
 
 @jit.kernel
-def _play_share(lineup, rules, scratch, seed, tally, groups, thread):
-  """Plays a thread's share of the groups.
+def _play_slice(lineup, rules, scratch, seed, tally, groups, thread):
+  """Plays a thread's slice of the groups.
 
-  It takes the named tuples of `_play_groups` as plain ones, whose arrays the
-  caller of that keeps.
+  Its arguments are those of `_play_groups`, named tuples as plain ones, and the
+  number of the thread. Its caller must keep the arrays.
   """
   begin, end = groups
   players = jit.borrowed(Lineup(*lineup))
   dice_rules = jit.borrowed(DiceRules(*rules))
-  work = jit.borrowed(SimulationScratch(*scratch))
+  own_scratch = jit.borrowed(SimulationScratch(*scratch))
   sums = jit.borrowed(Tally(*tally))
-  seats = len(players.places)
-  for group in range(begin + thread, end, len(sums.met)):
+  seats = len(players.players)
+  for group in range(begin + thread, end, len(sums.decisions)):
     stream = random_streams.stream(seed, group)
     for seat in range(seats):
-      work.rolls[thread, seat] = random_streams.choose(
+      own_scratch.rolls[thread, seat] = random_streams.choose(
           dice_rules.cumulative, random_streams.uniform(stream, seat))
-    for turned in range(seats):
-      _play(players, dice_rules, work, GameTurn(group, stream, turned), sums,
-            thread)
+    for rotation in range(seats):
+      _play(players, dice_rules, own_scratch,
+            GameTurn(group, stream, rotation), sums, thread)
 
 
 @jit.kernel(parallel=True)
 def _play_groups(lineup, rules, scratch, seed, tally, groups):
-  """Plays groups of games, in each of them all turns of the line-up.
+  """Plays groups of games: in each of them all rotations of the line-up.
 
   Args:
     lineup: the `Lineup`.
@@ -271,34 +330,34 @@ def _play_groups(lineup, rules, scratch, seed, tally, groups):
     scratch: the `SimulationScratch`.
     seed: uint64, of the random numbers.
     tally: the `Tally`, added to. Its threads share the groups.
-    groups: (begin, end), which of its groups to play.
+    groups: (begin, end) of the groups to play.
   """
   plain_lineup, plain_rules, plain_tally = lineup[:], rules[:], tally[:]
   plain_scratch = scratch[:]
-  for thread in numba.prange(len(tally.met)):
-    _play_share(plain_lineup, plain_rules, plain_scratch, seed, plain_tally,
+  for thread in numba.prange(len(tally.decisions)):
+    _play_slice(plain_lineup, plain_rules, plain_scratch, seed, plain_tally,
                 groups, np.int64(thread))
 
 
 def _find_players(game, lineup):
-  """Returns (policies, places) of a line-up of policies and names of bots.
+  """Finds the distinct players of a line-up of policies and names of bots.
 
   Args:
     game: the game.
     lineup: list of policies and names of bots.
 
   Returns:
-    (policies, places): a `SingleRoundPolicy` for each different player; and
-    [place] int64, which player has it.
+    (policies, players): a `SingleRoundPolicy` for each distinct player; and
+    [position] int64, the player at each position.
   """
-  policies, places, found = [], [], []
+  policies, players, found = [], [], []
   for item in lineup:
     same = [i for i, other in enumerate(found)
             if other is item or (isinstance(item, str) and other == item)]
     if same:
-      places.append(same[0])
+      players.append(same[0])
       continue
-    places.append(len(found))
+    players.append(len(found))
     found.append(item)
     if isinstance(item, str) and item in single_round_policy.BOTS:
       item = single_round_policy.bot_policy(game, item)
@@ -308,11 +367,11 @@ def _find_players(game, lineup):
                        f"of {names}")
     item.check_game(game)
     policies.append(item)
-  return policies, np.array(places)
+  return policies, np.array(players)
 
 
-def _make_lineup(policies, places):
-  """Returns the `Lineup` of policies and their places."""
+def _make_lineup(policies, players):
+  """Returns the `Lineup` of policies and the players at each position."""
   layouts = [policy.layout for policy in policies]
   claim_entry, claim_begin = _join([p.claim_entry for p in layouts])
   challenge_entry, challenge_begin = _join([p.challenge_entry for p in layouts])
@@ -322,7 +381,7 @@ def _make_lineup(policies, places):
   for policy, begin, end in zip(policies, weight_begin, weight_begin[1:]):
     weights[begin:end] = policy.weights().ravel()
   return Lineup(
-      places=places,
+      players=players,
       memories=np.array([layout.num_memories for layout in layouts]),
       num_entries=np.array([layout.num_entries for layout in layouts]),
       weights=weights, weight_begin=weight_begin,
@@ -337,16 +396,16 @@ def _join(arrays):
 
 
 def play_games(game, lineup, num_games, seed=0, num_threads=None):
-  """Lets a line-up of players play each other in all turns of the seats.
+  """Lets a line-up of players play each other, in all its rotations.
 
   Args:
     game: the `pyspiel.Game`, `dudo_single_round` or an abstraction of it.
-    lineup: for each place a `policies.SingleRoundPolicy`, "random" or
-      "heuristic". Policies may have different abstractions. A player may have
-      many places.
-    num_games: how many games to play, a multiple of the number of players.
+    lineup: list with a `policies.SingleRoundPolicy`, "random" or "heuristic"
+      for each player. Policies may have different abstractions. An item may
+      occur several times.
+    num_games: number of games to play, a multiple of the number of players.
     seed: the same seed gives the same games, for any number of threads.
-    num_threads: how many threads to use, None for all.
+    num_threads: number of threads to use, None for all.
 
   Returns:
     A `SimulationResult`.
@@ -362,7 +421,7 @@ def play_games(game, lineup, num_games, seed=0, num_threads=None):
                      "as the line-up is turned")
   seed = validation.integer("seed", seed, 0, 2**63 - 1)
   threads = jit.thread_count(num_threads)
-  players = _make_lineup(*_find_players(game, lineup))
+  tables = _make_lineup(*_find_players(game, lineup))
   rules = DiceRules(game.claim_window, game.first_forced,
                     game.order.num_claims, game.order.num_sides,
                     game.roll_table.counts, game.order.quantities,
@@ -375,32 +434,32 @@ def play_games(game, lineup, num_games, seed=0, num_threads=None):
       graph_kernels.thread_rows(threads, seats, np.int64),
       graph_kernels.thread_rows(threads, seats, np.int64),
       graph_kernels.thread_rows(threads, num_actions))
-  _play_all(players, rules, scratch, random_streams.seed_for(seed, _STREAM),
+  _play_all(tables, rules, scratch, random_streams.seed_for(seed, _STREAM),
             tally)
   returns = tally.returns / seats
   rates = {}
-  for player in range(players.places.max() + 1):
-    places = np.flatnonzero(players.places == player)
-    means = returns[:, places].mean(axis=1)
-    rates[int(places[0])] = (float(means.mean()),
-                             float(means.std(ddof=1) / math.sqrt(groups)))
-  met, new = tally.met.sum(axis=0), tally.new.sum(axis=0)
-  return SimulationResult(num_games, returns.mean(axis=0), rates,
-                          new / np.maximum(met, 1))
+  for player in range(tables.players.max() + 1):
+    positions = np.flatnonzero(tables.players == player)
+    means = returns[:, positions].mean(axis=1)
+    rates[int(positions[0])] = (float(means.mean()),
+                                float(means.std(ddof=1) / math.sqrt(groups)))
+  untrained = (tally.untrained.sum(axis=0) /
+               np.maximum(tally.decisions.sum(axis=0), 1))
+  return SimulationResult(num_games, returns.mean(axis=0), rates, untrained)
 
 
 def _play_all(lineup, rules, scratch, seed, tally):
   """Plays all groups of a tally, a fraction of a second at a time."""
-  threads, done = len(tally.met), 0
+  threads, done = len(tally.decisions), 0
 
   def play(count):
     nonlocal done
     groups = done, done + count
-    if threads == 1:
-      _play_share(lineup[:], rules[:], scratch[:], seed, tally[:], groups, 0)
-    else:
-      with jit.threads(threads):
-        _play_groups(lineup, rules, scratch, seed, tally, groups)
+    jit.run(
+        threads,
+        lambda: _play_slice(lineup[:], rules[:], scratch[:], seed, tally[:],
+                            groups, 0),
+        lambda: _play_groups(lineup, rules, scratch, seed, tally, groups))
     done += count
 
   for _ in pacing.chunks(play, len(tally.returns)):

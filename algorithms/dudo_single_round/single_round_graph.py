@@ -1,10 +1,10 @@
 """The graph of `dudo_single_round`, from its rules.
 
 Gendre & Kaneko (2019), section 3.3.1: two states are one node if neither the
-players nor the rules can tell them apart. For each situation (claim, memory,
-claimer; see `layout`) there is one node for all decisions to pass or to
-challenge, and one where the next player claims. A challenge that is forced is
-no node. All deals share the graph.
+players nor the rules distinguish them. For each situation (claim, memory,
+claimer; see `single_round_layout`) there is one node for all decisions to pass
+or to challenge, and one where the next player claims. A forced challenge is no
+node. All deals share the graph.
 """
 
 import numpy as np
@@ -14,8 +14,8 @@ from dudo_spiel.algorithms.dudo_single_round import single_round_policy
 from dudo_spiel.algorithms.graphs import game_graph
 from dudo_spiel.algorithms.graphs import graph_arrays
 
-_MAX_WALKED = 5_000_000  # histories, a walk of two minutes
-_MAX_FLOAT32_CLAIMS = 100  # 2^claims paths must be a number of this type
+_MAX_WALKED = 5_000_000  # histories, a traversal of two minutes
+_MAX_FLOAT32_CLAIMS = 100  # up to 2^claims paths are counted in this type
 
 
 def make_graph(game, abstraction=None, recall_length=None):
@@ -24,9 +24,11 @@ def make_graph(game, abstraction=None, recall_length=None):
   Args:
     game: a `pyspiel.Game`: `dudo_single_round` or an abstraction of it, whose
       graph follows from the rules, or another game, which is walked.
-    abstraction: of `dudo_single_round`, see `layout.abstract_game`; None for
-      any other game.
-    recall_length: likewise.
+    abstraction: of `dudo_single_round`, one of
+      `single_round_layout.ABSTRACTIONS` or None for the default; None for any
+      other game.
+    recall_length: number of values that the abstraction remembers, or None for
+      the default; None for any other game.
   """
   if single_round_layout.is_single_round(game):
     return SingleRoundGraph(single_round_layout.SetLayout(
@@ -46,7 +48,7 @@ class SingleRoundGraph(game_graph.Graph):
   each of its situations, by memory and claimer, then the next claims.
 
   Args:
-    layout: the `layout.SetLayout`.
+    layout: the `single_round_layout.SetLayout`.
 
   Attributes:
     layout: as given.
@@ -67,7 +69,7 @@ class SingleRoundGraph(game_graph.Graph):
     """Returns the name of the type that tables of this graph should have.
 
     Args:
-      dtype: "float64" or "float32" as a user asks; None for float32, unless
+      dtype: "float64" or "float32" as the user chose; None for float32, unless
         there are too many claims for it.
     """
     is_large = self.layout.num_claims > _MAX_FLOAT32_CLAIMS
@@ -78,13 +80,20 @@ class SingleRoundGraph(game_graph.Graph):
     return dtype or ("float64" if is_large else "float32")
 
   def policy(self, weights, game):
-    """Returns a `policy.SingleRoundPolicy`; see `game_graph.Graph.policy`."""
+    """Returns a `single_round_policy.SingleRoundPolicy`.
+
+    Args:
+      weights: [column * entries + entry]; probabilities are proportional to
+        their positive parts, and uniform where there are none.
+      game: the `pyspiel.Game` that the policy is for: the graph's own, or one
+        of which that is an abstraction.
+    """
     return single_round_policy.SingleRoundPolicy(
         game, np.maximum(weights, 0).reshape(self.num_columns, -1),
         self.layout)
 
   def compiled(self):
-    """Returns the `compiled.game.CompiledGame`, if it is not too large."""
+    """Returns the `compiled_game.CompiledGame`, if it is not too large."""
     cause = None
     num_deals = self.layout.num_rolls**self.num_players
     num_lines = single_round_layout.num_claim_lines(self.game)
@@ -101,7 +110,7 @@ class SingleRoundGraph(game_graph.Graph):
 
 
 class _GraphBuilder:
-  """Numbers the nodes of single-round Dudo and puts its arrays together."""
+  """Numbers the nodes of single-round Dudo and makes its arrays."""
 
   def __init__(self, layout):
     self._layout = layout
@@ -137,7 +146,7 @@ class _GraphBuilder:
     return self._join(parts)
 
   def returns(self):
-    """Returns [node or terminal, player] zeros: a deal decides them."""
+    """Returns [node or terminal, player] zeros: a deal decides the returns."""
     layout = self._layout
     num_terminals = layout.num_claims * layout.num_players * self._num_masks
     return np.zeros((self._num_nodes + num_terminals, layout.num_players))
@@ -147,7 +156,7 @@ class _GraphBuilder:
     game = self._layout.game
     return graph_arrays.DiceOutcomes(
         np.cumsum(game.roll_table.probabilities),
-        game.roll_table.counts.copy(),  # one that can be written, as all are
+        game.roll_table.counts.copy(),  # writable, as kernels expect
         game.order.quantities[:self._layout.num_claims].copy(), self._payoff())
 
   def _join(self, parts):

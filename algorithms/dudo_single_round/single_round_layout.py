@@ -2,17 +2,17 @@
 
 Gendre & Kaneko, "Counterfactual Regret Minimisation for playing the multiplayer
 bluffing dice game Dudo" (2019), section 4. There is a column of entries for
-each roll, with one entry for each action of each information set. So all that
-one deal touches of a player's tables stands in one piece:
+each roll, with one entry for each action of each information set. So the
+entries that a deal reads and writes of a player are contiguous:
 
   entry of an action = roll * num_entries + first entry of the set + action
 
-A situation is what is public, as far as the abstraction tells: the current
-claim, the values of the claims before it, and who made it. Seats share the
-columns: an information set does not tell which seat its player has.
+A situation is the public state in the abstraction: the current claim, the
+values of the claims before it, and the claimer. Seats share the columns: an
+information set does not tell the seat of its player.
 
-Remembered values are one number, their memory: with S sides, digits of base
-S + 1, the latest value in the lowest place, 0 for none.
+The remembered values are one integer, the memory: with S sides, digits of base
+S + 1, the latest value as the lowest digit, 0 for none.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ from dudo_spiel.games import dudo_single_round
 
 ABSTRACTIONS = tuple(map(str, dudo_single_round.Abstraction))
 
-# The largest number of (claim, memory, claimer) that is looked at.
+# The largest number of triples (claim, memory, claimer).
 MAX_SITUATIONS = 20_000_000
 
 
@@ -39,8 +39,8 @@ def abstract_game(game, abstraction=None, recall_length=None):
     game: a `pyspiel.Game`, `dudo_single_round` or `dudo_single_round_ir`.
     abstraction: one of ABSTRACTIONS; None for that of the game, or else
       "wait_type_recall".
-    recall_length: how many values are remembered; None for that of the game, or
-      else 3.
+    recall_length: number of values that are remembered; None for that of the
+      game, or else 3.
   """
   if not is_single_round(game):
     raise ValueError(f"game={game}: must be dudo_single_round or "
@@ -58,7 +58,7 @@ def abstract_game(game, abstraction=None, recall_length=None):
 
 
 def num_claim_lines(game):
-  """Returns how many lines of claims can be made, that of no claims included.
+  """Returns the number of sequences of claims, the empty one included.
 
   Args:
     game: the `pyspiel.Game`, `dudo_single_round` or an abstraction of it.
@@ -67,7 +67,7 @@ def num_claim_lines(game):
 
 
 def _lines_by_claim(game):
-  """Returns [claim + 1], how many lines end with each claim; 1 with none."""
+  """Returns [claim + 1], the number of sequences that end with each claim."""
   num_claims = game.order.num_claims
   lines = [1] + [0] * num_claims
   for claim in range(-1, game.first_forced):
@@ -78,7 +78,7 @@ def _lines_by_claim(game):
 
 
 def num_info_states(game):
-  """Returns how many information states the players have together.
+  """Returns the number of information states of all players.
 
   Args:
     game: the `pyspiel.Game`, `dudo_single_round` or an abstraction of it.
@@ -91,38 +91,38 @@ def num_info_states(game):
   layout = SetLayout(game)
   claimers = layout.situations.sum(axis=2)  # [claim + 1, memory]
   deciding = others * claimers[1:]
-  if not layout.has_wait:  # players do not know how far the claimer sits away
+  if not layout.has_wait:  # players do not know the distance to the claimer
     deciding = np.minimum(deciding, others + 1)
   return layout.num_rolls * int(claimers[:layout.first_forced + 1].sum() +
                                 deciding.sum())
 
 
 class SetLayout:
-  """Where the information sets of an abstraction stand.
+  """The layout of the information sets of an abstraction.
 
   Args:
     game: the `pyspiel.Game`, a `dudo_single_round_ir`.
 
   Attributes:
     game: the game.
-    num_players: how many players there are.
-    num_sides: how many sides a die has.
-    num_rolls: how many rolls a player can have, and so how many columns.
-    claim_window: how many of the next claims are legal.
+    num_players: number of players.
+    num_sides: number of sides of a die.
+    num_rolls: number of rolls of a player, which is the number of columns.
+    claim_window: number of next claims that are legal.
     first_forced: claims from this number on must be challenged.
-    num_claims: how many claims can be made, including those from `first_forced`
-      on that are in the window of a weaker one.
-    num_memories: how many memories there are; not all can come up.
-    has_wait: whether players know how many turns remain until they claim.
-    situations: [claim + 1, memory, claimer] bool, whether it can come up; claim
-      -1, by the last player, is the start.
+    num_claims: number of claims that can be made, including those from
+      `first_forced` on that are in the window of a weaker one.
+    num_memories: number of memories; not all are reachable.
+    has_wait: whether players know the number of turns until they claim.
+    situations: [claim + 1, memory, claimer] bool, whether it is reachable;
+      claim -1, by the last player, is the start.
     claim_entry: [claim + 1, memory] int32, the first entry of the set in which
       a player claims, -1 where there is none.
-    challenge_entry: [claim, memory, wait - 1] int32, the same for those who
-      decide on a challenge: Pass, then Challenge. Without `has_wait` all waits
-      have the same.
-    num_entries: how many entries a column has.
-    num_sets: how many information sets a roll has.
+    challenge_entry: [claim, memory, wait - 1] int32, the first entry of the set
+      in which a player decides on a challenge (Pass, then Challenge), -1 where
+      there is none. Without `has_wait` it does not depend on the wait.
+    num_entries: number of entries of a column.
+    num_sets: number of information sets of a roll.
   """
 
   def __init__(self, game):
@@ -188,10 +188,10 @@ class SetLayout:
       memories = np.flatnonzero(self.situations[claim + 1].any(axis=1))
       if claim >= 0:
         shape = (len(memories), waits if self.has_wait else 1)
-        numbers = np.arange(shape[0] * shape[1]).reshape(shape)
-        self.challenge_entry[claim, memories] = entry + 2 * numbers
-        entry += 2 * numbers.size
-        num_sets += numbers.size
+        index = np.arange(shape[0] * shape[1]).reshape(shape)
+        self.challenge_entry[claim, memories] = entry + 2 * index
+        entry += 2 * index.size
+        num_sets += index.size
       num_actions = len(self.window(claim))
       self.claim_entry[claim + 1, memories] = (
           entry + num_actions * np.arange(len(memories)))
@@ -207,7 +207,7 @@ class SetLayout:
                      self.num_entries).astype(np.int32)
 
   def locate(self, state, player):
-    """Returns where a player's information set stands in the column.
+    """Returns the first entry of a player's information set in the column.
 
     Args:
       state: a state of `dudo_single_round` in which the player acts.

@@ -1,9 +1,10 @@
 """Policies for `dudo_single_round` as tables of an abstraction.
 
-Trained policies and the hand-made bots are of the same kind. A table is [roll,
-entry] of weights, with the entries of `layout.SetLayout`. The probabilities of
-the actions of an information set are the shares of their entries. Where all
-weights are zero, the set was never trained and the policy is uniform.
+Trained policies and the hand-made bots are of the same class. A table is [roll,
+entry] of weights, with the entries of `single_round_layout.SetLayout`. The
+probabilities of the actions of an information set are proportional to their
+weights. Where all weights are zero, the set was never trained and the policy is
+uniform.
 """
 
 import numpy as np
@@ -30,11 +31,11 @@ class SingleRoundPolicy(convertible.ConvertiblePolicy):
     game: the `pyspiel.Game` that the policy is for, a `dudo_single_round_ir`;
       with a layout also `dudo_single_round`.
     table: [roll, entry] float32, float64 or uint8, weights of at least zero.
-    layout: the `layout.SetLayout` of an abstraction with the rules of the game;
-      None for that of the game itself.
+    layout: the `single_round_layout.SetLayout` of an abstraction with the rules
+      of the game; None for that of the game itself.
 
   Attributes:
-    layout: the `layout.SetLayout`.
+    layout: the `single_round_layout.SetLayout`.
     table: as given.
   """
 
@@ -91,7 +92,7 @@ class SingleRoundPolicy(convertible.ConvertiblePolicy):
     return {action: weight / total for action, weight in zip(actions, weights)}
 
   def weights(self):
-    """Returns the table as float32, whatever the size of its numbers."""
+    """Returns [roll, entry] float32, weights that do not overflow."""
     if self.table.dtype != np.float64:
       return self.table.astype(np.float32)
     begins = self.layout.set_entries()
@@ -102,7 +103,7 @@ class SingleRoundPolicy(convertible.ConvertiblePolicy):
 
   @property
   def memory_bytes(self):
-    """How much memory the table takes."""
+    """Bytes of memory of the table."""
     return self.table.nbytes
 
   def save(self, path):
@@ -163,11 +164,9 @@ def bot_policy(game, name):
 
 
 def _claim_chances(game, num_claims):
-  """Returns [roll, claim] float64, how likely a claim is, given a roll."""
-  order = game.order
-  return np.array([[odds.claim_odds(quantity, rank, hand, order.num_dice,
-                                    order.num_sides, False)
-                    for quantity, rank in order.claims[:num_claims]]
+  """Returns [roll, claim] float64, the probability that a claim is true."""
+  return np.array([[odds.odds_in_order(game.order, claim, hand)
+                    for claim in range(num_claims)]
                    for hand in game.roll_table.hands])
 
 

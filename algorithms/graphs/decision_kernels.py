@@ -1,18 +1,18 @@
-"""Kernels for nodes at which players decide in turn without seeing each other.
+"""Kernels of FSI for nodes at which several players decide unseen.
 
 In `dudo_single_round` everyone except the claimer passes or challenges. A node
 of decisions (see `game_graph`) stands for 2^d - 1 states of d players; all
-states of one player are the same information set. Where nothing can be flagged
-the sums over these states have a simple form. Where something can, the states
-are gone through one by one, as nodes are in `fsi_kernels`.
+states of one player are the same information set. Where no state can be flagged
+the sums over these states have a closed form. Elsewhere the states are visited
+one by one, as nodes are in `fsi_kernels`.
 
-All kernels take some of these:
+Kernels take some of these:
 
   graph: the `graph_arrays.GraphArrays`, of pointers.
-  tables: the `tables.RegretTables`, of pointers.
-  scratch: the `fsi_scratch.FSIScratch` of the thread.
+  tables: the `regret_tables.RegretTables`, of pointers.
+  scratch: the `fsi_kernels.FSIScratch` of the thread.
   node: the number of the node.
-  settings: the `fsi_scratch.IterationSettings`.
+  settings: the `fsi_kernels.IterationSettings`.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ def flag_number(seed, iteration, players, node, heap):
   Args:
     seed: uint64.
     iteration: the number of the iteration.
-    players: how many players there are.
+    players: number of players.
     node: the node.
     heap: the number of the state at a node of decisions, else 0.
   """
@@ -44,21 +44,21 @@ def flag_number(seed, iteration, players, node, heap):
 
 @jit.inline
 def _decider(first, j, players):
-  """Returns who decides as number j (a remainder would take longer)."""
+  """Returns the j-th decider (without a slow division)."""
   player = first + j
   return player - players if player >= players else player
 
 
 @jit.inline
 def _entry(graph, scratch, node, player, j):
-  """Returns the first entry of the player who decides as number j."""
+  """Returns the first entry of the player who is the j-th decider."""
   return np.uintp(scratch.offsets[player] + graph.entry[node] +
                   graph.stride * j)
 
 
 @jit.inline
 def _untrembled(p, settings):
-  """Returns a probability of one of two actions without what trembles add."""
+  """Returns the probability of one of two actions before trembling."""
   if settings.tremble == settings.zero:
     return p
   two = settings.one + settings.one
@@ -71,21 +71,21 @@ def _is_open(graph, scratch, node, settings):
   """Returns whether no state of an unflagged node can flag its children."""
   if settings.reach_threshold == settings.zero:
     return True
-  least = settings.one
+  lowest = settings.one  # reach of the deciders before
   begin = graph.child_begin[node]
   for j in range(graph.deciders[node]):
     player = _decider(graph.actor[node], j, scratch.players)
     reach = scratch.reach[2 * scratch.seats * node + player]
-    if reach * least < settings.reach_threshold:
+    if reach * lowest < settings.reach_threshold:
       return False
     p = scratch.strategy[begin + j]
-    least *= min(p, settings.one - p)
+    lowest *= min(p, settings.one - p)
   return True
 
 
 @jit.inline
 def forward(graph, tables, scratch, node, settings):
-  """Goes forward through a node: strategies, averages, reaches and flags."""
+  """Is the forward pass at a node: strategies, averages, reaches and flags."""
   zero, one = settings.zero, settings.one
   half = one / (one + one)
   begin = graph.child_begin[node]
@@ -133,7 +133,7 @@ def _pass_on(graph, tables, scratch, node, settings):
     player = _decider(first, j, scratch.players)
     q = np.uintp(player)
     p = strategy[begin + j]
-    others = one  # how likely all others pass
+    others = one  # the probability that all others pass
     for other in range(deciders):
       if other != j:
         others *= strategy[begin + other]
@@ -157,7 +157,7 @@ def _2(number):
 
 @jit.kernel
 def _spread(graph, tables, scratch, node, settings, is_forward):
-  """Writes reaches and statuses of all states; adds to averages if forward."""
+  """Writes reaches and statuses of all states; forward adds to averages."""
   begin = graph.child_begin[node]
   first, deciders = graph.actor[node], graph.deciders[node]
   players, seats, one = scratch.players, scratch.seats, settings.one
@@ -173,14 +173,14 @@ def _spread(graph, tables, scratch, node, settings, is_forward):
   for heap in range(1, num_masks):
     if heap >> (j + 1):
       j += 1
-    mine = status[heap]
-    if mine == 0.0 or mine > 1 + settings.depth:
+    own_status = status[heap]
+    if own_status == 0.0 or own_status > 1 + settings.depth:
       continue
     player = _decider(first, j, players)
     p = scratch.strategy[begin + j]
     n = 2 * seats * heap
-    theirs = mine + one
-    if mine == UNFLAGGED:
+    child_status = own_status + one
+    if own_status == UNFLAGGED:
       if is_forward:
         own = reach[n + seats + player] * settings.weight
         free = _untrembled(p, settings)
@@ -190,22 +190,22 @@ def _spread(graph, tables, scratch, node, settings, is_forward):
       if not (reach[n + player] < settings.reach_threshold and
               flag_number(settings.seed, settings.iteration, players, node,
                           heap) < settings.flag_probability):
-        theirs = one
+        child_status = one
     for a in range(2):
-      share = one - p if a else p
-      if mine != UNFLAGGED and share <= settings.action_threshold:
+      probability = one - p if a else p
+      if own_status != UNFLAGGED and probability <= settings.action_threshold:
         continue
-      status[2 * heap + a] = theirs
+      status[2 * heap + a] = child_status
       c = 2 * seats * (2 * heap + a)
       for q in range(players):
         x, own = reach[n + q], reach[n + seats + q]
-        reach[c + q] = x if q == player else x * share
-        reach[c + seats + q] = own * share if q == player else own
+        reach[c + q] = x if q == player else x * probability
+        reach[c + seats + q] = own * probability if q == player else own
 
 
 @jit.inline
 def backward(graph, tables, scratch, node, settings):
-  """Goes backward through a node: values, then regrets."""
+  """Is the backward pass at a node: values, then regrets."""
   begin = graph.child_begin[node]
   seats = np.uintp(scratch.seats)
   num_masks = 1 << graph.deciders[node]
@@ -232,7 +232,7 @@ def _learn(graph, tables, scratch, node, settings):
   first, deciders = graph.actor[node], graph.deciders[node]
   seats, one = np.uintp(scratch.seats), settings.one
   value, strategy, regret = scratch.state_value, scratch.strategy, tables.regret
-  others = scratch.state_status  # how likely those before play to a state
+  others = scratch.state_status  # reach of the deciders before a state
   others[1] = one
   j = 0
   for heap in range(1, 1 << (deciders - 1)):
@@ -275,21 +275,21 @@ def _gather(graph, tables, scratch, node, settings):
   for heap in range((1 << deciders) - 1, 0, -1):
     if heap >> j == 0:
       j -= 1
-    mine = scratch.state_status[heap]
-    if mine == 0.0:
+    own_status = scratch.state_status[heap]
+    if own_status == 0.0:
       continue
     n = seats * heap
     for q in range(seats):
       value[n + q] = pruned_value
-    if mine > 1 + settings.depth:
+    if own_status > 1 + settings.depth:
       continue
     p = scratch.strategy[begin + j]
-    least = -one if mine == UNFLAGGED else settings.action_threshold
+    threshold = -one if own_status == UNFLAGGED else settings.action_threshold
     for q in range(seats):
-      x = value[2 * n + q] if p > least else pruned_value
-      y = value[2 * n + seats + q] if one - p > least else pruned_value
+      x = value[2 * n + q] if p > threshold else pruned_value
+      y = value[2 * n + seats + q] if one - p > threshold else pruned_value
       value[n + q] = x + (one - p) * (y - x) if p > 0.0 else y
-    if mine == UNFLAGGED:
+    if own_status == UNFLAGGED:
       player = _decider(first, j, scratch.players)
       gain = scratch.state_reach[2 * n + player] * (
           value[2 * n + player] - value[2 * n + seats + player])

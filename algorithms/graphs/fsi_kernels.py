@@ -1,83 +1,257 @@
 """Kernels of fixed-strategy iteration with pruning, for n players.
 
-Gendre & Kaneko (2019), sections 3.3.1 and 3.3.2. A node has a status: 0, nobody
-asks for it; 1, unflagged; 1 + g, flagged in generation g: it is the g-th of
-consecutive flagged nodes. Parents may give it different ones, and the lowest
-above 0 counts. `fsi_scratch` says which reaches a node has.
+Gendre & Kaneko (2019), sections 3.3.1 and 3.3.2. A node has a status: 0, no
+parent asks for it; 1, unflagged; 1 + g, flagged in generation g: it is the g-th
+of consecutive flagged nodes. If parents give it different ones, the lowest
+above 0 counts.
 
-All kernels on nodes take some of these:
+A node has 2 * seats reaches, each a sum over all paths to it: for each player i
+the product of the probabilities of all other players' actions (pi_-i), then for
+each player i the product of those of i's own actions. `seats` is the number of
+players, rounded up to a multiple of four for `simd`. The reaches of an empty
+seat are never read.
+
+Kernels on nodes take some of these:
 
   graph: the `graph_arrays.GraphArrays`, of pointers.
-  tables: the `tables.RegretTables`, of pointers.
-  scratch: the `fsi_scratch.FSIScratch` of the thread.
-  settings: the `fsi_scratch.IterationSettings`.
-  node: the number of a node, and `player`, who acts there.
+  tables: the `regret_tables.RegretTables`, of pointers.
+  scratch: the `FSIScratch` of the thread, of pointers.
+  settings: the `IterationSettings`.
+  node: the number of a node.
+  player: the player who acts there.
 """
 
-import numba
+from typing import Any
+from typing import NamedTuple
+
 import numpy as np
 
 from dudo_spiel.algorithms.graphs import decision_kernels
-from dudo_spiel.algorithms.graphs import fsi_scratch
 from dudo_spiel.algorithms.graphs import graph_arrays
 from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.graphs import set_kernels
 from dudo_spiel.algorithms.runtime import jit
-from dudo_spiel.algorithms.runtime import regret_tables
 from dudo_spiel.algorithms.runtime import simd
 
 _CHANCE = graph_arrays.CHANCE
 _TERMINAL = graph_arrays.TERMINAL
 _UNFLAGGED = decision_kernels.UNFLAGGED
-_GROUP_BITS = fsi_scratch.GROUP_BITS
+_GROUP_BITS = graph_kernels.GROUP_BITS
 MAX_DEPTH = 250
 
 _0 = np.uintp(0)
 
+# The settings of an iteration as solvers write them.
+SETTINGS = np.dtype([
+    *graph_kernels.COMMON_SETTINGS,
+    ("reach_threshold", np.float64),
+    ("flag_probability", np.float64),
+    ("action_threshold", np.float64),
+    ("depth", np.int64),
+])
+
+
+class IterationSettings(NamedTuple):
+  """An iteration and its settings, in the tables' type unless stated.
+
+  Attributes:
+    seed: uint64, for all random numbers.
+    iteration: int64, the number of the iteration.
+    zero: 0. Constants of the tables' type are passed, because a conversion in a
+      hot loop takes long.
+    one: 1.
+    min_reach: reaches up to this one count as zero: arithmetic on subnormal
+      numbers is slow.
+    tremble: the probability that a player trembles.
+    weight: the weight in averages.
+    pruned_value: the value of pruned branches.
+    reach_threshold: 0, or at least `min_reach`.
+    flag_probability: float64, the probability that an unflagged node below the
+      threshold flags its children.
+    action_threshold: flagged nodes ask for actions above this probability.
+    depth: int64, number of generations of flagged nodes that ask for children.
+  """
+  seed: Any
+  iteration: Any
+  zero: Any
+  one: Any
+  min_reach: Any
+  tremble: Any
+  weight: Any
+  pruned_value: Any
+  reach_threshold: Any
+  flag_probability: Any
+  action_threshold: Any
+  depth: Any
+
+
+class FSIScratch(NamedTuple):
+  """Scratch of iterations, and sizes.
+
+  The solver's arrays have one more axis, [thread, ...]. Kernels get pointers to
+  those of one thread, as below. A node of decisions stands for states with heap
+  numbers (see `game_graph`). Arrays of floats have the type of the tables.
+
+  Attributes:
+    offsets: [player] int64, where the player's column begins.
+    reach: [node * 2 * seats + q], zero between iterations.
+    value: [(node or terminal) * seats + player].
+    strategy: [edge]; at a node of decisions, from its first edge on, the
+      probabilities of the first action, by decider.
+    status: [node] uint8, zero between iterations.
+    group: [group] uint8, whether a node of the group has a status; zero between
+      iterations.
+    visited: [node] int32, the nodes that a parent asks for, in order.
+    unscaled: [2 * seats], reaches that a child gets whatever the probability of
+      the action that leads to it.
+    scaled: [2 * seats], reaches that it gets times that probability.
+    action_values: [action], values to the player who acts.
+    state_reach: [state * 2 * seats + q], of one node of decisions.
+    state_value: [state * seats + player], of one node of decisions.
+    state_status: [state], of one node of decisions.
+    num_nodes: number of nodes, which is also the first terminal.
+    players: number of players.
+    seats: that, rounded up to a multiple of four.
+  """
+  offsets: Any
+  reach: Any
+  value: Any
+  strategy: Any
+  status: Any
+  group: Any
+  visited: Any
+  unscaled: Any
+  scaled: Any
+  action_values: Any
+  state_reach: Any
+  state_value: Any
+  state_status: Any
+  num_nodes: int
+  players: int
+  seats: int
+
+
+def new_scratch(graph, dtype, threads):
+  """Returns the `FSIScratch` of a solver.
+
+  Args:
+    graph: the `game_graph.Graph`.
+    dtype: the type of the tables.
+    threads: number of threads.
+  """
+  nodes, players = graph.num_nodes, graph.num_players
+  seats = -(-players // 4) * 4
+  states = 2**players
+
+  def small(size, dtype=dtype):
+    return graph_kernels.thread_rows(threads, size, dtype)
+
+  value = np.zeros((threads, len(graph.returns), seats), dtype)
+  value[:, :, :players] = graph.returns
+  return FSIScratch(
+      offsets=small(players, np.int64),
+      reach=np.zeros((threads, nodes, 2 * seats), dtype),
+      value=value,
+      strategy=np.zeros((threads, graph.num_edges), dtype),
+      status=np.zeros((threads, nodes), np.uint8),
+      group=np.zeros((threads, (nodes >> _GROUP_BITS) + 1), np.uint8),
+      visited=np.zeros((threads, nodes), np.int32),
+      unscaled=small(2 * seats), scaled=small(2 * seats),
+      action_values=small(graph.max_degree),
+      state_reach=small(states * 2 * seats), state_value=small(states * seats),
+      state_status=small(states),
+      num_nodes=nodes, players=players, seats=seats)
+
+
+@jit.kernel
+def _scratch_of_thread(scratch, thread):
+  """Returns the `FSIScratch` of one thread, with pointers."""
+  return FSIScratch(
+      jit.pointer(scratch.offsets[thread]), jit.pointer(scratch.reach[thread]),
+      jit.pointer(scratch.value[thread]), jit.pointer(scratch.strategy[thread]),
+      jit.pointer(scratch.status[thread]), jit.pointer(scratch.group[thread]),
+      jit.pointer(scratch.visited[thread]),
+      jit.pointer(scratch.unscaled[thread]),
+      jit.pointer(scratch.scaled[thread]),
+      jit.pointer(scratch.action_values[thread]),
+      jit.pointer(scratch.state_reach[thread]),
+      jit.pointer(scratch.state_value[thread]),
+      jit.pointer(scratch.state_status[thread]), scratch.num_nodes,
+      scratch.players, scratch.seats)
+
+
+@jit.kernel
+def iteration_settings(plan, i, table):
+  """Returns the `IterationSettings` of an iteration.
+
+  Args:
+    plan: the `graph_kernels.IterationPlan`, with SETTINGS.
+    i: the index of the iteration in the plan.
+    table: any array of the tables' type.
+  """
+  settings = plan.settings[i]
+  number = table.dtype.type
+  min_reach = 1e-30 if table.itemsize == 4 else 1e-290
+  reach_threshold = 0.0
+  if settings.reach_threshold > 0.0:
+    reach_threshold = max(settings.reach_threshold, min_reach)
+  return IterationSettings(
+      plan.seed, plan.iterations[i], number(0.0), number(1.0),
+      number(min_reach), number(settings.tremble),
+      number(settings.weight), number(settings.pruned_value),
+      number(reach_threshold),
+      settings.flag_probability, number(settings.action_threshold),
+      settings.depth)
+
 
 @jit.inline
-def _split(scratch, node, player, tiny):
-  """Splits a node's reaches by whether an action's probability counts.
+def _split_reaches(scratch, node, player, min_reach):
+  """Splits a node's reaches into those that an action's probability scales.
 
-  Writes `kept` and `shared` of the scratch. Reaches up to `tiny` become zero.
+  Writes `unscaled` and `scaled` of the scratch. Reaches up to `min_reach`
+  become zero.
   """
   seats = np.uintp(scratch.seats)
   n = (seats + seats) * np.uintp(node)
-  kept, shared = scratch.kept, scratch.shared
-  zeros = simd.splat(tiny - tiny)
+  unscaled, scaled = scratch.unscaled, scratch.scaled
+  zeros = simd.splat(min_reach - min_reach)
   for quad in range(_0, seats, simd.STEP):
-    x = simd.keep_above(simd.load(scratch.reach, n + quad), tiny)
+    x = simd.keep_above(simd.load(scratch.reach, n + quad), min_reach)
     simd.store(scratch.reach, n + quad, x)
-    simd.store(shared, quad, x)
-    simd.store(kept, quad, zeros)
-    x = simd.keep_above(simd.load(scratch.reach, n + seats + quad), tiny)
+    simd.store(scaled, quad, x)
+    simd.store(unscaled, quad, zeros)
+    x = simd.keep_above(simd.load(scratch.reach, n + seats + quad), min_reach)
     simd.store(scratch.reach, n + seats + quad, x)
-    simd.store(shared, seats + quad, zeros)
-    simd.store(kept, seats + quad, x)
+    simd.store(scaled, seats + quad, zeros)
+    simd.store(unscaled, seats + quad, x)
   p = np.uintp(player)
-  kept[p], shared[p] = shared[p], kept[p]
+  unscaled[p], scaled[p] = scaled[p], unscaled[p]
   p += seats
-  kept[p], shared[p] = shared[p], kept[p]
+  unscaled[p], scaled[p] = scaled[p], unscaled[p]
 
 
 @jit.inline
-def _pass_on(scratch, child, share):
+def _add_reaches(scratch, child, probability):
   """Adds a node's reaches to a child's: algorithm 1 of the paper.
 
-  `_split` comes before it. The action that leads to the child has the
-  probability `share`.
+  `_split_reaches` must come before it.
+
+  Args:
+    scratch: the `FSIScratch` of the thread.
+    child: the child.
+    probability: of the action that leads to it.
   """
   reach, size = scratch.reach, np.uintp(scratch.seats + scratch.seats)
   to = size * np.uintp(child)
-  shares = simd.splat(share)
+  probabilities = simd.splat(probability)
   for quad in range(_0, size, simd.STEP):
-    x = (simd.load(scratch.kept, quad) +
-         shares * simd.load(scratch.shared, quad))
+    x = (simd.load(scratch.unscaled, quad) +
+         probabilities * simd.load(scratch.scaled, quad))
     simd.store(reach, to + quad, simd.load(reach, to + quad) + x)
 
 
 @jit.inline
-def _ask(scratch, child, status):
+def _ask_for(scratch, child, status):
   """Gives a child a status, unless it has a lower one."""
   old = scratch.status[child]
   if old == 0 or old > status:
@@ -87,10 +261,10 @@ def _ask(scratch, child, status):
 
 @jit.kernel
 def _forward(graph, tables, scratch, settings):
-  """Goes forward once: strategies, reaches, averages and flags.
+  """Is the forward pass: strategies, reaches, averages and flags.
 
   Returns:
-    How many nodes are visited.
+    The number of nodes that it visits.
   """
   status, group, visited = scratch.status, scratch.group, scratch.visited
   num_nodes, size = scratch.num_nodes, 2 * scratch.seats
@@ -104,13 +278,13 @@ def _forward(graph, tables, scratch, settings):
       continue
     begin = g << _GROUP_BITS
     for node in range(begin, min(begin + (1 << _GROUP_BITS), num_nodes)):
-      mine = status[node]
-      if mine == 0:
+      own_status = status[node]
+      if own_status == 0:
         continue
       visited[count] = node
       count += 1
       player = graph.actor[node]
-      if player == _TERMINAL or mine > 1 + settings.depth:
+      if player == _TERMINAL or own_status > 1 + settings.depth:
         continue
       if graph.deciders[node]:
         decision_kernels.forward(graph, tables, scratch, node, settings)
@@ -122,7 +296,7 @@ def _forward(graph, tables, scratch, settings):
             graph, node, settings.seed, settings.iteration)]
         for q in range(size):
           scratch.reach[size * child + q] += scratch.reach[size * node + q]
-        _ask(scratch, child, mine)
+        _ask_for(scratch, child, own_status)
       else:
         _act(graph, tables, scratch, node, player, settings)
     group[g] = 0
@@ -131,17 +305,17 @@ def _forward(graph, tables, scratch, settings):
 
 @jit.inline
 def _act(graph, tables, scratch, node, player, settings):
-  """Goes forward through a node at which one player acts."""
+  """Is the forward pass at a node at which one player acts."""
   zero, one, strategy = settings.zero, settings.one, scratch.strategy
-  _split(scratch, node, player, settings.tiny)
+  _split_reaches(scratch, node, player, settings.min_reach)
   begin, end = graph.child_begin[node], graph.child_begin[node + 1]
   entry = scratch.offsets[player] + graph.entry[node]
   set_kernels.match_regrets(tables.regret, entry, strategy, begin, end - begin,
                             zero, one)
-  least = -one  # a child's probability must be above it
-  mine = scratch.status[node]
-  theirs = mine + 1
-  if mine == _UNFLAGGED:
+  threshold = -one  # children of likelier actions are asked for
+  own_status = scratch.status[node]
+  child_status = own_status + 1
+  if own_status == _UNFLAGGED:
     first = 2 * scratch.seats * node + player
     own = scratch.reach[first + scratch.seats] * settings.weight
     set_kernels.add_strategy(tables.cumulative, entry, strategy, begin,
@@ -150,41 +324,45 @@ def _act(graph, tables, scratch, node, player, settings):
             decision_kernels.flag_number(
                 settings.seed, settings.iteration, scratch.players, node,
                 0) < settings.flag_probability):
-      theirs = _UNFLAGGED
+      child_status = _UNFLAGGED
   else:
-    least = settings.action_threshold
+    threshold = settings.action_threshold
   set_kernels.tremble_at(strategy, begin, end - begin, settings.tremble, one)
   for edge in range(begin, end):
-    child, share = graph.child[edge], strategy[edge]
-    if child < scratch.num_nodes and share > least:
-      _pass_on(scratch, child, share)
-      _ask(scratch, child, theirs)
+    child, probability = graph.child[edge], strategy[edge]
+    if child < scratch.num_nodes and probability > threshold:
+      _add_reaches(scratch, child, probability)
+      _ask_for(scratch, child, child_status)
 
 
 @jit.inline
-def _average(graph, scratch, node, base, least):
+def _write_value(graph, scratch, node, base, threshold):
   """Writes the value of a node: a base's plus the mean difference to it.
 
-  The base is the node with whose values others are compared. Only actions with
-  a probability above `least` count.
+  Args:
+    graph: the `graph_arrays.GraphArrays`.
+    scratch: the `FSIScratch` of the thread.
+    node: the node.
+    base: the node whose values are subtracted.
+    threshold: only actions with a higher probability count.
   """
   value, seats = scratch.value, np.uintp(scratch.seats)
   for quad in range(_0, seats, simd.STEP):
     bases = simd.load(value, seats * np.uintp(base) + quad)
     x = bases
     for edge in range(graph.child_begin[node], graph.child_begin[node + 1]):
-      share = scratch.strategy[edge]
-      if share > least:
+      probability = scratch.strategy[edge]
+      if probability > threshold:
         c = seats * np.uintp(graph.child[edge]) + quad
-        x += simd.splat(share) * (simd.load(value, c) - bases)
+        x += simd.splat(probability) * (simd.load(value, c) - bases)
     simd.store(value, seats * np.uintp(node) + quad, x)
 
 
 @jit.inline
 def _learn(graph, tables, scratch, node, player, settings):
-  """Adds to the regrets at a node at which one player acts.
+  """Adds to the regrets of a node at which one player acts.
 
-  The value of the node must be known.
+  The value of the node must have been written.
   """
   zero, one, tremble = settings.zero, settings.one, settings.tremble
   seats, action_values = scratch.seats, scratch.action_values
@@ -195,7 +373,7 @@ def _learn(graph, tables, scratch, node, player, settings):
   for a in range(end - begin):
     action_values[a] = scratch.value[seats * graph.child[begin + a] + player]
   mean = scratch.value[seats * node + player]
-  if tremble > zero:  # what the strategy gets if it does not tremble
+  if tremble > zero:  # the value of the strategy that does not tremble
     total = zero
     for a in range(end - begin):
       total += action_values[a]
@@ -208,20 +386,20 @@ def _learn(graph, tables, scratch, node, player, settings):
 
 @jit.kernel
 def _backward(graph, tables, scratch, settings, count):
-  """Goes backward once: values of all players, then regrets.
+  """Is the backward pass: values of all players, then regrets.
 
-  A value is summed as differences to the value of an action that is played, so
-  that rounding does not make up regrets. The `count` nodes that were visited
-  get their reaches and statuses back to zero.
+  A value is a sum of differences to the value of an action that is played, so
+  that rounding errors do not look like regrets. Reaches and statuses of the
+  `count` visited nodes become zero again.
   """
   value, seats = scratch.value, scratch.seats
   zeros = simd.splat(settings.zero)
   for i in range(count - 1, -1, -1):
     node = np.int64(scratch.visited[i])
-    player, mine = graph.actor[node], scratch.status[node]
+    player, own_status = graph.actor[node], scratch.status[node]
     if player == _TERMINAL:
       pass
-    elif mine > 1 + settings.depth:
+    elif own_status > 1 + settings.depth:
       for q in range(seats):
         value[seats * node + q] = settings.pruned_value
     elif graph.deciders[node]:
@@ -231,83 +409,41 @@ def _backward(graph, tables, scratch, settings, count):
           graph, node, settings.seed, settings.iteration)]
       for q in range(seats):
         value[seats * node + q] = value[seats * child + q]
-    elif mine == _UNFLAGGED:
+    elif own_status == _UNFLAGGED:
       played = graph.child_begin[node]
       while scratch.strategy[played] == settings.zero:
         played += 1
-      _average(graph, scratch, node, graph.child[played], -settings.one)
+      _write_value(graph, scratch, node, graph.child[played], -settings.one)
       _learn(graph, tables, scratch, node, player, settings)
     else:
       for q in range(seats):
         value[seats * node + q] = settings.pruned_value
-      _average(graph, scratch, node, node, settings.action_threshold)
+      _write_value(graph, scratch, node, node, settings.action_threshold)
     scratch.status[node] = 0
     for quad in range(_0, np.uintp(2 * seats), simd.STEP):
       simd.store(scratch.reach, np.uintp(2 * seats * node) + quad, zeros)
 
 
-@jit.inline
-def _iterate(graph, dice, tables, scratch, plan, thread, i):
-  """Runs one iteration of a plan, in the scratch of a thread."""
-  rolls, offsets = plan.rolls[i], scratch.offsets[thread]
-  for player in range(len(rolls)):
-    offsets[player] = rolls[player] * graph.num_entries
-  if len(dice.cumulative):
-    value = scratch.value[thread]
-    graph_kernels.write_returns(dice, len(graph.actor), rolls,
-                                value.reshape(value.size), value.shape[1])
-  settings = fsi_scratch.iteration_settings(plan, i, tables.regret)
-  nodes = graph_kernels.graph_pointers(graph)
-  sums = graph_kernels.table_pointers(tables)
-  mine = fsi_scratch.scratch_of_thread(scratch, thread)
-  count = _forward(nodes, sums, mine, settings)
-  _backward(nodes, sums, mine, settings, count)
-
-
-@jit.kernel
-def run(graph, dice, tables, scratch, plan, count):
-  """Runs iterations one after the other.
+@jit.forceinline
+def iterate(graph, dice, tables, scratch, plan, thread, i):
+  """Runs one iteration of a plan.
 
   Args:
     graph: the `graph_arrays.GraphArrays`.
     dice: the `graph_arrays.DiceOutcomes`.
-    tables: the `tables.RegretTables`, modified in place.
-    scratch: the solver's scratch, modified in place.
-    plan: the `graph_kernels.IterationPlan`.
-    count: [1] int64, how many iterations were ever run; counted up.
+    tables: the `regret_tables.RegretTables`, modified in place.
+    scratch: the solver's `FSIScratch` as a plain tuple, modified in place.
+    plan: the `graph_kernels.IterationPlan`, with SETTINGS.
+    thread: the thread, whose scratch is used.
+    i: the index of the iteration in the plan.
   """
-  for i in range(len(plan.numbers)):
-    _iterate(graph, dice, tables, scratch, plan, 0, i)
-    count[0] += 1
-
-
-@jit.kernel
-def _run_share(graph, dice, tables, scratch, plan, level, thread):
-  """Runs a thread's share of the iterations of a level.
-
-  The first five are plain tuples, which alone can go to threads.
-  """
-  graph = graph_arrays.GraphArrays(*graph)
-  dice = graph_arrays.DiceOutcomes(*dice)
-  tables = regret_tables.RegretTables(*tables)
-  scratch = fsi_scratch.FSIScratch(*scratch)
-  plan = graph_kernels.IterationPlan(*plan)
-  begin, end = plan.level_begin[level], plan.level_begin[level + 1]
-  for i in range(begin + thread, end, len(scratch.offsets)):
-    _iterate(graph, dice, tables, scratch, plan, thread, i)
-
-
-@jit.kernel(parallel=True)
-def run_parallel(graph, dice, tables, scratch, plan, count):
-  """Runs iterations level by level, those of a level at the same time.
-
-  It takes what `run` takes, and a plan that is sorted by level.
-  """
-  threads = len(scratch.offsets)
-  plain_graph, plain_dice, plain_tables = graph[:], dice[:], tables[:]
-  plain_scratch, plain_plan = scratch[:], plan[:]
-  for level in range(len(plan.level_begin) - 1):
-    for thread in numba.prange(threads):
-      _run_share(plain_graph, plain_dice, plain_tables, plain_scratch,
-                 plain_plan, level, np.int64(thread))
-    count[0] += plan.level_begin[level + 1] - plan.level_begin[level]
+  scratches = FSIScratch(*scratch)
+  value = scratches.value[thread]
+  graph_kernels.deal(graph, dice, plan.rolls[i], scratches.offsets[thread],
+                     value.reshape(value.size), value.shape[1])
+  settings = iteration_settings(plan, i, tables.regret)
+  nodes = graph_kernels.graph_pointers(graph)
+  sums = graph_kernels.table_pointers(tables)
+  own = _scratch_of_thread(scratches, thread)
+  count = _forward(nodes, sums, own, settings)
+  _backward(nodes, sums, own, settings, count)

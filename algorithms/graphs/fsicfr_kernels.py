@@ -1,15 +1,15 @@
 """Kernels of fixed-strategy iteration CFR for two players.
 
-Neller & Hnath (2011), algorithm 2; see `fsicfr_solver`. In the loops below
-arrays are indexed and never sliced: a slice counts references, which takes
-longer than all that is done with it.
+Neller & Hnath (2011), algorithm 2; `fsicfr_solver` describes it. The loops
+below index arrays and never slice them: the reference count of a slice takes
+longer than the work on it.
 
-All kernels take some of these:
+Kernels take some of these:
 
   graph: the `graph_arrays.GraphArrays`.
-  tables: the `tables.RegretTables`, modified in place.
+  tables: the `regret_tables.RegretTables`, modified in place.
   scratch: the `FSICFRScratch`, modified in place.
-  is_exact: whether all outcomes of chance are taken.
+  is_exact: whether all outcomes of chance are evaluated.
   seed: uint64, for the outcomes of chance.
   iteration: the number of the iteration.
 """
@@ -25,19 +25,19 @@ from dudo_spiel.algorithms.runtime import jit
 
 _CHANCE = graph_arrays.CHANCE
 _TERMINAL = graph_arrays.TERMINAL
-_GROUP_BITS = 6  # 64 nodes make a group
+_GROUP_BITS = graph_kernels.GROUP_BITS
 
 
 class FSICFRScratch(NamedTuple):
-  """What an iteration needs besides the tables, in their type.
+  """Scratch of an iteration, in the type of the tables.
 
   Between iterations `own`, `against` and `group` are zero.
 
   Attributes:
     strategy: [entry], the strategy of the sets that are reached.
     own: [2 * node + player], pSum of each player, without chance.
-    against: [2 * node + player], the same times the probability of chance; the
-      very same array as `own` where chance is sampled.
+    against: [2 * node + player], pSum times the probability of chance; the
+      identical array as `own` where chance is sampled.
     value: [node], player 0's value; between iterations zero except at
       terminals.
     reached: [node] int32, the nodes that are reached, in order.
@@ -57,7 +57,7 @@ def new_scratch(graph, dtype, is_exact):
   Args:
     graph: the `game_graph.Graph`.
     dtype: the type of the tables.
-    is_exact: whether all outcomes of chance are taken.
+    is_exact: whether all outcomes of chance are evaluated.
   """
   own = np.zeros(2 * graph.num_nodes, dtype)
   return FSICFRScratch(
@@ -70,10 +70,10 @@ def new_scratch(graph, dtype, is_exact):
 
 @jit.kernel
 def _forward(graph, tables, scratch, is_exact, seed, iteration):
-  """Goes forward once (lines 3 to 25 of algorithm 2): pSums, averages.
+  """Is the forward pass (lines 3 to 25 of algorithm 2): pSums, averages.
 
   Returns:
-    How many nodes are reached.
+    The number of nodes reached.
   """
   actor, child_begin, children = graph.actor, graph.child_begin, graph.child
   entries, chances = graph.entry, graph.chance
@@ -102,9 +102,9 @@ def _forward(graph, tables, scratch, is_exact, seed, iteration):
         mine, theirs = own[2 * node + player], own[2 * node + 1 - player]
         for a in range(end - begin):
           child = children[begin + a]
-          share = strategy[entry + a] * mine
-          cumulative[entry + a] += share
-          own[2 * child + player] += share
+          played = strategy[entry + a] * mine
+          cumulative[entry + a] += played
+          own[2 * child + player] += played
           own[2 * child + 1 - player] += theirs
           group[child >> _GROUP_BITS] = 1
         if is_exact:
@@ -134,11 +134,11 @@ def _forward(graph, tables, scratch, is_exact, seed, iteration):
 
 @jit.kernel
 def _backward(graph, tables, scratch, is_exact, seed, iteration, count):
-  """Goes backward once (lines 26 to 45): values, then regrets.
+  """Is the backward pass (lines 26 to 45): values, then regrets.
 
-  A node's value is summed as differences to the value of the first action that
-  is played, so that rounding does not make up regrets. The `count` nodes that
-  were reached get their pSums back to zero.
+  A node's value is a sum of differences to the value of the first action that
+  is played, so that rounding errors do not look like regrets. The pSums of the
+  `count` reached nodes become zero again.
   """
   actor, child_begin, children = graph.actor, graph.child_begin, graph.child
   entries, regret, value = graph.entry, tables.regret, scratch.value
@@ -170,8 +170,7 @@ def _backward(graph, tables, scratch, is_exact, seed, iteration, count):
           graph, node, seed, iteration)]]
     for q in range(2):
       own[2 * node + q] = against[2 * node + q] = 0.0
-  # A node that is left out next time is then worth nothing, whatever happened
-  # before.
+  # The value of a node that the next iteration skips must be zero.
   for i in range(count):
     if actor[reached[i]] != _TERMINAL:
       value[reached[i]] = 0.0
@@ -190,9 +189,16 @@ def _mean(graph, value, node):
 
 @jit.kernel
 def run(graph, tables, scratch, is_exact, seed, iterations, count):
-  """Runs a number of iterations.
+  """Runs iterations.
 
-  It counts them up in `count`, [1] int64, how many were ever run.
+  Args:
+    graph: the `graph_arrays.GraphArrays`.
+    tables: the `regret_tables.RegretTables`, modified in place.
+    scratch: the `FSICFRScratch`, modified in place.
+    is_exact: whether all outcomes of chance are evaluated.
+    seed: uint64, for the outcomes of chance.
+    iterations: number of iterations to run.
+    count: [1] int64, number of iterations ever run; counted up.
   """
   for _ in range(iterations):
     number = count[0] + 1

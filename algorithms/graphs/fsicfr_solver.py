@@ -15,11 +15,11 @@ Regrets are summed, where the paper takes their mean: strategies are the same.
 Each node counts once, whatever the number of paths to it (the paper's `visits`,
 which is constant in a round of Dudo and so left out there too).
 
-A node to which neither player plays (both pSums are zero) is left out: by step
-3 it can change nothing. The outcomes of chance nodes that are not reached are
-never looked at. So an iteration takes time for what it reaches, not for all
-deals. Nodes are kept in topological order, and only those groups of neighbours
-are looked through into which an edge has led.
+A node that neither player reaches (both pSums are zero) is skipped: by step 3
+it can change nothing. Chance nodes that are not reached sample no outcome. So
+the time of an iteration depends on the nodes that it reaches, not on all deals.
+Nodes are in topological order, and groups of neighbours into which no edge has
+led are skipped.
 """
 
 import numpy as np
@@ -49,15 +49,14 @@ class FSICFRSolver(graph_solver.GraphSolver):
 
   Args:
     game: a `pyspiel.Game`.
-    recall_length: how many of the last claims players remember. It applies to
+    recall_length: number of last claims that players remember. It applies to
       `dudo`, which is solved as `dudo_ir`, and to `liars_dice`, which is solved
       as `liars_dice_ir`. Other games keep their own information states: for
       them, and so for a game `x_ir` with a parameter of its own, it has no
       effect.
     seed: for the outcomes of chance. They depend on the seed, the iteration and
       the chance node alone.
-    num_threads: None or how many threads may be used; results do not depend on
-      it.
+    num_threads: None or a number of threads, of which one is used.
     deals: "sampled": one outcome at each chance node in an iteration, as in the
       paper; "exact": all outcomes, with their probabilities, which is CFR with
       simultaneous updates.
@@ -86,7 +85,7 @@ class FSICFRSolver(graph_solver.GraphSolver):
     return {"deals": DEALS[self._is_exact], **super()._parameters()}
 
   def chance_outcomes(self, iteration):
-    """Returns which outcomes an iteration, past or to come, samples.
+    """Returns the outcomes that an iteration, past or future, samples.
 
     Args:
       iteration: its number; the first is 1.
@@ -114,7 +113,7 @@ def abstraction(game, recall_length):
 
   Args:
     game: a `pyspiel.Game`.
-    recall_length: how many of the last claims players remember.
+    recall_length: number of last claims that players remember.
   """
   name = game.get_type().short_name
   if name not in ("dudo", "liars_dice"):

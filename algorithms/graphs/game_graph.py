@@ -7,18 +7,18 @@ Two become one node if the same player acts in the same information set (or
 chance with the same probabilities) and all their children are the same nodes.
 Terminal histories become one node if they have the same returns.
 
-Where a game is too large to walk, its rules may give the graph of one deal (see
-`single_round.graph`). Such a graph is the same for all deals. What a deal
-decides is in its `DiceOutcomes`, and in which column of the tables the entries
-of each player stand. Its terminals stand behind all nodes, whereas those of a
-walked game stand among them.
+If a game is too large to walk, its rules may give the graph of one deal (see
+`single_round_graph`). Such a graph is the same for all deals. A deal decides
+the returns (`DiceOutcomes`) and the column of the tables that has the entries
+of each player. Its terminals have numbers after all nodes, whereas those of a
+walked game are nodes.
 
-A node of decisions stands for a small tree, in which players decide between two
-actions in turn without seeing each other. Its states are numbered as in a heap:
-1 is the decision of the first player, 2 * h that of the next player after the
-first action in state h, 2 * h + 1 after the second. With d deciders, the
-numbers from 2^d on are the node's children: number 2^d + mask, where the first
-to decide has the highest bit of the mask.
+A node of decisions stands for a small tree, in which players choose between two
+actions one after the other without seeing each other's. Its states are numbered
+as in a heap: 1 is the decision of the first player, 2 * h that of the next
+player after the first action in state h, 2 * h + 1 after the second. With d
+deciders, the numbers from 2^d on are the node's children: number 2^d + mask,
+where the first to decide has the highest bit of the mask.
 """
 
 import hashlib
@@ -32,13 +32,13 @@ from dudo_spiel.algorithms.tabular import compiled_game
 from dudo_spiel.algorithms.tabular import table_policy
 from dudo_spiel.algorithms.tabular.tree import rules_tree
 
-_NODE_BYTES = 350  # that a history takes while it is merged
+_NODE_BYTES = 350  # of a history while histories are merged
 
 
 class Graph:
   """A game of n players as a graph.
 
-  A subclass says how numbers for its entries make a policy.
+  A subclass implements `policy`.
 
   Args:
     game: the `pyspiel.Game` whose information sets these are.
@@ -46,7 +46,7 @@ class Graph:
     returns: [node or terminal, player] float64, the returns at terminals; zero
       where a deal decides them.
     set_entry: [set + 1] int32, where the sets of a column begin.
-    num_columns: how many columns of entries there are.
+    num_columns: number of columns of entries.
     dice: the `DiceOutcomes`.
 
   Attributes:
@@ -56,7 +56,7 @@ class Graph:
     set_entry: as given.
     num_columns: as given.
     dice: as given.
-    num_players: how many players there are.
+    num_players: number of players.
   """
 
   def __init__(self, game, arrays, returns, set_entry, num_columns=1,
@@ -71,33 +71,33 @@ class Graph:
 
   @property
   def num_nodes(self):
-    """How many nodes there are."""
+    """Number of nodes."""
     return len(self.arrays.actor)
 
   @property
   def num_edges(self):
-    """How many edges there are."""
+    """Number of edges."""
     return len(self.arrays.child)
 
   @property
   def num_entries(self):
-    """How many entries a column has."""
+    """Number of entries of a column."""
     return self.arrays.num_entries
 
   @property
   def max_degree(self):
-    """How many edges a node has at most."""
+    """Largest number of edges of a node."""
     return int(np.diff(self.arrays.child_begin).max())
 
   @property
   def memory_bytes(self):
-    """How much memory the arrays take."""
+    """Bytes of memory of the arrays."""
     arrays = (*self.arrays, *self.dice, self.returns)
     return sum(array.nbytes for array in arrays
                if isinstance(array, np.ndarray))
 
   def fingerprint(self):
-    """Returns a str that tells this graph from others."""
+    """Returns a content hash of the graph."""
     digest = hashlib.sha256()
     for array in self._identifying_arrays():
       digest.update(np.ascontiguousarray(array).tobytes())
@@ -116,7 +116,7 @@ class Graph:
     """Returns the name of the type that tables of this graph should have.
 
     Args:
-      dtype: "float64" or "float32" as a user asks; None for the usual one.
+      dtype: "float64" or "float32" as the user chose; None for the default.
     """
     return dtype or "float64"
 
@@ -124,15 +124,15 @@ class Graph:
     """Returns an OpenSpiel policy.
 
     Args:
-      weights: [column * entries + entry], by whose positive parts the actions
-        of an information set share; a policy is uniform where there are none.
+      weights: [column * entries + entry]; probabilities are proportional to
+        their positive parts, and uniform where there are none.
       game: the `pyspiel.Game` that the policy is for: the graph's own, or one
         of which that is an abstraction.
     """
     raise NotImplementedError
 
   def compiled(self):
-    """Returns the `compiled.game.CompiledGame`, in which policies are measured.
+    """Returns the `compiled_game.CompiledGame`, in which policies are measured.
 
     Raises:
       ValueError: if the game is too large for that.
@@ -177,7 +177,14 @@ class WalkedGraph(Graph):
     return "\n".join(self.info_states)
 
   def policy(self, weights, game):
-    """Returns a `table_policy.TablePolicy`; see `Graph.policy`."""
+    """Returns a `table_policy.TablePolicy`.
+
+    Args:
+      weights: [entry]; probabilities are proportional to their positive parts,
+        and uniform where there are none.
+      game: the `pyspiel.Game` that the policy is for: the graph's own, or one
+        of which that is an abstraction.
+    """
     probabilities = weights.astype(np.float64)
     set_kernels.normalize(self.set_entry, self.num_columns, probabilities)
     abstraction = None if str(game) == str(self.game) else self.game
@@ -191,7 +198,7 @@ def walked_graph(game, max_nodes=None):
 
   Args:
     game: a `pyspiel.Game`.
-    max_nodes: how many histories there may be; None for as many as fit into
+    max_nodes: largest allowed number of histories; None for as many as fit into
       memory.
   """
   return WalkedGraph(rules_tree.make_tree(game, max_nodes,
@@ -239,7 +246,7 @@ def _merge(tree):
     of the graph] int64, a node of the tree that is merged in it.
   """
   merged = [0] * tree.num_nodes
-  found = {}  # what tells a node from others -> its number from the end
+  found = {}  # key of a node -> its number from the end
   first = []
   players, sets = tree.player.tolist(), tree.info_set.tolist()
   begins = tree.child_begin.tolist()

@@ -1,6 +1,6 @@
-"""A graph as arrays that kernels can take, and what the dice of a deal decide.
+"""A graph as arrays that kernels can take, and the outcomes of the dice.
 
-`game_graph` says what the nodes of a graph are.
+`game_graph` defines the nodes of a graph.
 """
 
 from typing import NamedTuple
@@ -13,25 +13,24 @@ TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 
 
 class GraphArrays(NamedTuple):
-  """A graph as arrays that kernels can take; parents stand before children.
+  """A graph as arrays that kernels can take, in topological order.
 
   The root is node 0. The edges of node n are child_begin[n]..[n + 1] - 1, in
   the order of its actions or outcomes. The entries of an information set, one
-  an action, follow each other.
+  per action, are consecutive.
 
   Attributes:
     actor: [node] int8, who acts (first): a player, CHANCE or TERMINAL.
-    deciders: [node] int8, how many players decide in turn without seeing each
-      other's decisions; 0 at all other nodes.
+    deciders: [node] int8, number of players who decide one after the other
+      without seeing each other's decisions; 0 at all other nodes.
     child_begin: [node + 1] int32, the first edge of each node.
     child: [edge] int32, the node or terminal to which it leads.
     entry: [node] int32: where a player acts, the first entry of the information
       set in the player's column; at chance nodes, where their probabilities
       begin in `chance`; -1 at terminals.
     chance: [edge of a chance node] float64, its probability.
-    stride: how far the entry of the next to decide is from that of the one
-      before.
-    num_entries: how many entries a column has.
+    stride: distance between the entries of consecutive deciders.
+    num_entries: number of entries of a column.
   """
   actor: np.ndarray
   deciders: np.ndarray
@@ -44,14 +43,14 @@ class GraphArrays(NamedTuple):
 
 
 class DiceOutcomes(NamedTuple):
-  """What the dice of a deal decide; empty arrays for a walked game.
+  """The outcomes of the dice of a deal; empty arrays for a walked game.
 
   Attributes:
-    cumulative: [roll] float64, how likely it or one before it is.
-    counts: [roll, value - 1] int32, how many dice show the value.
-    amounts: [claim] int32, how many dice it claims.
-    payoff: [is true, claimer, mask, player] float64, the returns when those of
-      the mask have challenged: the last to decide is its lowest bit.
+    cumulative: [roll] float64, the distribution function of rolls.
+    counts: [roll, value - 1] int32, number of dice that show the value.
+    amounts: [claim] int32, number of dice that it claims.
+    payoff: [is true, claimer, mask, player] float64, the returns when the
+      players of the mask have challenged; the last to decide is its lowest bit.
   """
   cumulative: np.ndarray
   counts: np.ndarray

@@ -1,9 +1,9 @@
 """What kernels on a graph share: deals, chance, and the order of iterations.
 
-An iteration touches the columns of its players' rolls and no others. So two
-iterations without a common roll may run at the same time, and the result is
-exactly that of one after the other: `find_levels` puts each iteration on the
-first level on which it may run.
+An iteration reads and writes the columns of its players' rolls and no others.
+So two iterations without a common roll may run in parallel, and the result is
+exactly the sequential one. `find_waves` puts each iteration into the first wave
+in which it may run; threads share the iterations of a wave.
 """
 
 from typing import NamedTuple
@@ -17,33 +17,34 @@ from dudo_spiel.algorithms.runtime import regret_tables
 
 # The settings that iterations of every solver have; solvers add their own.
 COMMON_SETTINGS = (
-    ("tremble", np.float64),  # how likely players tremble
+    ("tremble", np.float64),  # the probability that a player trembles
     ("weight", np.float64),  # of the strategies in averages
-    ("pruned_value", np.float64),  # what pruned branches are worth
+    ("pruned_value", np.float64),  # the value of pruned branches
 )
 
-_ROW = 64  # numbers; threads that write to neighbouring ones slow down
+GROUP_BITS = 6  # 64 neighbouring nodes are a group; unreached ones are skipped
+_ROW = 64  # entries; threads that write to neighbouring ones slow down
 
 
 class IterationPlan(NamedTuple):
-  """Iterations that are to run, level by level.
+  """Iterations that are to run, wave by wave.
 
   Attributes:
     seed: uint64.
-    numbers: [iteration] int64, their numbers; the first ever is 1.
-    rolls: [iteration, player] int64, what the players roll.
-    settings: [iteration] of a structured type that begins as COMMON_SETTINGS.
-    level_begin: [level + 1] int64, where each level begins.
+    iterations: [index] int64, their numbers; the first ever is 1.
+    rolls: [index, player] int64, the players' rolls.
+    settings: [index] of a structured type that begins as COMMON_SETTINGS.
+    wave_begin: [wave + 1] int64, the index at which each wave begins.
   """
   seed: np.uint64
-  numbers: np.ndarray
+  iterations: np.ndarray
   rolls: np.ndarray
   settings: np.ndarray
-  level_begin: np.ndarray
+  wave_begin: np.ndarray
 
 
 def thread_rows(threads, size, dtype=np.float64):
-  """Returns [thread, at least size] zeros that threads do not slow down on."""
+  """Returns [thread, at least size] zeros, rows on separate cache lines."""
   return np.zeros((threads, -(-size // _ROW) * _ROW), dtype)
 
 
@@ -59,14 +60,14 @@ def graph_pointers(graph):
 
 @jit.kernel
 def table_pointers(tables):
-  """Returns `tables.RegretTables` with pointers instead of arrays."""
+  """Returns `regret_tables.RegretTables` with pointers instead of arrays."""
   return regret_tables.RegretTables(jit.pointer(tables.regret),
-                                 jit.pointer(tables.cumulative))
+                                    jit.pointer(tables.cumulative))
 
 
 @jit.kernel
 def sampled_edge(graph, node, seed, iteration):
-  """Returns the edge that an iteration takes at a chance node.
+  """Returns the edge that an iteration samples at a chance node.
 
   Args:
     graph: the `graph_arrays.GraphArrays`, of arrays or pointers.
@@ -106,48 +107,48 @@ def sampled_outcomes(graph, nodes, seed, iteration):
 
 
 @jit.kernel
-def sample_rolls(cumulative, seed, numbers, rolls):
-  """Writes what the players roll; nothing where there are no rolls.
+def sample_rolls(cumulative, seed, deals, rolls):
+  """Writes the players' rolls, if the game has any.
 
   Args:
-    cumulative: [roll] float64, how likely it or one before it is.
+    cumulative: [roll] float64, the distribution function of rolls.
     seed: uint64.
-    numbers: [deal] int64, the number of each deal.
+    deals: [deal] int64, the number of each deal.
     rolls: [deal, player] int64, written.
   """
   if len(cumulative) == 0:
     return
-  for i in range(len(numbers)):
-    begin = random_streams.stream(seed, numbers[i])
+  for i in range(len(deals)):
+    begin = random_streams.stream(seed, deals[i])
     for player in range(rolls.shape[1]):
       rolls[i, player] = random_streams.choose(
           cumulative, random_streams.uniform(begin, player))
 
 
 @jit.kernel
-def find_levels(rolls, num_columns):
-  """Returns on which level each iteration may run.
+def find_waves(rolls, num_columns):
+  """Returns the wave of each iteration.
 
   Args:
     rolls: [iteration, player] int64.
-    num_columns: how many columns there are.
+    num_columns: number of columns.
 
   Returns:
-    [iteration] int64: one more than the largest level of an iteration before
+    [iteration] int64: one more than the largest wave of an earlier iteration
     with a common roll.
   """
   last = np.full(num_columns, -1, np.int64)
-  levels = np.zeros(len(rolls), np.int64)
+  waves = np.zeros(len(rolls), np.int64)
   for i in range(len(rolls)):
     for player in range(rolls.shape[1]):
-      levels[i] = max(levels[i], last[rolls[i, player]] + 1)
+      waves[i] = max(waves[i], last[rolls[i, player]] + 1)
     for player in range(rolls.shape[1]):
-      last[rolls[i, player]] = levels[i]
-  return levels
+      last[rolls[i, player]] = waves[i]
+  return waves
 
 
 @jit.kernel
-def write_returns(dice, first_terminal, rolls, value, seats):
+def _write_returns(dice, first_terminal, rolls, value, seats):
   """Writes the returns at the terminals of a deal of Dudo.
 
   Args:
@@ -155,7 +156,7 @@ def write_returns(dice, first_terminal, rolls, value, seats):
     first_terminal: the number of the first terminal.
     rolls: [player] int64.
     value: [(node or terminal) * seats + player], modified in place.
-    seats: how many numbers a node has there.
+    seats: number of values of a node.
   """
   counts, amounts, payoff = dice.counts, dice.amounts, dice.payoff
   players, masks = payoff.shape[1], payoff.shape[2]
@@ -172,9 +173,28 @@ def write_returns(dice, first_terminal, rolls, value, seats):
         to += seats
 
 
+@jit.inline
+def deal(graph, dice, rolls, offsets, value, seats):
+  """Prepares a thread's scratch for an iteration with these rolls.
+
+  Args:
+    graph: the `graph_arrays.GraphArrays`.
+    dice: the `graph_arrays.DiceOutcomes`.
+    rolls: [player] int64.
+    offsets: [player] int64, written: where each player's column begins.
+    value: [(node or terminal) * seats + player], written at terminals whose
+      returns depend on the dice.
+    seats: number of values of a node.
+  """
+  for player in range(len(rolls)):
+    offsets[player] = rolls[player] * graph.num_entries
+  if len(dice.cumulative):
+    _write_returns(dice, len(graph.actor), rolls, value, seats)
+
+
 @jit.kernel
 def longest_path(graph):
-  """Returns how many edges the longest path from the root has.
+  """Returns the number of edges of the longest path from the root.
 
   Args:
     graph: the `graph_arrays.GraphArrays`.

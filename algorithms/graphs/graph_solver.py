@@ -1,4 +1,4 @@
-"""What the solvers on graphs have in common: tables, runs, policies, files."""
+"""Bases of the solvers on graphs: tables, iterations, policies, files."""
 
 import functools
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from dudo_spiel import validation
 from dudo_spiel.algorithms.graphs import graph_kernels
+from dudo_spiel.algorithms.graphs import plan_kernels
 from dudo_spiel.algorithms.runtime import base_solver
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import ram
@@ -14,10 +15,10 @@ from dudo_spiel.algorithms.tabular import evaluator
 from dudo_spiel.algorithms.tabular import table_policy
 from dudo_spiel.algorithms.tabular.tree import game_tree
 
-_UNIT = 2.0**-20  # of iterations as weights, which float32 must add up
-_LOOK_AHEAD = 64  # iterations of which those without common rolls run together
+_UNIT = 2.0**-20  # of iterations as weights, whose sums must fit float32
+_LOOK_AHEAD = 64  # iterations in a parallel plan
 _MAX_ITERATION = 2**62
-_MAX_PLANNED = 4096  # iterations whose rolls and settings are made at once
+_MAX_PLANNED = 4096  # iterations in a serial plan
 
 
 class GraphSolver(base_solver.Solver):
@@ -28,11 +29,11 @@ class GraphSolver(base_solver.Solver):
   Args:
     game: a `pyspiel.Game`.
     make_graph: function without arguments that returns the `game_graph.Graph`;
-      called when all arguments are known to be right.
+      called after all arguments have been checked.
     seed: for all random numbers.
-    num_threads: how many threads to use, None for all; results do not depend on
-      it. Only graphs with many columns of entries use more than one.
-    dtype: "float64" or "float32"; None for the graph's usual type.
+    num_threads: number of threads to use, None for all; results do not depend
+      on it. Only graphs with many columns of entries use more than one.
+    dtype: "float64" or "float32"; None for the graph's default.
 
   Attributes:
     game: the game as given.
@@ -57,12 +58,12 @@ class GraphSolver(base_solver.Solver):
     self._scratch = self._new_scratch()
 
   def _new_scratch(self):
-    """Returns a NamedTuple of what the kernels work in."""
+    """Returns the kernels' scratch, a NamedTuple."""
     raise NotImplementedError
 
   @property
   def tables(self):
-    """What is learned: a `RegretTables` of [column * entries + entry].
+    """The `RegretTables`, [column * entries + entry].
 
     These are the solver's own arrays, not copies.
     """
@@ -70,7 +71,7 @@ class GraphSolver(base_solver.Solver):
 
   @property
   def memory_bytes(self):
-    """How much memory the graph, the tables and the scratch take."""
+    """Bytes of memory of the graph, the tables and the scratch."""
     arrays = {id(array): array.nbytes
               for array in (*self._regret_tables, *self._scratch)
               if isinstance(array, np.ndarray)}
@@ -103,7 +104,7 @@ class GraphSolver(base_solver.Solver):
   def nash_conv(self):
     """Returns the NashConv of the average policy.
 
-    Responders forget nothing, whatever the abstraction.
+    Responders have perfect recall, whatever the abstraction.
 
     Raises:
       ValueError: if the game is too large to walk.
@@ -134,8 +135,8 @@ class PlannedSolver(GraphSolver):
   Gendre & Kaneko (2019) train one agent for all seats: in `dudo_single_round`
   seats share their tables, as their information sets do not tell seats apart.
 
-  A subclass says what one iteration does: `_SETTINGS`, `_write_settings`,
-  `_new_scratch` and `_kernels`.
+  A subclass says what one iteration does: `_SETTINGS`, `_write_settings` and
+  `_new_scratch`.
 
   Args:
     game: a `pyspiel.Game` of any number of players.
@@ -147,8 +148,8 @@ class PlannedSolver(GraphSolver):
       `cfr.DiscountedCFRSolver`; 0 weighs all the same.
     seed: for all random numbers. They depend on the seed and the iteration
       alone.
-    num_threads: how many threads to use, None for all; results do not depend on
-      it. Walked games use one.
+    num_threads: number of threads to use, None for all; results do not depend
+      on it. Walked games use one.
     dtype: "float32" or "float64"; None for float32 in `dudo_single_round` and
       float64 in walked games.
   """
@@ -164,7 +165,7 @@ class PlannedSolver(GraphSolver):
                      dtype=dtype)
 
   def _write_settings(self, settings, iterations):
-    """Writes the settings that are not common to all solvers.
+    """Writes the settings of the subclass.
 
     Args:
       settings: [iteration] of `_SETTINGS`, modified in place.
@@ -172,50 +173,42 @@ class PlannedSolver(GraphSolver):
     """
     raise NotImplementedError
 
-  def _kernels(self):
-    """Returns the kernels (serial, parallel) that run a plan."""
-    raise NotImplementedError
-
   def _parameters(self):
     return {"tremble": self._tremble, "gamma": self._gamma,
             **super()._parameters()}
 
   def _advance(self, iterations):
-    serial, parallel = self._kernels()
-    most = _LOOK_AHEAD if self._num_threads > 1 else _MAX_PLANNED
+    max_size = _LOOK_AHEAD if self._num_threads > 1 else _MAX_PLANNED
     while True:
-      size = min(iterations, most)
+      size = min(iterations, max_size)
       plan = self._plan(np.arange(self.iteration + 1,
                                   self.iteration + 1 + size))
-      work = (self.graph.arrays, self.graph.dice, self._regret_tables,
+      jit.run(self._num_threads, plan_kernels.run, plan_kernels.run_parallel,
+              self.graph.arrays, self.graph.dice, self._regret_tables,
               self._scratch, plan, self._count)
-      if self._num_threads > 1:
-        with jit.threads(self._num_threads):
-          parallel(*work)
-      else:
-        serial(*work)
       iterations -= size
       if iterations == 0:
         return
 
-  def _plan(self, numbers):
+  def _plan(self, iterations):
     """Returns the `graph_kernels.IterationPlan` of iterations.
 
     Args:
-      numbers: [iteration] int64, their numbers.
+      iterations: [iteration] int64, their numbers.
     """
-    rolls, settings = self.rolls(numbers), self.settings(numbers)
-    level_begin = np.array([0, len(numbers)])
+    rolls, settings = self.rolls(iterations), self.settings(iterations)
+    wave_begin = np.array([0, len(iterations)])
     if self._num_threads > 1:
-      levels = graph_kernels.find_levels(rolls, self.graph.num_columns)
-      order = np.argsort(levels, kind="stable")
-      numbers, rolls, settings = numbers[order], rolls[order], settings[order]
-      level_begin = np.append(0, np.cumsum(np.bincount(levels)))
-    return graph_kernels.IterationPlan(np.uint64(self._seed), numbers, rolls,
-                                       settings, level_begin)
+      waves = graph_kernels.find_waves(rolls, self.graph.num_columns)
+      order = np.argsort(waves, kind="stable")
+      iterations, rolls = iterations[order], rolls[order]
+      settings = settings[order]
+      wave_begin = np.append(0, np.cumsum(np.bincount(waves)))
+    return graph_kernels.IterationPlan(np.uint64(self._seed), iterations, rolls,
+                                       settings, wave_begin)
 
   def settings(self, iterations):
-    """Returns the settings of iterations, past or to come.
+    """Returns the settings of iterations, past or future.
 
     Args:
       iterations: [iteration] int, their numbers; the first ever is 1.
@@ -223,17 +216,18 @@ class PlannedSolver(GraphSolver):
     Returns:
       [iteration], a structured array with a column for each setting.
     """
-    numbers = validation.integers("iterations", iterations, 0, _MAX_ITERATION)
-    settings = np.zeros(len(numbers), self._SETTINGS)
+    iterations = validation.integers("iterations", iterations, 0,
+                                     _MAX_ITERATION)
+    settings = np.zeros(len(iterations), self._SETTINGS)
     settings["tremble"] = self._tremble
-    settings["weight"] = (numbers * _UNIT)**self._gamma
+    settings["weight"] = (iterations * _UNIT)**self._gamma
     settings["pruned_value"] = ((self.game.utility_sum() or 0.0) /
                                 self.graph.num_players)
-    self._write_settings(settings, numbers)
+    self._write_settings(settings, iterations)
     return settings
 
   def rolls(self, iterations):
-    """Returns what the players roll in iterations, past or to come.
+    """Returns the players' rolls in iterations, past or future.
 
     Args:
       iterations: [iteration] int, their numbers; the first ever is 1.
@@ -242,14 +236,15 @@ class PlannedSolver(GraphSolver):
       [iteration, player] int64, the numbers of the rolls; zeros for a walked
       game, whose chance nodes are part of its graph.
     """
-    numbers = validation.integers("iterations", iterations, 0, _MAX_ITERATION)
-    rolls = np.zeros((len(numbers), self.graph.num_players), np.int64)
+    iterations = validation.integers("iterations", iterations, 0,
+                                     _MAX_ITERATION)
+    rolls = np.zeros((len(iterations), self.graph.num_players), np.int64)
     graph_kernels.sample_rolls(self.graph.dice.cumulative,
-                               np.uint64(self._seed), numbers, rolls)
+                               np.uint64(self._seed), iterations, rolls)
     return rolls
 
   def _check_can_prune(self, name, value):
-    """Raises a ValueError if a pruned branch has no value: an even share."""
+    """Raises a ValueError if pruned branches have no value (sum / players)."""
     if value != 0 and self.game.utility_sum() is None:
       raise ValueError(f"{name}={value!r}: must be 0, as the returns of "
                        f"{self.game} have no constant sum")

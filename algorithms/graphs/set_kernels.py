@@ -1,12 +1,13 @@
-"""What kernels do at one information set: match regrets, add to tables.
+"""Kernels on one information set: regret matching, and sums in tables.
 
-All arrays may also be pointers. Sets are short, so that `simd` is used as far
-as whole quads go.
+All arrays may also be pointers. Sets are short: `simd` is used for whole quads
+of actions, and scalars for the remainder.
 """
 
 import numpy as np
 
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import regret_tables
 from dudo_spiel.algorithms.runtime import simd
 
 _0, _1, _3 = np.uintp(0), np.uintp(1), np.uintp(3)
@@ -20,7 +21,7 @@ def match_two(regret, first, zero, half):
     regret: [entry].
     first: np.uintp, the first entry of the set.
     zero: 0.0 in the type of the regrets.
-    half: 0.5 likewise.
+    half: 0.5 in the same type.
   """
   x, y = regret[first], regret[first + _1]
   x = x if x > zero else zero
@@ -38,11 +39,11 @@ def match_regrets(regret, first, strategy, begin, count, zero, one):
   Args:
     regret: [entry].
     first: the first entry of the set.
-    strategy: array to which it is written, from `begin` on.
-    begin: where.
-    count: how many actions the set has.
-    zero: 0.0 in the type of the regrets (to make it here would take long).
-    one: 1.0 likewise.
+    strategy: array, written from `begin` on.
+    begin: the index of the first action's probability.
+    count: number of actions.
+    zero: 0.0 in the type of the regrets (a conversion here would take long).
+    one: 1.0 in the same type.
   """
   f, b, n = np.uintp(first), np.uintp(begin), np.uintp(count)
   if count == 2:
@@ -58,7 +59,7 @@ def match_regrets(regret, first, strategy, begin, count, zero, one):
   for a in range(last, n):
     x = regret[f + a]
     total += x if x > zero else zero
-  if total > 1e-30:
+  if total >= regret_tables.min_sum(zero):
     factor = one / total
     factors = simd.splat(factor)
     for a in range(_0, last, simd.STEP):
@@ -67,7 +68,7 @@ def match_regrets(regret, first, strategy, begin, count, zero, one):
     for a in range(last, n):
       x = regret[f + a]
       strategy[b + a] = x * factor if x > zero else zero
-  elif total > zero:  # 1 / total could overflow
+  elif total > zero:  # its inverse may be infinite
     for a in range(n):
       x = regret[f + a]
       strategy[b + a] = x / total if x > zero else zero
@@ -82,15 +83,15 @@ def tremble_at(strategy, begin, count, tremble, one):
 
   Args:
     strategy: array, modified in place from `begin` on.
-    begin: where.
-    count: how many actions there are.
+    begin: the index of the first action's probability.
+    count: number of actions.
     tremble: the probability, in the type of the strategy.
-    one: 1.0 likewise.
+    one: 1.0 in the same type.
   """
   if tremble > 0.0:
-    share = tremble / jit.cast_like(count, one)
+    uniform = tremble / jit.cast_like(count, one)
     for a in range(np.uintp(begin), np.uintp(begin + count)):
-      strategy[a] = (one - tremble) * strategy[a] + share
+      strategy[a] = (one - tremble) * strategy[a] + uniform
 
 
 @jit.inline
@@ -100,9 +101,9 @@ def add_strategy(cumulative, first, strategy, begin, count, weight):
   Args:
     cumulative: [entry], modified in place.
     first: the first entry of the set.
-    strategy: array in which the strategy stands, from `begin` on.
-    begin: where.
-    count: how many actions there are.
+    strategy: array, read from `begin` on.
+    begin: the index of the first action's probability.
+    count: number of actions.
     weight: float, in the type of the strategy.
   """
   f, b, n = np.uintp(first), np.uintp(begin), np.uintp(count)
@@ -122,10 +123,10 @@ def add_regrets(regret, first, action_values, count, mean, weight):
   Args:
     regret: [entry], modified in place.
     first: the first entry of the set.
-    action_values: [action], what each action is worth.
-    count: how many actions there are.
-    mean: float, what the strategy is worth, in the same type.
-    weight: float, likewise.
+    action_values: [action], the value of each action.
+    count: number of actions.
+    mean: float, the value of the strategy, in the same type.
+    weight: float, factor on the regrets, in the same type.
   """
   f, n = np.uintp(first), np.uintp(count)
   last = n & ~_3
@@ -143,7 +144,7 @@ def normalize(set_entry, num_columns, table):
 
   Args:
     set_entry: [set + 1] int32, where the sets of a column begin.
-    num_columns: how many columns there are.
+    num_columns: number of columns.
     table: [column * entries + entry], modified in place; uniform where nothing
       is positive.
   """

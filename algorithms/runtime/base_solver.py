@@ -19,7 +19,7 @@ from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import progress
 
-_FILE_KIND = "solver"
+FILE_KIND = "solver"
 _MAX_SEED = 2**64 - 1
 _LATEST = 1.0  # seconds that an interrupted `solve` may take to measure
 
@@ -342,7 +342,7 @@ class Solver:
   def save(self, path):
     """Writes all that is needed to go on exactly from here to one file."""
     header, arrays = self._extras()
-    checkpoint.save(path, _FILE_KIND,
+    checkpoint.save(path, FILE_KIND,
                     {**self._identity(), **header, "iteration": self.iteration},
                     {**self._tables(), **arrays})
 
@@ -358,7 +358,7 @@ class Solver:
     A file that does not fit or is damaged is refused and changes nothing.
     Ctrl-C leaves the solver as it was, or as the file has it.
     """
-    with checkpoint.opened(path, _FILE_KIND) as archive:
+    with checkpoint.opened(path, FILE_KIND) as archive:
       identity = self._identity()
       if "fingerprint" not in archive.header:  # in some of version 0.1.0
         del identity["fingerprint"]

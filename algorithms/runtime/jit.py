@@ -230,6 +230,22 @@ def threads(count):
     yield
 
 
+def run(num_threads, serial, parallel, *args):
+  """Calls one of two kernels that do the same, by the number of threads.
+
+  Args:
+    num_threads: how many threads to use.
+    serial: the kernel for one thread.
+    parallel: the kernel for several threads.
+    *args: the arguments of both.
+  """
+  if num_threads == 1:
+    serial(*args)
+  else:
+    with threads(num_threads):
+      parallel(*args)
+
+
 def thread_count(num_threads):
   """Returns how many threads to use.
 

@@ -4,8 +4,7 @@ A job is a call of a function that does not need the other jobs' results. Both
 engines run the same function with the same arguments, so their results are the
 same:
 
-  "local": processes of this machine, one for each core. They belong to
-    executors of the standard library (`concurrent.futures`).
+  "local": processes of this machine, a new one for each job.
   "ray": tasks of a Ray cluster (the extra `ray`): the one that is running, or
     else one on this machine for as long as the jobs take.
 
@@ -13,23 +12,15 @@ A job whose process dies is tried again, in another process. A job starts where
 there is enough memory for it. Results come as jobs finish, so whoever saves
 them loses at most the jobs that are under way when the program ends.
 
-Ray does all of this by itself. Executors need help with three things:
-
-  Deaths. A process that dies breaks its executor, and with it all other jobs
-    that are under way there. So each process has an executor of its own.
-    (`joblib` ends all jobs in the same way.)
-  Large arguments and results. If a process dies while it sends a result, its
-    executor waits forever for the rest (seen with Python 3.11.7); older ones
-    also do if it dies before it has read its arguments (3.11.2). So calls and
-    answers are files in a temporary folder, and only their names are sent.
-  Memory. The loop in `_run_local` begins a job when there is room for it.
+Local processes exchange calls and answers with the caller by files. Executors
+use pipes: if a process dies while it writes a large result, the reader waits
+forever (seen with `concurrent.futures` in Python 3.11.7 and with `loky` 3.7.0).
+A death in an executor also ends all its other jobs.
 """
 
-import concurrent.futures
 import contextlib
-import io
 import multiprocessing
-import multiprocessing.context
+import multiprocessing.connection
 import os
 import pathlib
 import pickle
@@ -153,6 +144,10 @@ def _too_large(job, available):
                  "something smaller")
 
 
+def _failed(job, error):
+  return Outcome(job, None, f"{job.name}: {error}")
+
+
 def _died(job, tries):
   return Outcome(job, None, f"{job.name}: its process died {tries} times; it "
                  "may need more memory than there is")
@@ -161,84 +156,67 @@ def _died(job, tries):
 # Processes of this machine.
 
 
-class _Silent(io.TextIOWrapper):
-  """A stream that never is a terminal, so that no bar is drawn on it."""
-
-  def isatty(self):
-    return False
-
-
 def _end_with_caller(folder):
-  """Removes the folder and ends this process when the one above it dies."""
+  """Removes the folder and ends this process when the caller's dies."""
   multiprocessing.parent_process().join()
   shutil.rmtree(folder, ignore_errors=True)
   os._exit(1)
 
 
-def _set_up(folder):
-  """What the process of an executor runs first."""
-  threading.Thread(target=_end_with_caller, args=(folder,), daemon=True).start()
-  sys.stderr = _Silent(os.fdopen(os.dup(2), "wb"), line_buffering=True)
-
-
 def _answer_file(call, answer):
   """Reads a packed call from a file and writes the answer to another one."""
+  threading.Thread(target=_end_with_caller, args=(call.parent,),
+                   daemon=True).start()
+  if sys.stderr:
+    sys.stderr.isatty = lambda: False  # so that no bar is drawn
   answer.write_bytes(_answer(call.read_bytes()))
 
 
-class _Spawn(multiprocessing.context.SpawnContext):
-  """Starts the processes of executors, and can kill them."""
-
-  def __init__(self):
-    self._processes = []
-
-  def Process(self, *args, **kwargs):  # noqa: N802, executors call it
-    self._processes.append(super().Process(*args, **kwargs))
-    return self._processes[-1]
-
-  def kill(self):
-    """Kills all processes, whatever they are doing."""
-    for process in self._processes:
-      if process.pid is not None:  # it has begun
-        process.kill()
-
-
 class _LocalJob:
-  """A job, and the files of its call and its answer."""
+  """A job, the files of its call and its answer, and its process."""
 
-  def __init__(self, function, job, path):
+  def __init__(self, job, path):
     self.job = job
     self.tries = 0  # how often it was begun
-    self._function = function
+    self.process = None
     self._call = path.with_suffix(".call")
     self._answer = path.with_suffix(".answer")
 
-  def begin(self, executor):
-    """Begins the job; returns a future without a result."""
+  def start(self, function):
+    """Starts a process; returns None, or the `Outcome` if that failed."""
     self.tries += 1
     try:
-      self._call.write_bytes(pickle.dumps((self._function, self.job.arguments)))
-      # A new process reads its task from a pipe: Ctrl-C between the start and
-      # the task would make it complain about an empty pipe.
+      self._call.write_bytes(pickle.dumps((function, self.job.arguments)))
+      # Threads forbid a fork.
+      process = multiprocessing.get_context("spawn").Process(
+          target=_answer_file, args=(self._call, self._answer))
+      # A new process reads its task from a pipe. If Ctrl-C came before the
+      # task, it would complain about an empty pipe.
       with interrupts.deferred():
-        return executor.submit(_answer_file, self._call, self._answer)
+        process.start()
+        self.process = process
     except Exception as error:  # noqa: BLE001, such as what cannot be pickled
-      failed = concurrent.futures.Future()
-      failed.set_exception(error)
-      return failed
+      return _failed(self.job, error)
+    return None
 
-  def outcome(self, future):
-    """Returns the `Outcome` after the future is done."""
-    try:
-      future.result()
-      return Outcome(self.job, *pickle.loads(self._answer.read_bytes()))
-    except concurrent.futures.BrokenExecutor:
+  def end(self):
+    """Returns the `Outcome` of the process, which has ended."""
+    self.process.join()
+    if self.process.exitcode:
       return _died(self.job, self.tries)
+    try:
+      return Outcome(self.job, *pickle.loads(self._answer.read_bytes()))
     except Exception as error:  # noqa: BLE001, of pickles and files
-      return Outcome(self.job, None, f"{self.job.name}: {error}")
+      return _failed(self.job, error)
     finally:
       self._call.unlink(missing_ok=True)
       self._answer.unlink(missing_ok=True)
+
+  def kill(self):
+    """Kills the process, whatever it is doing."""
+    if self.process is not None:
+      self.process.kill()
+      self.process.join()
 
 
 def _run_local(function, jobs, num_workers, tries):
@@ -246,44 +224,36 @@ def _run_local(function, jobs, num_workers, tries):
   free = available = ram.available_bytes()
   yield from (_too_large(job, available) for job in jobs
               if job.memory > available)
-  jobs = [job for job in jobs if job.memory <= available]
-  spawn = _Spawn()  # threads forbid a fork
-  under_way = {}  # future: (its job, its executor)
-  outcomes = []  # of jobs that have just ended; others begin first
-  with contextlib.ExitStack() as stack:
-    folder = stack.enter_context(tempfile.TemporaryDirectory(
-        prefix="dudo_spiel_jobs_"))
-
-    def new_executor():
-      return stack.enter_context(concurrent.futures.ProcessPoolExecutor(
-          1, spawn, _set_up, (folder,)))
-
-    waiting = [_LocalJob(function, job, pathlib.Path(folder, str(number)))
-               for number, job in enumerate(jobs)]
-    idle = [new_executor() for _ in range(min(num_workers, len(jobs)))]
+  with tempfile.TemporaryDirectory(prefix="dudo_spiel_jobs_") as folder:
+    local_jobs = [_LocalJob(job, pathlib.Path(folder, str(number)))
+                  for number, job in enumerate(jobs) if job.memory <= available]
+    waiting, running = list(local_jobs), {}  # sentinel: job
+    outcomes = []  # of jobs that have just ended; others begin first
     try:
-      while waiting or under_way or outcomes:
-        for begun in list(waiting):
-          if idle and begun.job.memory <= free:
-            waiting.remove(begun)
-            free -= begun.job.memory
-            executor = idle.pop()
-            under_way[begun.begin(executor)] = begun, executor
+      while waiting or running or outcomes:
+        for local in list(waiting):
+          if len(running) < num_workers and local.job.memory <= free:
+            waiting.remove(local)
+            failure = local.start(function)
+            if failure:
+              outcomes.append(failure)
+            else:
+              running[local.process.sentinel] = local
+              free -= local.job.memory
         yield from outcomes
         outcomes = []
-        for future in concurrent.futures.wait(
-            under_way, return_when=concurrent.futures.FIRST_COMPLETED).done:
-          begun, executor = under_way.pop(future)
-          free += begun.job.memory
-          has_died = isinstance(future.exception(),
-                                concurrent.futures.BrokenExecutor)
-          idle.append(new_executor() if has_died else executor)
-          if has_died and begun.tries < tries:
-            waiting.insert(0, begun)
+        for sentinel in running and multiprocessing.connection.wait(running):
+          local = running.pop(sentinel)
+          free += local.job.memory
+          outcome = local.end()
+          if local.process.exitcode and local.tries < tries:
+            waiting.insert(0, local)
           else:
-            outcomes.append(begun.outcome(future))
+            outcomes.append(outcome)
     finally:
-      spawn.kill()
+      with interrupts.deferred():
+        for local in local_jobs:
+          local.kill()
 
 
 # A Ray cluster.
@@ -344,7 +314,7 @@ def _run_ray(function, jobs, tries):
                 ray.exceptions.NodeDiedError):
           outcome = _died(job, tries)
         except ray.exceptions.RayError as error:
-          outcome = Outcome(job, None, f"{job.name}: {error}")
+          outcome = _failed(job, error)
         yield outcome
     finally:
       for reference in waiting:

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from numba import extending
+from numba.np import numpy_support
 import numpy as np
 
 
@@ -14,6 +16,25 @@ class RegretTables(NamedTuple):
   """
   regret: np.ndarray
   cumulative: np.ndarray
+
+
+def min_sum(values):
+  """Returns the smallest sum of regrets whose inverse is surely finite.
+
+  Regret matching multiplies by the inverse of a sum only if the sum is at least
+  this one, the smallest normal number of its type. Kernels may call it, too.
+
+  Args:
+    values: array, pointer or number of float32 or float64.
+  """
+  return np.finfo(np.asarray(values).dtype).tiny
+
+
+@extending.overload(min_sum, inline="always")
+def _min_sum(values):
+  kind = getattr(values, "dtype", values)
+  smallest = np.finfo(numpy_support.as_dtype(kind)).tiny
+  return lambda values: smallest
 
 
 _PAGE = 4096  # bytes after which addresses share lines of the first cache

@@ -1,8 +1,8 @@
-"""Games compiled for solvers: from their rules or one walk, then arrays.
+"""Games compiled for solvers: from their rules or one traversal, to arrays.
 
-`compile_game` looks at the game and chooses the form: the deal form for two
-players, private deals and public play; the sequence form for other games of
-perfect recall; the history form for the rest.
+`compile_game` chooses the form: the deal form for two players, private deals
+and public play; the sequence form for other games of perfect recall; the
+history form for games of imperfect recall.
 """
 
 import collections
@@ -17,6 +17,7 @@ from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.algorithms.runtime import regret_tables
 from dudo_spiel.algorithms.tabular.forms import deal_form
+from dudo_spiel.algorithms.tabular.forms import form_kernels
 from dudo_spiel.algorithms.tabular.forms import history_form
 from dudo_spiel.algorithms.tabular.forms import sequence_form
 from dudo_spiel.algorithms.tabular.tree import rules_tree
@@ -24,34 +25,34 @@ from dudo_spiel.algorithms.tabular.updates import learning
 from dudo_spiel.algorithms.tabular.updates import set_blocks
 
 FORMS = ("deal", "sequence", "history")
-_DEAL = (None, "deal")  # what asks for the deal form, where the game has it
+_DEAL = (None, "deal")  # values of `form` that choose the deal form, if any
 _MODULES = {"deal": deal_form, "sequence": sequence_form,
             "history": history_form}
-_HISTORY_FORM_BYTES = 200  # of a history, with a responder who forgets nothing
+_HISTORY_FORM_BYTES = 200  # of a history, with the form of a best responder
 _NO_RULE = learning.Rule(1.0, 1.0, 0.0, 1.0)
 
 
 class CompiledGame:
-  """A game in one of the forms, and the passes over it.
+  """A game in one of the forms, and its traversals.
 
   A strategy is an array over entries: the probability of action a in
-  information set s stands at set_entry[s] + a * set_stride[s].
+  information set s is at set_entry[s] + a * set_stride[s].
 
   Args:
     game: a `pyspiel.Game`.
     form: "deal", "sequence" or "history"; None chooses the fastest that fits.
-    tree: the game's `game_tree.GameTree`; None makes it from the rules, where
-      the game tells them, or else walks the game.
+    tree: the game's `game_tree.GameTree`; None makes it from the rules, if
+      these are known, or else by a traversal.
 
   Attributes:
     game: the game.
     tree: its `game_tree.GameTree`.
-    form_name: which form was chosen.
-    form: the form.
+    form_name: "deal", "sequence" or "history".
+    form: the `DealForm`, `SequenceForm` or `HistoryForm`.
     blocks: the form's `set_blocks.Blocks`.
-    num_players: how many players there are.
-    num_entries: how many entries a strategy has.
-    has_perfect_recall: whether players remember what they knew and did.
+    num_players: number of players.
+    num_entries: number of entries of a strategy.
+    has_perfect_recall: whether players remember all they knew and did.
   """
 
   def __init__(self, game, form=None, tree=None):
@@ -97,8 +98,8 @@ class CompiledGame:
   def entries_of_sets(self):
     """Returns (sets, actions, entries) of all entries, set by set.
 
-    Each is an array: the information set, the number of the action among the
-    set's legal actions, and where its entry stands.
+    Each is [entry] int64: the information set, the index of the action among
+    the set's legal actions, and the entry.
     """
     counts = np.array([len(legal) for legal in self.tree.set_actions])
     sets = np.repeat(np.arange(self.tree.num_info_sets), counts)
@@ -108,21 +109,22 @@ class CompiledGame:
     return sets, actions, entries
 
   def check_epsilon(self, epsilon):
-    """Returns the least probability of every action, or raises a ValueError."""
-    most = int(self.blocks.actions.max())
+    """Returns the lowest probability of an action, or raises a ValueError."""
+    max_actions = int(self.blocks.actions.max())
     try:
-      return validation.number("epsilon", epsilon, 0.0, 1.0 / most)
+      return validation.number("epsilon", epsilon, 0.0, 1.0 / max_actions)
     except ValueError:
       raise ValueError(
-          f"epsilon={epsilon!r}: must be a number between 0 and {1.0 / most}, "
-          f"as there are information sets with {most} actions") from None
+          f"epsilon={epsilon!r}: must be a number between 0 and "
+          f"{1.0 / max_actions}, as there are information sets with "
+          f"{max_actions} actions") from None
 
   def new_tables(self, dtype, names=("regret", "cumulative")):
     """Returns `set_blocks.SolverTables` with a uniform strategy.
 
     Args:
       dtype: the type of the tables, except those of averages.
-      names: which tables there are besides the strategy; they are zero.
+      names: the tables besides the strategy, which are zero.
     """
     tables = set_blocks.SolverTables(*(
         regret_tables.zeros_apart(
@@ -160,7 +162,7 @@ class CompiledGame:
     return out
 
   def start_mixing(self, tables, workspace):
-    """Makes sums of reach times strategy in which responses can be mixed."""
+    """Initializes `cumulative` with reach times strategy, for mode MIX."""
     tables.response[:] = tables.strategy
     for player in range(self.num_players):
       self._kernels.mix(workspace, player, tables)
@@ -171,15 +173,17 @@ class CompiledGame:
     """Returns [player] float64, each player's value in a mode.
 
     Args:
-      tables: the `set_blocks.SolverTables`; in mode RESPOND `response` is written.
-      workspace: the `set_blocks.FormWorkspace`, with reaches that are up to date.
-      mode: EVALUATE or RESPOND of `blocks`.
+      tables: the `set_blocks.SolverTables`; in mode RESPOND `response` is
+        written.
+      workspace: the `set_blocks.FormWorkspace`, with reaches that are up to
+        date.
+      mode: EVALUATE or RESPOND of `set_blocks`.
       epsilon: the lowest probability of every action in a response.
     """
     rules = _evaluation_rules(epsilon, tables.strategy.dtype)
     values = np.zeros(self.num_players)
-    self._kernels.run(workspace, tables, rules, False, mode,
-                      np.zeros(1, np.int64), values)
+    form_kernels.run(workspace, tables, rules, False, mode,
+                     np.zeros(1, np.int64), values)
     return values
 
   def run(self, tables, workspace, rules, alternating, mode, iteration,
@@ -187,7 +191,7 @@ class CompiledGame:
     """Runs an iteration of a solver for each of the rules.
 
     The result does not depend on the number of threads. Only the deal form of
-    a large game can use a second one.
+    a large game can use more than one.
 
     Args:
       tables: the `set_blocks.SolverTables`, modified in place.
@@ -196,20 +200,15 @@ class CompiledGame:
       alternating: whether players are updated one after the other.
       mode: what to do with the values, such as `set_blocks.LEARN`.
       iteration: [1] int64, counted up.
-      num_threads: how many threads to use.
+      num_threads: number of threads to use.
     """
-    values = np.zeros(self.num_players)
-    if num_threads > 1 and self.can_use_threads:
-      with jit.threads(num_threads):
-        self._kernels.run_parallel(workspace, tables, rules, alternating, mode,
-                                   iteration, values)
-    else:
-      self._kernels.run(workspace, tables, rules, alternating, mode, iteration,
-                        values)
+    jit.run(num_threads if self.can_use_threads else 1, form_kernels.run,
+            deal_form.run_parallel, workspace, tables, rules, alternating, mode,
+            iteration, np.zeros(self.num_players))
 
   @property
   def can_use_threads(self):
-    """Whether there is enough to do for more than one thread."""
+    """Whether the game is large enough for more than one thread."""
     return (self.form_name == "deal" and
             len(self.form.arrays.num_hands) > self.num_players)
 
@@ -217,8 +216,8 @@ class CompiledGame:
     """Returns the compiled game in which a best responder plays.
 
     The histories are the same. An abstraction `x_ir` belongs to the registered
-    game `x`, with the parameters that both have. In another game of imperfect
-    recall, players get the memory of what they knew and did.
+    game `x`, with the parameters that both have. In other games of imperfect
+    recall, information sets are split until players have perfect recall.
     """
     if self._perfect_recall is None:
       self._perfect_recall = self._make_perfect_recall()
@@ -261,22 +260,22 @@ _MAX_CACHED_NODES = 5_000_000  # of all together: large games take gigabytes
 
 
 def compile_game(game, form=None, perfect_recall=False):
-  """Returns the `CompiledGame`; the last few are kept.
+  """Returns the `CompiledGame`; the last few are cached.
 
   Args:
     game: a `pyspiel.Game`.
     form: "deal", "sequence" or "history"; None chooses the fastest that fits.
-    perfect_recall: whether to split information sets in which players have
-      forgotten what they knew or did.
+    perfect_recall: whether to split information sets until players have perfect
+      recall.
   """
-  # Games that are made from data, as EFG games are, may share their string: so
-  # only the very same object counts as the same game.
+  # Games that are made from data, such as EFG games, may share their string: so
+  # only the identical object counts as the same game.
   key = (id(validation.game("game", game)),
          validation.choice("form", form, (None, *FORMS)), perfect_recall)
   compiled = _CACHE.get(key)
   if compiled is None or compiled.game is not game:
-    _drop_games(0)  # before others take memory
-    tree = _remembering_tree(game, form) if perfect_recall else None
+    _drop_games(0)  # before the new game needs memory
+    tree = _perfect_recall_tree(game, form) if perfect_recall else None
     compiled = _CACHE[key] = CompiledGame(game, form, tree)
   with contextlib.suppress(KeyError):  # another thread may have removed it
     _CACHE.move_to_end(key)
@@ -284,19 +283,19 @@ def compile_game(game, form=None, perfect_recall=False):
   return compiled
 
 
-def _drop_games(least):
-  """Drops the oldest games if those that are kept take much memory.
+def _drop_games(min_games):
+  """Drops the oldest games if the cache is too large.
 
   Args:
-    least: how many are kept, however large they are.
+    min_games: number of games that stay, however large they are.
   """
-  while len(_CACHE) > _CACHE_SIZE or (len(_CACHE) > least and
+  while len(_CACHE) > _CACHE_SIZE or (len(_CACHE) > min_games and
                                       _cached_nodes() > _MAX_CACHED_NODES):
     _CACHE.popitem(last=False)
 
 
-def _remembering_tree(game, form):
-  """Returns the game's tree, its sets split where players have forgotten."""
+def _perfect_recall_tree(game, form):
+  """Returns the game's tree, split into sets with perfect recall."""
   tree = rules_tree.make_tree(game, deal_form=form in _DEAL)
   if not rules_tree.is_deal_form(tree) and (
       sequence_form.ParentSequences(tree).of_set is None):
@@ -305,5 +304,5 @@ def _remembering_tree(game, form):
 
 
 def _cached_nodes():
-  """Returns how many histories the games that are kept have in all."""
+  """Returns the number of histories of all cached games."""
   return sum(compiled.tree.num_nodes for compiled in list(_CACHE.values()))

@@ -1,8 +1,8 @@
-"""Policies that become OpenSpiel's own tables, in Python and in C++.
+"""Policies that convert to OpenSpiel's own tables, in Python and in C++.
 
-A policy that was learned with imperfect recall says what to do in every state
-of the real game, too. Its tables for OpenSpiel are those of any game that it
-plays: there is a row for each of that game's information states.
+A policy that was learned with imperfect recall also plays every state of the
+real game. It converts to a table of any game that it plays, with a row for each
+of that game's information states.
 """
 
 import math
@@ -15,14 +15,14 @@ from dudo_spiel import validation
 from dudo_spiel.algorithms.tabular.forms import sequence_form
 from dudo_spiel.algorithms.tabular.tree import rules_tree
 
-# Histories of a game that is walked. OpenSpiel's tables keep a state of each
-# information set, which takes more memory than anything here.
+# Largest number of histories of a game that is walked. OpenSpiel's tables keep
+# a state of each information set, which needs more memory than anything here.
 _MAX_WALKED = 5_000_000
 _MAX_WRITTEN = 10**12  # larger numbers are rounded in messages
 
 
 class ConvertiblePolicy(policy_lib.Policy):
-  """An OpenSpiel policy that knows how to become a table.
+  """An OpenSpiel policy that converts to tables.
 
   A subclass implements `check_game`, and `_num_info_states` if the policy plays
   games that are too large to walk, and `_is_table_of` if it is a table itself.
@@ -33,11 +33,11 @@ class ConvertiblePolicy(policy_lib.Policy):
     raise NotImplementedError
 
   def _num_info_states(self, game):
-    """Returns how many information states a game has, None if unknown."""
+    """Returns the number of information states of a game, None if unknown."""
     del game
 
   def _is_table_of(self, game):
-    """Returns whether the policy surely has one row for an information state.
+    """Returns whether the policy surely has one row per information state.
 
     Args:
       game: the `pyspiel.Game` of the information states.
@@ -111,11 +111,11 @@ class ConvertiblePolicy(policy_lib.Policy):
     return tree
 
   def _check_recall(self, tree):
-    """Raises a ValueError if the policy tells apart what players cannot."""
-    chances = [self.action_probabilities(tree.state(node))
+    """Raises a ValueError if the policy distinguishes histories of one set."""
+    rows = [self.action_probabilities(tree.state(node))
                for node in tree.set_node]
     for node in np.flatnonzero(tree.info_set >= 0):
-      first = chances[tree.info_set[node]]
+      first = rows[tree.info_set[node]]
       if self.action_probabilities(tree.state(node)) != first:
         info_state = tree.info_states[tree.info_set[node]]
         raise ValueError(
@@ -127,8 +127,8 @@ class ConvertiblePolicy(policy_lib.Policy):
 def _first_states(tree):
   """Returns a state of each information set, by the string of its history.
 
-  It is the one whose string comes first. So OpenSpiel, which sorts by these
-  strings, puts its rows in the same order as if it had all states.
+  It is the first one in the order of these strings. So OpenSpiel, which sorts
+  by them, has its rows in the same order as with all states.
 
   Args:
     tree: the `GameTree`.
@@ -145,7 +145,7 @@ def _first_states(tree):
 
 
 def _written(count):
-  """Returns a number, perhaps a very large one, as people can read it."""
+  """Returns a number as text, a very large one as a power of ten."""
   if count <= _MAX_WRITTEN:
     return f"{count:,}"
   return f"about 10^{math.log10(count):.0f}"

@@ -1,9 +1,9 @@
 """Exact evaluation of policies: values, best responses, exploitability.
 
-Each function means what OpenSpiel's function of the same name means, for any
-number of players and any OpenSpiel policy, but runs on a compiled game. A best
-responder always has perfect recall: a policy that was learned with imperfect
-recall is measured against players who forget nothing.
+Each function does what OpenSpiel's function of the same name does, for any
+number of players and any OpenSpiel policy, but on a compiled game. A best
+responder always has perfect recall, also against a policy that was learned with
+imperfect recall.
 
 With `epsilon` the game is perturbed: all players, responders included, play
 every action with at least that probability.
@@ -25,9 +25,9 @@ class BestResponse(NamedTuple):
   """A best response.
 
   Attributes:
-    value: what the player gets with it.
-    policy: a `table_policy.TablePolicy` in which the player plays it and the
-      others play what they played.
+    value: the player's value.
+    policy: a `table_policy.TablePolicy` in which the player plays the response
+      and the others their policy.
   """
   value: float
   policy: table_policy.TablePolicy
@@ -36,21 +36,21 @@ class BestResponse(NamedTuple):
 class Evaluator:
   """Evaluates strategies of a compiled game, whatever its recall.
 
-  Each evaluation that is under way has its own scratch memory, so that threads
-  that share a game or an evaluator do not get into each other's way.
+  Each running evaluation has its own workspace, so that threads may share a
+  game or an evaluator.
 
   Args:
-    compiled: the `game.CompiledGame` whose strategies are evaluated.
+    compiled: the `compiled_game.CompiledGame` whose strategies are evaluated.
   """
 
   def __init__(self, compiled):
     self.compiled = compiled
     self._real = None  # the game in which the responder has perfect recall
-    self._entries = None  # [entry of the real game]: the abstract one's entry
-    self._workspaces = {}  # by compiled game, a list of those not in use
+    self._entries = None  # [entry of the real game]: entry of `compiled`
+    self._workspaces = {}  # by compiled game, a list of free workspaces
 
   def _prepare(self):
-    """Finds the game with perfect recall and its sets' abstractions."""
+    """Finds the game with perfect recall and the entries of its abstraction."""
     if self._real is not None:
       return
     compiled = self.compiled
@@ -66,7 +66,7 @@ class Evaluator:
     self._real = real
 
   def _evaluate(self, compiled, strategy, mode, epsilon=0.0):
-    """Returns each player's value in the mode, and the responses then."""
+    """Returns each player's value in a mode, and in mode RESPOND responses."""
     free = self._workspaces.setdefault(compiled, [])
     try:
       space = free.pop()
@@ -80,20 +80,20 @@ class Evaluator:
     return values, tables.response
 
   def expected_values(self, strategy):
-    """Returns [player] float64, what each gets if all play the strategy."""
+    """Returns [player] float64, the values if all play the strategy."""
     return self._evaluate(self.compiled, strategy, set_blocks.EVALUATE)[0]
 
   def best_responses(self, strategy, epsilon=0.0):
     """Returns the compiled game with perfect recall, and best responses there.
 
     Args:
-      strategy: [entry], what the others play.
+      strategy: [entry], the strategy of the others.
       epsilon: the lowest probability of every action in a response.
 
     Returns:
-      (real, values, responses, strategy): the `CompiledGame` in which they
-      respond, [player] what each gets, [entry of real] the best responses, and
-      the strategy as one of `real`.
+      (real, values, responses, strategy): the `CompiledGame` with perfect
+      recall; [player] float64, the values of best responses; [entry of real]
+      float64, the best responses; [entry of real] float64, the strategy.
     """
     self._prepare()
     real_strategy = np.asarray(strategy)[self._entries]
@@ -114,7 +114,7 @@ class Evaluator:
     return values, float(np.sum(best - values))
 
   def nash_conv(self, strategy, epsilon=0.0):
-    """Returns the sum of what each player could gain by a best response."""
+    """Returns the sum of each player's gain by a best response."""
     return self.measure(strategy, epsilon)[1]
 
   def exploitability(self, strategy, epsilon=0.0):
@@ -129,7 +129,7 @@ def _compile(game, policy):
 
 
 def expected_values(game, policy):
-  """Returns [player] float64, what each gets if all play the policy.
+  """Returns [player] float64, the values if all play the policy.
 
   Args:
     game: a `pyspiel.Game`.
@@ -140,7 +140,7 @@ def expected_values(game, policy):
 
 
 def nash_conv(game, policy, epsilon=0.0):
-  """Returns the sum of what each player could gain by a best response.
+  """Returns the sum of each player's gain by a best response.
 
   Args:
     game: a `pyspiel.Game`.
@@ -150,10 +150,10 @@ def nash_conv(game, policy, epsilon=0.0):
   """
   evaluator, strategy = _compile(game, policy)
   epsilon = evaluator.compiled.check_epsilon(epsilon)
-  least = float(strategy.min())
-  if least < epsilon - _ROUNDING:
+  lowest = float(strategy.min())
+  if lowest < epsilon - _ROUNDING:
     raise ValueError(f"policy={policy}: plays an action with probability "
-                     f"{least}; must be at least epsilon={epsilon}")
+                     f"{lowest}; must be at least epsilon={epsilon}")
   return evaluator.nash_conv(strategy, epsilon)
 
 
@@ -163,7 +163,8 @@ def exploitability(game, policy, epsilon=0.0):
   Args:
     game: a `pyspiel.Game`.
     policy: any OpenSpiel policy, or a list of one for each player.
-    epsilon: above 0, the exploitability in the perturbed game; see `nash_conv`.
+    epsilon: above 0, the exploitability in the perturbed game, in which all
+      play every action with at least this probability; so must the policy.
   """
   return nash_conv(game, policy, epsilon) / game.num_players()
 

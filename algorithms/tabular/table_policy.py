@@ -1,4 +1,4 @@
-"""Policies as tables: OpenSpiel policies that solvers give and files keep."""
+"""Policies as tables: OpenSpiel policies that solvers return and save."""
 
 import functools
 import re
@@ -43,8 +43,8 @@ class SeatPolicy(policy_lib.Policy):
 class TablePolicy(convertible.ConvertiblePolicy):
   """An OpenSpiel policy for all information states of a game.
 
-  It also plays other games with the same actions and chance outcomes whose
-  information states tell at least as much: a policy of `liars_dice_ir` plays
+  It also plays other games with the same actions and chance outcomes and at
+  least as fine information states: a policy of `liars_dice_ir` plays
   `liars_dice`, and one of `dudo_ir` plays `dudo`.
 
   Args:
@@ -76,7 +76,7 @@ class TablePolicy(convertible.ConvertiblePolicy):
 
   @functools.cached_property
   def _index(self):
-    """{(player, info_state): number}, made when it is first needed."""
+    """{(player, info_state): index}, made on first use."""
     return {
         (player, key): i
         for i, (player, key) in enumerate(zip(self.players.tolist(),
@@ -129,16 +129,21 @@ class TablePolicy(convertible.ConvertiblePolicy):
     """Raises a ValueError if the policy surely cannot play the game."""
     validation.game("game", game)
     for what in ("num_players", "num_distinct_actions"):
-      found, known = (getattr(one, what)() for one in (game, self._own_game))
-      if found != known:
-        raise ValueError(f"game={game}: its {what} is {found}; must be {known},"
-                         f" as in {self._own_name}")
+      found, expected = (getattr(one, what)() for one in (game, self._own_game))
+      if found != expected:
+        raise ValueError(f"game={game}: its {what} is {found}; must be "
+                         f"{expected}, as in {self._own_name}")
 
   def _is_table_of(self, game):
     return str(game) == self._own_name
 
   def to_pyspiel(self, game=None):
-    """Returns a C++ `pyspiel.TabularPolicy`; see `ConvertiblePolicy`."""
+    """Returns a C++ `pyspiel.TabularPolicy`.
+
+    Args:
+      game: a `pyspiel.Game` that the policy plays; None for the policy's own
+        `game`.
+    """
     if not self._is_table_of(self._game_to_convert(game)):
       return super().to_pyspiel(game)
     return pyspiel.TabularPolicy({
@@ -149,7 +154,7 @@ class TablePolicy(convertible.ConvertiblePolicy):
     """Returns the largest difference of a probability to another policy.
 
     Args:
-      other: any OpenSpiel policy that can be asked at this policy's
+      other: any OpenSpiel policy with probabilities at this policy's
         information states.
     """
     if isinstance(other, TablePolicy):
@@ -158,10 +163,10 @@ class TablePolicy(convertible.ConvertiblePolicy):
                          f"than {self.game}")
       if self.info_states is other.info_states:
         return float(np.max(np.abs(self.probabilities - other.probabilities)))
-    ask = _asker(validation.policy("other", other))
+    read = _reader(validation.policy("other", other))
     difference = 0.0
     for player, key in self._index:
-      theirs = ask(player, key)
+      theirs = read(player, key)
       for action, probability in self.at(player, key).items():
         difference = max(difference, abs(probability - theirs[action]))
     return difference
@@ -215,9 +220,9 @@ def from_file(archive, game, plays=None):
 
 
 def _check_fingerprint(path, game, known):
-  """Raises a ValueError if a policy is for another game that prints the same.
+  """Raises a ValueError if a policy is for another game with the same string.
 
-  The game is walked only if its name may stand for several games.
+  The game is walked only if distinct games may have its string.
 
   Args:
     path: the file of the policy.
@@ -241,9 +246,9 @@ def _check_fingerprint(path, game, known):
 
 
 def _is_known_by_name(game):
-  """Returns whether all games that print the same are the same."""
+  """Returns whether all games with the same string are the same."""
   types = {type.short_name: type for type in pyspiel.registered_games()}
-  # A game may be made from another one, which then stands in its brackets.
+  # The string of a game that is made from another one contains the other's.
   return all(name in types and
              "filename" not in types[name].parameter_specification
              for name in re.findall(r"(\w+)\(", str(game)))
@@ -253,8 +258,8 @@ def are_distributions(sets, probabilities):
   """Returns whether the probabilities of every set add up to one.
 
   Args:
-    sets: [entry] int, the set to which each belongs; none is left out.
-    probabilities: [entry].
+    sets: [entry] int64, the set of each entry; every set occurs.
+    probabilities: [entry] float64.
   """
   sums = np.bincount(sets, weights=probabilities)
   return bool(np.all(probabilities >= 0.0) and
@@ -274,8 +279,8 @@ def _legal_actions(name, value, count, num_actions):
   Args:
     name: of the field.
     value: its value.
-    count: how many lists there must be.
-    num_actions: how many actions there are.
+    count: required number of lists.
+    num_actions: number of distinct actions of the game.
   """
   if not isinstance(value, list) or len(value) != count:
     raise ValueError(f"{name}: must be a list of {count} lists")
@@ -292,7 +297,7 @@ def from_strategy(compiled, strategy):
   """Returns a strategy of a compiled game as a `TablePolicy`.
 
   Args:
-    compiled: the `game.CompiledGame`.
+    compiled: the `compiled_game.CompiledGame`.
     strategy: [entry].
   """
   tree = compiled.tree
@@ -310,7 +315,7 @@ def to_strategy(compiled, policy):
   """Returns any OpenSpiel policy as a strategy of a compiled game.
 
   Args:
-    compiled: the `game.CompiledGame`.
+    compiled: the `compiled_game.CompiledGame`.
     policy: a policy in Python or C++ that can play the game, or a list of one
       for each player.
 
@@ -329,13 +334,13 @@ def to_strategy(compiled, policy):
   if isinstance(policy, TablePolicy) and policy.info_states is tree.info_states:
     strategy[entries] = policy.probabilities
     return strategy
-  askers = [_asker(one) for one in policies]
+  readers = [_reader(one) for one in policies]
   values = []
   for s in range(tree.num_info_sets):
     player = int(tree.set_player[s])
-    chances = askers[player](player, tree.info_states[s],
+    distribution = readers[player](player, tree.info_states[s],
                              lambda s=s: tree.state(tree.set_node[s]))
-    values += [chances.get(action, 0.0) for action in tree.set_actions[s]]
+    values += [distribution.get(action, 0.0) for action in tree.set_actions[s]]
   values = np.array(values)
   sums = np.bincount(sets, weights=values)
   wrong = np.abs(sums - 1.0) > 1e-6
@@ -350,10 +355,10 @@ def to_strategy(compiled, policy):
   return strategy
 
 
-def _asker(policy):
-  """Returns ask(player, info_state, make_state=None) -> {action: probability}.
+def _reader(policy):
+  """Returns read(player, info_state, make_state=None) -> {action: probability}.
 
-  The state is made only for policies that cannot be asked by information state.
+  The state is made only for policies that need it.
   """
   if isinstance(policy, policy_lib.TabularPolicy):
     def by_key(player, key):
@@ -369,14 +374,14 @@ def _asker(policy):
     validation.policy("policy", policy)
     by_key = None
 
-  def ask(player, key, make_state=None):
+  def read(player, key, make_state=None):
     if by_key is not None:
       try:
-        chances = by_key(player, key)
-        if chances:
-          return chances
+        distribution = by_key(player, key)
+        if distribution:
+          return distribution
       except (KeyError, ValueError, pyspiel.SpielError):
-        pass  # perhaps it can be asked by a state
+        pass  # perhaps it needs a state
     try:
       if isinstance(policy, pyspiel.Policy):
         return dict(policy.action_probabilities(make_state()))
@@ -385,4 +390,4 @@ def _asker(policy):
       raise ValueError(f"policy={policy}: has no probabilities for player "
                        f"{player} at {key!r}") from error
 
-  return ask
+  return read

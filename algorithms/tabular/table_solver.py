@@ -18,7 +18,7 @@ from dudo_spiel.algorithms.tabular.updates import set_blocks
 class TableSolver(base_solver.Solver):
   """Iterates on the tables of a compiled game.
 
-  A subclass implements `_rule`, the numbers that tell its iterations apart.
+  A subclass implements `_rule`, the parameters of its iterations.
 
   Args:
     game: a `pyspiel.Game`.
@@ -31,20 +31,21 @@ class TableSolver(base_solver.Solver):
       action has at least this probability; the initial strategy is mixed with
       that.
     dtype: "float64", or "float32" for less memory; sums of strategies are
-      float64 always.
-    num_threads: how many threads to use, None for all; results do not depend on
-      it. It helps only in large games (see `CompiledGame.can_use_threads`).
+      always float64.
+    num_threads: number of threads to use, None for all; results do not depend
+      on it. It helps only in large games (see `CompiledGame.can_use_threads`).
     form: the form of the compiled game: "deal", "sequence", "history", or None
       for the fastest that fits.
-    perfect_recall: whether to solve the game in which players remember all that
-      they knew and did. It makes a difference only where information states
-      forget some of it, as those of `goofspiel` do without `imp_info`. Such a
-      solution is no policy of OpenSpiel, which lacks its information states.
+    perfect_recall: whether to solve the game with perfect recall. It makes a
+      difference only in games of imperfect recall, such as `goofspiel` without
+      `imp_info`. Such a solution is no policy of OpenSpiel, which lacks its
+      information states.
 
   Attributes:
     game: the game.
-    compiled: the `game.CompiledGame`.
-    tables: the `set_blocks.SolverTables`. Call `refresh` after changing a strategy.
+    compiled: the `compiled_game.CompiledGame`.
+    tables: the `set_blocks.SolverTables`. Call `refresh` after changing a
+      strategy.
   """
 
   _MODE = set_blocks.LEARN  # what iterations do with the values of a block
@@ -83,15 +84,15 @@ class TableSolver(base_solver.Solver):
     self.compiled.propagate(self.tables.strategy, self._space)
 
   def refresh(self):
-    """Brings all else up to date after a change of `tables.strategy`."""
+    """Updates what depends on `tables.strategy`, after a change of it."""
     self._propagate()
 
   def _rule(self, first, last):
-    """Returns the `learning.Rule` of iterations first..last: numbers or arrays.
+    """Returns the `learning.Rule` of iterations: numbers, or [iteration].
 
     Args:
       first: the first iteration.
-      last: the last iteration; if it is before the first, there are none.
+      last: the last iteration; `first - 1` for none.
     """
     raise NotImplementedError
 
@@ -109,7 +110,7 @@ class TableSolver(base_solver.Solver):
 
   @property
   def memory_bytes(self):
-    """How much memory the solver takes, besides the game's tree."""
+    """Bytes of memory of the solver, besides the game's tree."""
     arrays = [*self.tables, *self._space.arrays, *self._space[1:]]
     return sum(array.nbytes for array in arrays
                if isinstance(array, np.ndarray))
@@ -154,14 +155,15 @@ class TableSolver(base_solver.Solver):
     """Returns the exploitability of the average policy.
 
     Args:
-      perturbed: whether it is that of the perturbed game; see `nash_conv`.
+      perturbed: whether responses too play every action with probability
+        `epsilon` or more (or all responses are possible).
     """
     return self.nash_conv(perturbed) / self.compiled.num_players
 
   def _measure(self):
-    """Returns (values, NashConv), with `epsilon` of the perturbed game.
+    """Returns (values, NashConv), with `epsilon` those of the perturbed game.
 
-    The NashConv of the plain game does not go to zero there.
+    The NashConv of the unperturbed game does not converge to zero there.
     """
     return self._evaluator.measure(self._average(), self._epsilon)
 
@@ -177,7 +179,7 @@ class TableSolver(base_solver.Solver):
                        "distribution at every information set")
 
   def load(self, path):
-    """Goes on from a file that a solver of the same kind and game saved.
+    """Resumes from a file that a solver of the same kind and game saved.
 
     A file that does not fit or is damaged is refused and changes nothing.
     """

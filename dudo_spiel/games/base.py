@@ -1,4 +1,4 @@
-"""What all games share: parameters, errors, resampling and pickling."""
+"""Base classes: parameters and errors, resampling and pickling."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,9 +23,9 @@ def game_type(short_name, long_name, parameters, *, max_num_players=2,
   Args:
     short_name: the name for `pyspiel.load_game`.
     long_name: the name for people.
-    parameters: dict of all parameters with their default values. A game for two
-      has the parameter `players` without naming it here.
-    max_num_players: how many players there may be; at least two play.
+    parameters: dict of all parameters with their default values. Games for two
+      get `players` in addition.
+    max_num_players: the maximum number of players; the minimum is two.
     utility: a `pyspiel.GameType.Utility`.
     has_chance: whether there are chance nodes.
   """
@@ -60,11 +60,11 @@ def _load_game(name):
 
 
 def _sample(state, number):
-  """Returns a random action. A player's legal actions are equally likely.
+  """Samples an action, uniformly where a player decides.
 
   Args:
-    state: a state, at a chance node or not.
-    number: a random number in [0, 1), which determines the action.
+    state: the state.
+    number: a random number in [0, 1) that determines the action.
   """
   if not state.is_chance_node():
     actions = state.legal_actions()
@@ -98,10 +98,10 @@ class Game(pyspiel.Game):
 
   @classmethod
   def _parameters(cls, params):
-    """Returns the parameters, with the defaults of those that are missing.
+    """Returns the parameters, with defaults for those that are missing.
 
-    A game for two accepts `players=2`, which stock OpenSpiel programs pass. It
-    does not keep it: the game prints the same with and without.
+    A game for two accepts `players=2`, which stock OpenSpiel programs pass, and
+    drops it: the game prints the same with and without.
     """
     specification = cls._TYPE.parameter_specification
     given = params or {}
@@ -134,8 +134,8 @@ class Game(pyspiel.Game):
     """Returns an observer of this game's states.
 
     Args:
-      iig_obs_type: a `pyspiel.IIGObservationType`, or None for what a player
-        sees now, without recall of what was seen before.
+      iig_obs_type: a `pyspiel.IIGObservationType`, or None for the present
+        observation, without recall.
       params: must be empty, as the games have no observation parameters.
     """
     if params:
@@ -149,17 +149,21 @@ class Game(pyspiel.Game):
   def __reduce__(self):
     """Pickles a call of `_load_game`, so that unpickling imports this package.
 
-    OpenSpiel's own pickles fail in a process that has not registered the game.
+    OpenSpiel's own pickles fail in a process without the registered game.
     """
     return _load_game, (str(self),)
 
 
 class State(pyspiel.State):
-  """The base class of states.
+  """The base class of states. Only `Game.new_initial_state` makes one.
 
   A subclass keeps `_current` up to date: the player to move, CHANCE or
   TERMINAL. Its attributes are only ints, bytes and strings, because OpenSpiel
-  copies every attribute when it clones a state, and these are cheap to copy.
+  copies every attribute when it clones a state, and these are cheap to copy. It
+  implements OpenSpiel's hooks:
+  - `_legal_actions(player)` returns a list of actions in ascending order;
+  - `_apply_action(action)` changes the state;
+  - `_action_to_string(player, action)` returns the action's name.
 
   Args:
     game: the game.
@@ -196,8 +200,8 @@ class State(pyspiel.State):
 
     Args:
       player: the player.
-      earlier: a state on the way to this one. The action in question is the one
-        that was made there.
+      earlier: the state in the history of this one in which the action was
+        made.
     """
     raise NotImplementedError
 
@@ -205,10 +209,8 @@ class State(pyspiel.State):
                               rng: Callable[[], float]) -> Self:
     """Returns a random state that looks the same to the player as this one.
 
-    Rolls and deals that the player has not seen are drawn anew, with the
-    probabilities of chance. Decisions that the player has not seen are drawn
-    anew too, and all legal ones are equally likely. OpenSpiel's ISMCTS needs
-    this method.
+    Chance outcomes that the player has not seen are sampled again. So are
+    hidden decisions, uniformly. OpenSpiel's ISMCTS needs this method.
 
     Args:
       player_id: the player.
@@ -222,6 +224,6 @@ class State(pyspiel.State):
     return state
 
   def __reduce__(self):
-    """Pickles a call of `_load_state`; see `Game.__reduce__`."""
+    """Pickles a call of `_load_state`, so that unpickling imports the games."""
     return _load_state, (pyspiel.serialize_game_and_state(
         self.get_game(), self),)

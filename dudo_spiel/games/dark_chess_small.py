@@ -22,6 +22,7 @@ Action n is the move number n of `minichess.Chessboard.moves`.
 import collections
 from collections.abc import Callable
 import itertools
+import operator
 from typing import Any
 from typing import Self
 
@@ -59,7 +60,7 @@ class DarkChessSmallGame(base.Game):
     chessboard: the `minichess.Chessboard`.
     start: the board at the start, a str as in `minichess`.
     first_player: who moves first.
-    moves_per_player: how many moves each player makes at most.
+    moves_per_player: the maximum number of moves of each player.
   """
 
   _TYPE = _GAME_TYPE
@@ -95,14 +96,13 @@ class DarkChessSmallState(base.State):
   """A state of dark chess on a small board."""
 
   def __init__(self, game: DarkChessSmallGame) -> None:
-    """Constructor; should only be called by Game.new_initial_state."""
     super().__init__(game)
     self._current = game.first_player
     self._boards = game.start  # all boards so far, one after another
 
   @property
   def board(self) -> str:
-    """The board now, a str as in `minichess`."""
+    """The present board, a str as in `minichess`."""
     return self._boards[-self.get_game().chessboard.num_squares:]
 
   def boards(self) -> list[str]:
@@ -146,9 +146,9 @@ class DarkChessSmallState(base.State):
                               rng: Callable[[], float]) -> Self:
     """Returns a random state that looks the same to the player as this one.
 
-    The opponent's moves are drawn anew, given all that the player has seen. All
-    legal moves of the opponent are equally likely beforehand. In the rare case
-    that no draw agrees about repetitions, the result is a copy of this state.
+    The opponent's moves are sampled from their posterior, given all that the
+    player has seen; the prior is uniform over legal moves. If no sample has the
+    same repetitions, which is rare, the result is a copy of this state.
 
     Args:
       player_id: the player.
@@ -167,11 +167,11 @@ class DarkChessSmallState(base.State):
     return self.clone()
 
   def _possible_boards(self, player):
-    """Returns which boards the player could think of, after each move.
+    """Returns the boards that are possible for the player, after each move.
 
-    It is a list of dicts {board: weight}. A weight is the probability of all
-    the opponent's moves that lead to the board and look the same to the
-    player, if all legal moves are equally likely.
+    It is a list of dicts {board: weight}. A weight is the probability, under
+    uniform play of the opponent, of the sequences of moves that lead to the
+    board and look the same to the player.
     """
     game = self.get_game()
     position = game.chessboard.position
@@ -193,10 +193,10 @@ class DarkChessSmallState(base.State):
     return weights
 
   def _draw_moves(self, weights, rng):
-    """Returns the moves of a random game, which are drawn from last to first.
+    """Samples the moves of a game backwards, from the last to the first.
 
     Args:
-      weights: what `_possible_boards` returns.
+      weights: list of {board: weight}, the possible boards after each move.
       rng: a function that returns random numbers in [0, 1).
     """
     chessboard = self.get_game().chessboard
@@ -204,23 +204,21 @@ class DarkChessSmallState(base.State):
     actions = []
     for item, earlier in zip(reversed(self.full_history()),
                              reversed(weights[:-1])):
-      ways = []  # ((board before, action), weight)
+      moves = []  # ((board before, action), weight)
       for before, weight in earlier.items():
         legal = chessboard.position(before).legal[item.player]
-        ways += [((before, action), weight / len(legal)) for action in legal
-                 if chessboard.after(before, action) == board]
-      board, action = _draw(ways, rng())
+        moves += [((before, action), weight / len(legal)) for action in legal
+                  if chessboard.after(before, action) == board]
+      board, action = _draw(moves, rng())
       actions.append(action)
     return actions[::-1]
 
   # OpenSpiel (PySpiel) API functions are below.
 
   def _legal_actions(self, player):
-    """Returns a list of legal actions, sorted in ascending order."""
     return list(self.get_game().chessboard.position(self.board).legal[player])
 
   def _apply_action(self, action):
-    """Changes the state to the one after the action."""
     chessboard = self.get_game().chessboard
     board = self.board
     if (self._current == base.TERMINAL or
@@ -249,17 +247,17 @@ class DarkChessSmallState(base.State):
     return " ".join([chessboard.text(self.board), turn, *names])
 
 
-def _draw(ways, number):
-  """Returns one of the things of a list of (thing, weight).
+def _draw(weighted, number):
+  """Samples from a list of (item, weight).
 
   Args:
-    ways: the list.
-    number: a random number in [0, 1), which determines the thing.
+    weighted: the list.
+    number: a random number in [0, 1) that determines the item.
   """
-  things, weights = zip(*ways)
+  items, weights = zip(*weighted)
   sums = list(itertools.accumulate(weights))
-  return next((thing for thing, bound in zip(things, sums)
-               if number * sums[-1] < bound), things[-1])
+  return next((item for item, bound in zip(items, sums)
+               if number * sums[-1] < bound), items[-1])
 
 
 # The pieces of observations.
@@ -306,31 +304,15 @@ def _views_piece(game):
 
 def _moves_piece(game):
   """How many moves both players have made together."""
-
-  def write(state, player, array):
-    del player
-    array[state.num_moves()] = 1
-
-  def text(state, player):
-    del player
-    return f"moves:{state.num_moves()}"
-
-  return observer.Piece("moves", (game.max_game_length() + 1,), write, text)
+  return observer.number_piece("moves", game.max_game_length() + 1,
+                               lambda state, player: state.num_moves(),
+                               "moves")
 
 
 def _result_piece():
   """The result, once the game is over."""
-
-  def write(state, player, array):
-    del player
-    if state.result():
-      array[_RESULTS.index(state.result())] = 1
-
-  def text(state, player):
-    del player
-    return f"result:{state.result()}" if state.result() else ""
-
-  return observer.Piece("result", (len(_RESULTS),), write, text)
+  return observer.choice_piece("result", _RESULTS,
+                               operator.methodcaller("result"))
 
 
 pyspiel.register_game(_GAME_TYPE, DarkChessSmallGame)

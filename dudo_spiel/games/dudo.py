@@ -6,10 +6,10 @@ Fixed-Strategy Iteration Counterfactual Regret Minimization" (2011), section
 as in section 2.1 of that paper.
 
 A round begins with one chance node for each player who has dice, in seat order.
-Its outcomes are the rolls, which have no order of dice (see `rolls`). Then the
-starter claims. The others in turn make a stronger claim or say Dudo. Action s
-is the claim of strength s with the dice now in play (see `claims`). The last
-action is Dudo.
+Its outcomes are the rolls, which are multisets of faces (module `rolls`). Then
+the starter claims. The others in turn make a stronger claim or say Dudo. Action
+s is the claim of strength s with the present number of dice (module `claims`).
+The last action is Dudo.
 """
 
 import functools
@@ -26,7 +26,6 @@ from dudo_spiel import rules
 from dudo_spiel import validation
 from dudo_spiel.games import base
 from dudo_spiel.games import observer
-from dudo_spiel.games import pieces
 
 _PARAMETERS = {
     "players": 2,
@@ -57,17 +56,17 @@ def parse_start_dice(start_dice: str, numdice: int, players: int) -> bytes:
   validation.integer("numdice", numdice, 1, base.MAX_DICE)
   if not start_dice:
     return bytes([numdice] * players)
-  numbers = ([int(part) for part in start_dice.split("v")]
-             if re.fullmatch("[0-9]+(v[0-9]+)*", start_dice) else [0])
-  if not all(1 <= number <= base.MAX_DICE for number in numbers):
+  dice = ([int(part) for part in start_dice.split("v")]
+          if re.fullmatch("[0-9]+(v[0-9]+)*", start_dice) else [0])
+  if not all(1 <= num_dice <= base.MAX_DICE for num_dice in dice):
     raise ValueError(
         f"start_dice={start_dice!r}: must be each player's number of dice, "
         f"between 1 and {base.MAX_DICE}, with 'v' between them, such as '3v2'")
-  if len(numbers) != players:
+  if len(dice) != players:
     raise ValueError(
-        f"start_dice={start_dice!r}: has {len(numbers)} numbers but "
+        f"start_dice={start_dice!r}: has {len(dice)} numbers but "
         f"players={players}; both must agree")
-  return bytes(numbers)
+  return bytes(dice)
 
 
 class DudoGame(base.Game):
@@ -79,8 +78,8 @@ class DudoGame(base.Game):
     starting_player: the player who claims first.
     house: the `rules.HouseRules`.
     dudo_action: the action that challenges. The claims are 0..dudo_action-1.
-    max_rounds: how many rounds a game has at most.
-    mask_bytes: how many bytes hold a set of claims.
+    max_rounds: the maximum number of rounds.
+    mask_bytes: the size of a set of claims in bytes.
   """
 
   _TYPE = _GAME_TYPE
@@ -116,19 +115,19 @@ class DudoGame(base.Game):
                                 for dice in range(2, num_dice + 1))), params)
 
   def max_chance_nodes_in_history(self) -> int:
-    """Returns how many rolls a game has at most.
+    """Returns the maximum number of rolls.
 
-    There are most if each round costs one die and nobody is out before it is
-    inevitable.
+    It is reached if each round costs one die and no player is out earlier than
+    necessary.
     """
     return sum(
         min(self.num_players(), dice)
         for dice in range(2, sum(self.start_dice) + 1))
 
   def min_histories(self) -> int:
-    """Returns how many histories there are at least: those of the first round.
+    """Returns a lower bound on the number of histories: the first round's.
 
-    They are all lines of claims, and a Dudo after each but the empty one.
+    They are all sequences of claims, and a Dudo after each but the empty one.
     """
     deals = math.prod(self.rolls(dice).num_rolls for dice in self.start_dice)
     return deals * (2**(self.dudo_action + 1) - 1)
@@ -163,14 +162,15 @@ class DudoGame(base.Game):
     return [_dice_piece(self), _starter_piece(self)]
 
   def _pieces(self):
-    return ([pieces.roll(self.num_sides)],
-            [*self._public_pieces(), pieces.recent_claims(1, self.dudo_action),
+    return ([observer.roll_piece(self.num_sides)],
+            [*self._public_pieces(),
+             observer.recent_claims_piece(1, self.dudo_action),
              _reveal_piece(self)])
 
   def _recall_pieces(self):
     # When a round is over, everyone has seen all of its dice.
-    return ([pieces.roll(self.num_sides)],
-            [*self._public_pieces(), pieces.claims(self.dudo_action),
+    return ([observer.roll_piece(self.num_sides)],
+            [*self._public_pieces(), observer.claims_piece(self.dudo_action),
              *_past_pieces(self)])
 
 
@@ -193,15 +193,16 @@ class DudoIRGame(DudoGame):
     return self._round_rules(" dice:1,1", self.recall_length)
 
   def _recall_pieces(self):
-    recent = pieces.recent_claims(self.recall_length, self.dudo_action)
-    return [pieces.roll(self.num_sides)], [_turn_dice_piece(self), recent]
+    return ([observer.roll_piece(self.num_sides)],
+            [_turn_dice_piece(self),
+             observer.recent_claims_piece(self.recall_length,
+                                          self.dudo_action)])
 
 
 class DudoState(base.State):
   """A state of Dudo: the present round and the rounds before it."""
 
   def __init__(self, game: DudoGame) -> None:
-    """Constructor; should only be called by Game.new_initial_state."""
     super().__init__(game)
     self._dice = game.start_dice  # bytes: how many dice each player has
     self._starter = game.starting_player
@@ -243,13 +244,12 @@ class DudoState(base.State):
     return self._claims.bit_length() - 1
 
   def claim_order(self) -> claims_lib.ClaimOrder:
-    """Returns the `claims.ClaimOrder` with the dice now in play."""
+    """Returns the `claims.ClaimOrder` of the present number of dice."""
     return self.get_game().claim_order(sum(self._dice))
 
   # OpenSpiel (PySpiel) API functions are below.
 
   def _legal_actions(self, player):
-    """Returns a list of legal actions, sorted in ascending order."""
     game = self.get_game()
     last = self._claims.bit_length()
     actions = list(range(last, game.num_sides * sum(self._dice)))
@@ -280,7 +280,6 @@ class DudoState(base.State):
             len(earlier._past) == len(self._past))
 
   def _apply_action(self, action):
-    """Changes the state to the one after the action."""
     game = self.get_game()
     if self._current >= 0:
       if action == game.dudo_action and self._claims:
@@ -320,7 +319,6 @@ class DudoState(base.State):
     self._current = base.TERMINAL if over else base.CHANCE
 
   def _action_to_string(self, player, action):
-    """Returns the action's name."""
     if player == base.CHANCE:
       return "Roll " + rolls_lib.hand_name(self._roll_table().hands[action])
     if action == self.get_game().dudo_action:
@@ -406,14 +404,13 @@ def _describe(this_round, num_sides, house, finished=True):
 def _write_hands(past, array):
   """Adds a finished round's hands to `array`, [player, face - 1] float32."""
   for hand, row in zip(past.all_hands(), array):
-    pieces.write_hand(hand, row)
+    observer.write_hand(hand, row)
 
 
 def _dice_piece(game):
   """How many dice each player has, in seat order."""
 
   def write(state, player, array):
-    del player
     array[:] = list(state.dice)
 
   return observer.Piece(
@@ -437,27 +434,21 @@ def _turn_dice_piece(game):
 
 def _starter_piece(game):
   """The player who starts this round."""
-
-  def write(state, player, array):
-    del player
-    array[state.round().starter] = 1
-
-  return observer.Piece("starter", (game.num_players(),), write,
-                        lambda state, player: f"start:{state.round().starter}")
+  return observer.number_piece("starter", game.num_players(),
+                               lambda state, player: state.round().starter,
+                               "start")
 
 
 def _reveal_piece(game):
   """The dice that were revealed at the end of the last round."""
 
   def write(state, player, array):
-    del player
     for past in state.past_rounds()[-1:]:
       _write_hands(past, array)
 
   def text(state, player):
-    del player
     return "".join(
-        observer.labelled("revealed", pieces.hand_names(past.all_hands()))
+        observer.labelled("revealed", observer.hand_names(past.all_hands()))
         for past in state.past_rounds()[-1:])
 
   return observer.Piece("revealed", (game.num_players(), game.num_sides),
@@ -468,17 +459,14 @@ def _past_pieces(game):
   """The finished rounds: the claims made and the dice revealed in each."""
 
   def write_claims(state, player, array):
-    del player
     for row, past in zip(array, state.past_rounds()):
       row[past.claim_list()] = 1
 
   def write_rolls(state, player, array):
-    del player
     for row, past in zip(array, state.past_rounds()):
       _write_hands(past, row)
 
   def text(state, player):
-    del player
     return " ".join(f"[{_describe(past, game.num_sides, game.house)}]"
                     for past in state.past_rounds())
 
@@ -487,8 +475,7 @@ def _past_pieces(game):
       observer.Piece("past_claims", (rounds, game.dudo_action), write_claims,
                      text),
       observer.Piece("past_rolls",
-                     (rounds, game.num_players(), game.num_sides), write_rolls,
-                     observer.no_text),
+                     (rounds, game.num_players(), game.num_sides), write_rolls),
   ]
 
 

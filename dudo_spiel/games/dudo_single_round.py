@@ -28,7 +28,6 @@ from dudo_spiel import rules
 from dudo_spiel import validation
 from dudo_spiel.games import base
 from dudo_spiel.games import observer
-from dudo_spiel.games import pieces
 
 _PARAMETERS = {
     "players": 4,
@@ -130,15 +129,15 @@ class DudoSingleRoundGame(base.Game):
     return DudoSingleRoundState(self)
 
   def _pieces(self):
-    return ([pieces.roll(self.roll_table.num_sides), _decision_piece()],
-            [pieces.recent_claims(1, self.order.num_claims),
-             pieces.claimer(self.num_players()), pieces.phase(_PHASES),
-             *_reveal_pieces(self)])
+    return ([observer.roll_piece(self.roll_table.num_sides), _decision_piece()],
+            [observer.recent_claims_piece(1, self.order.num_claims),
+             observer.claimer_piece(self.num_players()),
+             observer.phase_piece(_PHASES), *_reveal_pieces(self)])
 
   def _recall_pieces(self):
-    return ([pieces.roll(self.roll_table.num_sides), _decision_piece()],
-            [pieces.claims(self.order.num_claims), pieces.phase(_PHASES),
-             *_reveal_pieces(self)])
+    return ([observer.roll_piece(self.roll_table.num_sides), _decision_piece()],
+            [observer.claims_piece(self.order.num_claims),
+             observer.phase_piece(_PHASES), *_reveal_pieces(self)])
 
 
 class SingleRoundRules(deal_rules.RollRules):
@@ -208,20 +207,19 @@ class DudoSingleRoundIRGame(DudoSingleRoundGame):
     super().__init__(params)
 
   def _recall_pieces(self):
-    public = [pieces.recent_claims(1, self.order.num_claims),
-              pieces.phase(_PHASES)]
+    public = [observer.recent_claims_piece(1, self.order.num_claims),
+              observer.phase_piece(_PHASES)]
     if self.abstraction != Abstraction.NO_RECALL:
       public.append(_values_piece(self))
     if self.abstraction == Abstraction.WAIT_TYPE_RECALL:
       public.append(_wait_piece(self))
-    return [pieces.roll(self.roll_table.num_sides)], public
+    return [observer.roll_piece(self.roll_table.num_sides)], public
 
 
 class DudoSingleRoundState(base.State):
   """A state of the single round."""
 
   def __init__(self, game: DudoSingleRoundGame) -> None:
-    """Constructor; should only be called by Game.new_initial_state."""
     super().__init__(game)
     self._claimer = 0  # who is to claim, or made the current claim
     self._hands = b""  # the hands rolled so far, in seat order
@@ -302,7 +300,6 @@ class DudoSingleRoundState(base.State):
   # OpenSpiel (PySpiel) API functions are below.
 
   def _legal_actions(self, player):
-    """Returns a list of legal actions, sorted in ascending order."""
     game = self.get_game()
     last = self.last_claim()
     if player == self._claimer:
@@ -320,7 +317,6 @@ class DudoSingleRoundState(base.State):
     return list(self.get_game().roll_table.outcomes)
 
   def _apply_action(self, action):
-    """Changes the state to the one after the action."""
     game = self.get_game()
     if self._current == base.CHANCE:
       if not 0 <= action < game.roll_table.num_rolls:
@@ -352,7 +348,6 @@ class DudoSingleRoundState(base.State):
       self._current = self._claimer
 
   def _action_to_string(self, player, action):
-    """Returns the action's name."""
     game = self.get_game()
     if player == base.CHANCE:
       return "Roll " + rolls_lib.hand_name(game.roll_table.hands[action])
@@ -418,12 +413,10 @@ def _values_piece(game):
     return [game.order.claims[claim][1] for claim in claims]
 
   def write(state, player, array):
-    del player
     for row, value in zip(array, values(state)):
       row[value - 1] = 1
 
   def text(state, player):
-    del player
     return observer.labelled("values", values(state))
 
   return observer.Piece("values", (length, game.order.num_sides), write,
@@ -433,15 +426,9 @@ def _values_piece(game):
 def _wait_piece(game):
   """How many turns remain until the player's next claim."""
   players = game.num_players()
-
-  def wait(state, player):
-    return (player - state.claimer()) % players
-
-  def write(state, player, array):
-    array[wait(state, player)] = 1
-
-  return observer.Piece("wait", (players,), write,
-                        lambda state, player: f"wait:{wait(state, player)}")
+  return observer.number_piece(
+      "wait", players,
+      lambda state, player: (player - state.claimer()) % players, "wait")
 
 
 def _reveal_pieces(game):
@@ -449,29 +436,25 @@ def _reveal_pieces(game):
   players = game.num_players()
 
   def write_challengers(state, player, array):
-    del player
     if state.is_terminal():
       array[:] = [state.challenges(p) for p in range(players)]
 
   def write_rolls(state, player, array):
-    del player
     if state.is_terminal():
       for seat in range(players):
-        pieces.write_hand(state.hand(seat), array[seat])
+        observer.write_hand(state.hand(seat), array[seat])
 
   def text(state, player):
-    del player
     if not state.is_terminal():
       return ""
     challengers = [p for p in range(players) if state.challenges(p)]
-    hands = pieces.hand_names(map(state.hand, range(players)))
+    hands = observer.hand_names(map(state.hand, range(players)))
     return (observer.labelled("challengers", challengers) + " " +
             observer.labelled("revealed", hands))
 
   return [
       observer.Piece("challengers", (players,), write_challengers, text),
-      observer.Piece("revealed", (players, game.order.num_sides), write_rolls,
-                     observer.no_text),
+      observer.Piece("revealed", (players, game.order.num_sides), write_rolls),
   ]
 
 

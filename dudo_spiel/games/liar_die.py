@@ -21,7 +21,6 @@ from dudo_spiel import claims as claims_lib
 from dudo_spiel import validation
 from dudo_spiel.games import base
 from dudo_spiel.games import observer
-from dudo_spiel.games import pieces
 
 _NUM_PLAYERS = 2
 _MAX_SIDES = 100
@@ -61,11 +60,11 @@ class LiarDieGame(base.Game):
             max_game_length=2 * self.sides), params)
 
   def max_chance_nodes_in_history(self) -> int:
-    """Returns how many rolls a game has at most: one before each claim."""
+    """Returns the maximum number of rolls: one before each claim."""
     return self.sides
 
   def min_histories(self) -> int:
-    """Returns how many histories there are, which is also the least number."""
+    """Returns how many histories there are."""
     answers = 0  # histories from the answers to all claims above the last one
     for claim in range(self.sides, 0, -1):
       # An answer, a doubt, and if the claim can be beaten, what follows a roll.
@@ -79,12 +78,13 @@ class LiarDieGame(base.Game):
 
   def _pieces(self):
     return ([_roll_piece(self, ("claim", "answer"))],
-            [_last_claim_piece(self), pieces.phase(_PHASES),
-             pieces.claimer(_NUM_PLAYERS), _reveal_piece(self)])
+            [_last_claim_piece(self), observer.phase_piece(_PHASES),
+             observer.claimer_piece(_NUM_PLAYERS), _reveal_piece(self)])
 
   def _recall_pieces(self):
     return ([_rolls_piece(self)],
-            [_claims_piece(self), pieces.phase(_PHASES), _reveal_piece(self)])
+            [_claims_piece(self), observer.phase_piece(_PHASES),
+             _reveal_piece(self)])
 
 
 class LiarDieIRGame(LiarDieGame):
@@ -94,14 +94,13 @@ class LiarDieIRGame(LiarDieGame):
 
   def _recall_pieces(self):
     return ([_roll_piece(self, ("claim",)), _previous_claim_piece(self)],
-            [_last_claim_piece(self), pieces.phase(_PHASES)])
+            [_last_claim_piece(self), observer.phase_piece(_PHASES)])
 
 
 class LiarDieState(base.State):
   """A state of Liar Die."""
 
   def __init__(self, game: LiarDieGame) -> None:
-    """Constructor; should only be called by Game.new_initial_state."""
     super().__init__(game)
     self._rolls = b""  # all rolls, first to last; player i % 2 made roll i
     self._claims = 0  # the set of claims made: bit c - 1 for claim c
@@ -139,7 +138,6 @@ class LiarDieState(base.State):
   # OpenSpiel (PySpiel) API functions are below.
 
   def _legal_actions(self, player):
-    """Returns a list of legal actions, sorted in ascending order."""
     game = self.get_game()
     if self.phase() == "claim":
       return list(range(self.highest_claim(), game.sides))
@@ -153,7 +151,6 @@ class LiarDieState(base.State):
     return [(face, 1.0 / sides) for face in range(sides)]
 
   def _apply_action(self, action):
-    """Changes the state to the one after the action."""
     game = self.get_game()
     if self._current == base.CHANCE:
       if not 0 <= action < game.sides:
@@ -172,7 +169,6 @@ class LiarDieState(base.State):
       self._current = 1 - self._current
 
   def _action_to_string(self, player, action):
-    """Returns the action's name."""
     game = self.get_game()
     if player == base.CHANCE:
       return f"Roll {action + 1}"
@@ -204,12 +200,6 @@ class LiarDieState(base.State):
 # The pieces of observations.
 
 
-def _write_number(array, number):
-  """Sets array[number - 1] to 1, or nothing if the number is 0."""
-  if number:
-    array[number - 1] = 1
-
-
 def _roll_piece(game, phases):
   """The claimer's roll, which only the claimer sees.
 
@@ -223,14 +213,7 @@ def _roll_piece(game, phases):
       return state.rolls[-1]
     return 0
 
-  def text(state, player):
-    number = roll(state, player)
-    return f"roll:{number}" if number else ""
-
-  return observer.Piece(
-      "roll", (game.sides,),
-      lambda state, player, array: _write_number(array, roll(state, player)),
-      text)
+  return observer.number_piece("roll", game.sides, roll, "roll", first=1)
 
 
 def _rolls_piece(game):
@@ -255,58 +238,37 @@ def _previous_claim_piece(game):
       return 0
     return (state.claim_list()[:-1] or [0])[-1]
 
-  def text(state, player):
-    number = previous(state, player)
-    return f"previous:{number}" if number else ""
-
-  return observer.Piece(
-      "previous_claim", (game.sides,),
-      lambda state, player, array: _write_number(
-          array, previous(state, player)), text)
+  return observer.number_piece("previous_claim", game.sides, previous,
+                               "previous", first=1)
 
 
 def _last_claim_piece(game):
   """The last claim."""
-
-  def write(state, player, array):
-    del player
-    _write_number(array, state.highest_claim())
-
-  def text(state, player):
-    del player
-    return f"claim:{state.highest_claim()}" if state.highest_claim() else ""
-
-  return observer.Piece("last_claim", (game.sides,), write, text)
+  return observer.number_piece("last_claim", game.sides,
+                               lambda state, player: state.highest_claim(),
+                               "claim", first=1)
 
 
 def _claims_piece(game):
   """All claims."""
 
   def write(state, player, array):
-    del player
     for claim in state.claim_list():
-      _write_number(array, claim)
+      array[claim - 1] = 1
 
-  def text(state, player):
-    del player
-    return observer.labelled("claims", state.claim_list())
-
-  return observer.Piece("claims", (game.sides,), write, text)
+  return observer.Piece(
+      "claims", (game.sides,), write,
+      lambda state, player: observer.labelled("claims", state.claim_list()))
 
 
 def _reveal_piece(game):
   """The roll that a doubt reveals."""
 
-  def revealed(state):
+  def revealed(state, player):
     return state.rolls[-1] if state.is_terminal() else 0
 
-  def text(state, player):
-    del player
-    return f"revealed:{revealed(state)}" if state.is_terminal() else ""
-
-  return observer.Piece(
-      "revealed", (game.sides,),
-      lambda state, player, array: _write_number(array, revealed(state)), text)
+  return observer.number_piece("revealed", game.sides, revealed, "revealed",
+                               first=1)
 
 
 pyspiel.register_game(_GAME_TYPE, LiarDieGame)

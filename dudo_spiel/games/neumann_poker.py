@@ -60,7 +60,7 @@ class NeumannPokerGame(base.Game):
     num_bets: how many bets and raises there may be.
     ante: what each player pays before the deal.
     bet: the size of the first bet.
-    raise_size: how much a raise adds to the last bet or raise.
+    raise_size: how much a raise adds to the previous bet or raise.
     asymmetric: whether the first player's check leads to the showdown.
   """
 
@@ -84,14 +84,14 @@ class NeumannPokerGame(base.Game):
     self.ante = params["ante"]
     self.bet = params["bet"]
     self.raise_size = params["raise_size"]
-    most = self.stake(self.num_bets)
+    max_stake = self.stake(self.num_bets)
     super().__init__(
         pyspiel.GameInfo(
             num_distinct_actions=len(Action),
             max_chance_outcomes=self.num_ranks,
             num_players=_NUM_PLAYERS,
-            min_utility=-most,
-            max_utility=most,
+            min_utility=-max_stake,
+            max_utility=max_stake,
             utility_sum=0.0,
             # The longest: a check, all bets and raises, a call. If the game
             # is asymmetric: a bet, a call.
@@ -118,7 +118,7 @@ class NeumannPokerGame(base.Game):
     return 1 + after_check + after_bet
 
   def min_histories(self) -> int:
-    """Returns how many histories there are, which is also the least number."""
+    """Returns how many histories there are."""
     return 1 + self.num_ranks + self.num_ranks**2 * self.num_lines()
 
   def deal_rules(self) -> deal_rules.DealRules:
@@ -214,7 +214,6 @@ class NeumannPokerState(base.State):
   """A state of Neumann poker."""
 
   def __init__(self, game: NeumannPokerGame) -> None:
-    """Constructor; should only be called by Game.new_initial_state."""
     super().__init__(game)
     self._rank0 = -1  # player 0's rank in 0..num_ranks-1; -1 before the deal
     self._rank1 = -1
@@ -258,7 +257,6 @@ class NeumannPokerState(base.State):
   # OpenSpiel (PySpiel) API functions are below.
 
   def _legal_actions(self, player):
-    """Returns a list of legal actions, sorted in ascending order."""
     actions = [Action.CALL]
     if self._is_facing_bet():
       actions.insert(0, Action.FOLD)
@@ -272,7 +270,6 @@ class NeumannPokerState(base.State):
     return [(rank, 1.0 / num_ranks) for rank in range(num_ranks)]
 
   def _apply_action(self, action):
-    """Changes the state to the one after the action."""
     game = self.get_game()
     if self._current == base.CHANCE:
       if not 0 <= action < game.num_ranks:
@@ -294,7 +291,6 @@ class NeumannPokerState(base.State):
       self._current = base.TERMINAL if over else 1 - self._current
 
   def _action_to_string(self, player, action):
-    """Returns the action's name."""
     if player == base.CHANCE:
       return f"Deal {action + 1}"
     if action == Action.FOLD:
@@ -328,16 +324,9 @@ class NeumannPokerState(base.State):
 
 def _rank_piece(game):
   """The player's own rank."""
-
-  def write(state, player, array):
-    if state.rank(player) >= 0:
-      array[state.rank(player)] = 1
-
-  def text(state, player):
-    rank = state.rank(player)
-    return f"rank:{rank + 1}" if rank >= 0 else ""
-
-  return observer.Piece("rank", (game.num_ranks,), write, text)
+  return observer.number_piece("rank", game.num_ranks,
+                               lambda state, player: state.rank(player) + 1,
+                               "rank", first=1)
 
 
 def _betting_piece(game):
@@ -345,12 +334,10 @@ def _betting_piece(game):
   letters = "kbrcf"
 
   def write(state, player, array):
-    del player
     for row, act in zip(array, state.betting):
       row[letters.index(act)] = 1
 
   def text(state, player):
-    del player
     return f"betting:{state.betting}" if state.betting else ""
 
   return observer.Piece("betting", (game.max_game_length(), len(letters)),
@@ -361,13 +348,11 @@ def _pot_piece():
   """What each player has paid, and who is to act."""
 
   def write(state, player, array):
-    del player
     array[:2] = state.stakes()
     if state.current_player() >= 0:
       array[2 + state.current_player()] = 1
 
   def text(state, player):
-    del player
     stakes = "stakes:" + ",".join(map(repr, state.stakes()))
     actor = state.current_player()
     return f"{stakes} turn:{actor}" if actor >= 0 else stakes
@@ -379,13 +364,11 @@ def _showdown_piece(game):
   """Both ranks, once there is a showdown."""
 
   def write(state, player, array):
-    del player
     if state.is_showdown():
       for seat in range(_NUM_PLAYERS):
         array[seat, state.rank(seat)] = 1
 
   def text(state, player):
-    del player
     if not state.is_showdown():
       return ""
     return f"showdown:{state.rank(0) + 1},{state.rank(1) + 1}"

@@ -1,12 +1,21 @@
-"""Observers made of pieces, each of which has a tensor and a text."""
+"""Observers made of pieces, and the pieces that several games share.
+
+A piece is a part of an observation. It has a tensor and a text. The functions
+whose names end in `_piece` return one. Their pieces call methods of the state:
+`hand(player)`, `claim_list()`, `claim_order()`, `phase()` or `claimer()`. A
+game's states need only the methods of the pieces that it uses.
+"""
 
 from collections.abc import Callable
 import math
+import operator
 from typing import Any
 from typing import NamedTuple
 
 import numpy as np
 import pyspiel
+
+from dudo_spiel import rolls as rolls_lib
 
 
 class Piece(NamedTuple):
@@ -23,37 +32,7 @@ class Piece(NamedTuple):
   name: str
   shape: tuple[int, ...]
   write: Callable[[Any, int, np.ndarray], None]
-  text: Callable[[Any, int], str]
-
-
-def labelled(label, items):
-  """Returns "label:item,item", or "" if there are no items."""
-  return f"{label}:{','.join(map(str, items))}" if items else ""
-
-
-def no_text(state, player):
-  """Returns "": the text of a piece that another piece's text covers."""
-  del state, player
-  return ""
-
-
-def player_piece(num_players):
-  """Returns the piece that says whose observation this is."""
-
-  def write(state, player, array):
-    del state
-    array[player] = 1
-
-  return Piece("player", (num_players,), write,
-               lambda state, player: f"p{player}")
-
-
-def _seen_by(seat, piece, name):
-  """Returns a piece that shows everyone what the player in a seat sees."""
-  return Piece(
-      name, piece.shape,
-      lambda state, player, array: piece.write(state, seat, array),
-      lambda state, player: piece.text(state, seat))
+  text: Callable[[Any, int], str] = lambda state, player: ""
 
 
 class PieceObserver:
@@ -102,7 +81,7 @@ def make_observer(kind, num_players, private, public):
   if not kind.public_info:
     public = []
   if kind.private_info == pyspiel.PrivateInfoType.SINGLE_PLAYER:
-    return PieceObserver([player_piece(num_players), *private, *public])
+    return PieceObserver([_player_piece(num_players), *private, *public])
   pieces = [_seen_by(0, piece, piece.name) for piece in public]
   if kind.private_info == pyspiel.PrivateInfoType.ALL_PLAYERS:
     for seat in range(num_players):
@@ -110,3 +89,149 @@ def make_observer(kind, num_players, private, public):
           _seen_by(seat, piece, f"{piece.name}_{seat}") for piece in private
       ]
   return PieceObserver(pieces)
+
+
+def _seen_by(seat, piece, name):
+  """Returns a piece that shows everyone what the player in a seat sees."""
+  return Piece(
+      name, piece.shape,
+      lambda state, player, array: piece.write(state, seat, array),
+      lambda state, player: piece.text(state, seat))
+
+
+def _player_piece(num_players):
+  """The player whose observation this is."""
+
+  def write(state, player, array):
+    array[player] = 1
+
+  return Piece("player", (num_players,), write,
+               lambda state, player: f"p{player}")
+
+
+def labelled(label, items):
+  """Returns "label:item,item", or "" if there are no items."""
+  return f"{label}:{','.join(map(str, items))}" if items else ""
+
+
+def number_piece(name, size, number, label, first=0):
+  """One number: the tensor is one-hot, the text "label:number".
+
+  Args:
+    name: the name of the tensor.
+    size: how many different numbers there are.
+    number: number(state, player) returns it. If it is below `first`, the tensor
+      is zero and the text empty.
+    label: the label of the text.
+    first: the smallest number.
+  """
+
+  def write(state, player, array):
+    value = number(state, player)
+    if value >= first:
+      array[value - first] = 1
+
+  def text(state, player):
+    value = number(state, player)
+    return f"{label}:{value}" if value >= first else ""
+
+  return Piece(name, (size,), write, text)
+
+
+def choice_piece(name, choices, choice):
+  """One of several words: the tensor is one-hot, the text "name:word".
+
+  Args:
+    name: the name of the tensor.
+    choices: tuple of str.
+    choice: choice(state) returns one of them, or "". For "" the tensor is zero
+      and the text empty.
+  """
+
+  def write(state, player, array):
+    word = choice(state)
+    if word:
+      array[choices.index(word)] = 1
+
+  def text(state, player):
+    word = choice(state)
+    return f"{name}:{word}" if word else ""
+
+  return Piece(name, (len(choices),), write, text)
+
+
+def phase_piece(phases):
+  """The phase of the game.
+
+  Args:
+    phases: tuple of str, everything that `state.phase()` may return.
+  """
+  return choice_piece("phase", phases, operator.methodcaller("phase"))
+
+
+def claimer_piece(num_players):
+  """The player who is to claim, or whose claim the others are to answer."""
+  return number_piece("claimer", num_players,
+                      lambda state, player: state.claimer(), "claimer")
+
+
+def write_hand(hand, array):
+  """Adds a hand to the counts of faces in `array`, [face - 1] float32."""
+  for face in hand:
+    array[face - 1] += 1
+
+
+def hand_names(hands):
+  """Returns the hands as a list of texts, with "-" for an empty hand."""
+  return [rolls_lib.hand_name(hand) or "-" for hand in hands]
+
+
+def roll_piece(num_sides):
+  """The player's own dice: how many show each face."""
+
+  def write(state, player, array):
+    write_hand(state.hand(player), array)
+
+  def text(state, player):
+    hand = state.hand(player)
+    return f"roll:{rolls_lib.hand_name(hand)}" if hand else ""
+
+  return Piece("roll", (num_sides,), write, text)
+
+
+def claims_piece(num_claims):
+  """All claims of the round so far."""
+
+  def write(state, player, array):
+    array[state.claim_list()] = 1
+
+  return Piece("claims", (num_claims,), write,
+               lambda state, player: _claims_text(state, state.claim_list()))
+
+
+def recent_claims_piece(length, num_claims):
+  """The last claims of the round.
+
+  The tensor is [age, claim] with the latest claim first. The text names the
+  latest claim last.
+
+  Args:
+    length: the maximum number of claims.
+    num_claims: how many different claims there are.
+  """
+  # A round has each claim at most once.
+  length = min(length, num_claims)
+
+  def write(state, player, array):
+    recent = state.claim_list()[-length:]
+    array[range(len(recent)), recent[::-1]] = 1
+
+  def text(state, player):
+    return _claims_text(state, state.claim_list()[-length:])
+
+  return Piece("recent_claims", (length, num_claims), write, text)
+
+
+def _claims_text(state, claims):
+  names = state.claim_order().names
+  return labelled("claims", [names[claim] for claim in claims])

@@ -1,20 +1,18 @@
-"""Hints before a person's moves in Dudo, and a review after rounds and matches.
-
-The numbers come from a `review.Review` of `dudo_spiel.algorithms.match`, which
-the caller passes in.
-"""
+"""Values of moves in Dudo: hints before a move, a review after a round."""
 
 from dudo_spiel import odds
 from dudo_spiel import rolls as rolls_lib
+from dudo_spiel.algorithms import exploitability
+from dudo_spiel.algorithms.dudo.analysis import review
 from dudo_spiel.terminal import narrator
 
 _MAX_MOVES = 8  # in a table of hints
-_LEAST_PROBABILITY = 0.005  # of moves that stand there though they are bad
-_LEAST_LOSS = 0.00005  # losses below count as none
+_MIN_PROBABILITY = 0.005  # of a bad move that is in the table anyway
+_MIN_LOSS = 0.00005  # smaller losses count as none
 
 
 def _points(probability):
-  """Returns a part of all matches in per cent."""
+  """Returns a probability in percent, with two decimals."""
   return f"{100 * probability:.2f}%"
 
 
@@ -22,15 +20,16 @@ class Coach:
   """Tells what moves are worth.
 
   Args:
-    review: a `review.Review`.
-    look: a function from a state to the `action_values.ActionValues` of the
-      player who acts.
+    policy: the policy for two-player Dudo that values are computed against.
     seat: the person's player id.
+
+  Attributes:
+    review: the `review.Review` of the person's moves.
   """
 
-  def __init__(self, review, look, seat):
-    self._review = review
-    self._look = look
+  def __init__(self, policy, seat):
+    self.review = review.Review(policy)
+    self._policy = policy
     self._seat = seat
     self._match = 1
 
@@ -40,13 +39,13 @@ class Coach:
     Args:
       state: a state in which it is the person's turn.
     """
-    result = self._look(state)
+    result = exploitability.state_action_values(self._policy, state)
     order = state.claim_order()
     best = result.values.max()
     ranked = sorted(range(len(result.names)), key=lambda i: -result.values[i])
-    shown = [i for place, i in enumerate(ranked)
-             if place < _MAX_MOVES or
-             result.probabilities[i] >= _LEAST_PROBABILITY]
+    shown = [i for rank, i in enumerate(ranked)
+             if rank < _MAX_MOVES or
+             result.probabilities[i] >= _MIN_PROBABILITY]
     lines = ["What moves are worth, in matches won against the policy; how "
              "often it makes", "them; how likely they are true by your dice "
              "alone, and by its claims too:",
@@ -55,10 +54,7 @@ class Coach:
     for i in shown:
       name = result.names[i]
       claim = state.last_claim() if name == "Dudo" else order.parse(name)
-      quantity, rank = order.claims[claim]
-      alone = odds.claim_odds(quantity, rank, state.hand(self._seat),
-                              order.num_dice, order.num_sides,
-                              order.wild_ones)
+      alone = odds.odds_in_order(order, claim, state.hand(self._seat))
       believed = result.odds[claim]
       if name == "Dudo":
         alone, believed = 1.0 - alone, 1.0 - believed
@@ -80,17 +76,17 @@ class Coach:
       state: the state after the action.
     """
     if before.current_player() == self._seat:
-      self._review.note(before, action, self._match)
+      self.review.note(before, action, self._match)
     rounds = len(state.past_rounds())
     if rounds == len(before.past_rounds()):
       return []
     lines = self._told(f"Your moves in round {rounds}",
-                       self._review.worst(self._match, rounds))
+                       self.review.worst(self._match, rounds))
     if state.is_terminal():
       lines += self._told("Your worst moves in this match",
-                          self._review.worst(self._match)[:_MAX_MOVES])
+                          self.review.worst(self._match)[:_MAX_MOVES])
       lines.append("All your moves so far lost "
-                   f"{_points(self._review.total_loss())} of a match.")
+                   f"{_points(self.review.total_loss())} of a match.")
       self._match += 1
     return lines
 
@@ -102,6 +98,6 @@ class Coach:
     for move in moves:
       hand = rolls_lib.hand_name(move.hand)
       lost = (f"lost {_points(move.loss)}, best was {move.best_name}"
-              if move.loss >= _LEAST_LOSS else "lost nothing")
+              if move.loss >= _MIN_LOSS else "lost nothing")
       lines.append(f"  round {move.round}, with {hand}: {move.name} {lost}")
     return lines

@@ -1,8 +1,7 @@
-"""Tells a person about Dudo, the whole game and the single round.
+"""Narrators of Dudo: of the whole game and of the single round.
 
-The person's dice and the claim to beat are in one line, which comes last before
-each move. The rest is short enough that a round of four players fits on a
-terminal of 24 lines.
+The person's dice and the claim to beat are in the last line before a move. What
+is told in a round of four players fits on a terminal of 24 lines.
 """
 
 from dudo_spiel import odds
@@ -12,7 +11,7 @@ from dudo_spiel.terminal import moves
 from dudo_spiel.terminal import narrator
 
 _MAX_HINTS = 5
-_LEAST_ODDS = 0.01  # claims with smaller odds are not listed
+_MIN_ODDS = 0.01  # of a claim that is listed
 
 
 def _dice(number):
@@ -20,7 +19,7 @@ def _dice(number):
 
 
 class ClaimNarrator(narrator.Narrator):
-  """What the narrators of both games with claims about dice share.
+  """The base class of both: games with claims about dice.
 
   Args:
     game: the game.
@@ -29,7 +28,7 @@ class ClaimNarrator(narrator.Narrator):
     show_odds: whether `situation` lists the odds of the claims.
   """
 
-  _OR_DOUBT = ""  # what a claimer may do instead, for replies
+  _OR_DOUBT = ""  # the end of a reply: what one may do instead of claiming
 
   def __init__(self, game, seat, style=narrator.PLAIN, show_odds=False):
     super().__init__(game, seat, style)
@@ -66,10 +65,8 @@ class ClaimNarrator(narrator.Narrator):
 
   def _odds(self, state, claim):
     """Returns the probability that a claim is true, given the person's dice."""
-    order = state.claim_order()
-    quantity, rank = order.claims[claim]
-    return odds.claim_odds(quantity, rank, state.hand(self.seat),
-                           order.num_dice, order.num_sides, order.wild_ones)
+    return odds.odds_in_order(state.claim_order(), claim,
+                              state.hand(self.seat))
 
   def _claim_odds(self, state):
     """Returns {legal claim: probability that it is true}."""
@@ -87,11 +84,11 @@ class ClaimNarrator(narrator.Narrator):
                    f"{narrator.percent(chance)}")
     chances = self._claim_odds(state)
     likely = [f"{names[claim]:>4} {narrator.percent(chance):>4}"
-              for claim, chance in chances.items() if chance >= _LEAST_ODDS]
+              for claim, chance in chances.items() if chance >= _MIN_ODDS]
     if chances:
-      rest = len(chances) - len(likely)
-      lines.append("Odds of each claim:" if not rest else
-                   f"Odds of each claim (the other {rest} are below 1%):")
+      unlisted = len(chances) - len(likely)
+      lines.append("Odds of each claim:" if not unlisted else
+                   f"Odds of each claim (the other {unlisted} are below 1%):")
     return lines + narrator.columns(likely)
 
   def hint(self, state, adviser=None):
@@ -126,20 +123,17 @@ class ClaimNarrator(narrator.Narrator):
 
   def _why_not(self, state, text):
     """Returns why a text is no legal move."""
-    typed = moves.numbers(text)
+    typed = moves.parse_numbers(text)
     if typed is not None and len(typed) == 2:
       return self._why_no_claim(state, *typed)
     if moves.is_doubt(text):
-      return self._why_no_doubt()
+      return "There is no claim to doubt yet. You start, so make a claim."
     if text.strip().lower() == "pass":
       return "Nobody may pass here: make a claim, or doubt the last one."
     order = state.claim_order()
     example = order.names[min(state.last_claim() + 1, order.num_claims - 1)]
     return (f"I do not understand {text!r}. Type a claim such as {example}, "
             "? for the legal moves, or help.")
-
-  def _why_no_doubt(self):
-    return "There is no claim to doubt yet. You start, so make a claim."
 
   def _why_no_claim(self, state, quantity, rank):
     """Returns why a claim is not legal."""
@@ -190,11 +184,11 @@ class DudoNarrator(ClaimNarrator):
   def _title(self):
     game = self._game
     dice = list(game.start_dice)
-    share = (f"{_dice(dice[0])} each" if len(set(dice)) == 1 else
+    start = (f"{_dice(dice[0])} each" if len(set(dice)) == 1 else
              f"{', '.join(map(str, dice))} dice in seat order")
     wild = ("Ones are wild: they count for every rank." if game.house.wild_ones
             else "Ones are not wild.")
-    return [f"{game.get_type().long_name}, {len(dice)} players, {share}.", wild]
+    return [f"{game.get_type().long_name}, {len(dice)} players, {start}.", wild]
 
   def _how_to_move(self):
     return ('Type a claim such as 3x5 or "3 fives", or dudo to doubt the last '
@@ -238,7 +232,6 @@ class DudoNarrator(ClaimNarrator):
     return [""] * bool(past) + [f"Round {past + 1}{roll if hand else ''}."]
 
   def _ending(self, state):
-    del state
     return []
 
   def _reveal(self, past, dice):

@@ -1,4 +1,4 @@
-"""Understands a move that a person types.
+"""Parses a move that a person types.
 
 People write the claim 3x5 as "3 fives", "3 5" or "three fives", and doubt it
 with "Dudo", "liar" or "doubt". The functions here know only names of moves, so
@@ -24,7 +24,7 @@ def _number(word):
   return int(word) if word.isdecimal() else _WORDS.get(word)
 
 
-def numbers(text):
+def parse_numbers(text):
   """Returns the list of numbers that the text consists of, or None.
 
   "3x5", "3 fives" and "I claim three fives" are all [3, 5].
@@ -36,8 +36,8 @@ def numbers(text):
   words = [word for word in re.findall(r"[0-9]+|[a-z]+|[^\sa-z0-9]",
                                        text.lower())
            if word not in _FILLERS and word not in "-,.!'"]
-  found = [_number(word) for word in words]
-  return found if found and None not in found else None
+  parsed = [_number(word) for word in words]
+  return parsed if parsed and None not in parsed else None
 
 
 def _plain(text):
@@ -72,7 +72,8 @@ def find(names, text):
       lambda name: _plain(name) == typed,
       lambda name: name.replace(" ", "").lower() == typed.replace(" ", ""),
       lambda name: is_doubt(typed) and is_doubt(name),
-      lambda name: numbers(typed) and numbers(typed) == numbers(name),
+      lambda name: (parse_numbers(typed) and
+                    parse_numbers(typed) == parse_numbers(name)),
       lambda name: _fits(typed, name),
       lambda name: typed.isalpha() and _plain(name).startswith(typed),
   ):

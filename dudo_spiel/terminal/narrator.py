@@ -3,9 +3,9 @@
 A narrator speaks to the person in one seat. It tells only what follows from
 that seat's information: with perfect information everything, otherwise the
 seat's information states or observations, the seat's own moves, and the moves
-of the others in games whose moves are all public. `tests/terminal/test_narrator.py`
-checks this for all games of OpenSpiel: it changes what the person cannot see,
-and the words must stay the same.
+of the others in games whose moves are all public. A test checks this for all
+games of OpenSpiel: it changes what the person cannot see, and the words must
+stay the same.
 """
 
 from collections.abc import Callable
@@ -18,9 +18,9 @@ from dudo_spiel import validation
 from dudo_spiel.terminal import moves
 
 _WIDTH = 78
-_MAX_TYPED = 100  # characters of a move; the rest is cut off
+_MAX_TYPED = 100  # characters of a move; what follows is cut off
 _MAX_HINTS = 6
-_SAME = 1e-6  # untrained policies play all moves with the same probability
+_MIN_SPREAD = 1e-6  # of probabilities; an untrained policy is uniform
 # Games of OpenSpiel in which everyone sees all moves of the players, and what
 # their information states mean.
 _PUBLIC_MOVES = {
@@ -128,7 +128,6 @@ class Narrator:
 
   def _told(self, before, action, state):
     """Returns what the person learns from an action, before any ending."""
-    del state
     player = before.current_player()
     if player == self.seat or self._is_public(before):
       who = "Chance" if before.is_chance_node() else self.name(player)
@@ -194,8 +193,8 @@ class Narrator:
 
     Args:
       state: a state in which it is the person's turn.
-      text: what the person typed; see `moves.find`. Nothing at all means the
-        only legal move.
+      text: what the person typed: the name of a move or a part of it that is
+        clear. "" means the only legal move.
 
     Returns:
       (action, lines). If the text is no legal move, the action is None and the
@@ -213,7 +212,6 @@ class Narrator:
 
   def _why_not(self, state, text):
     """Returns why a text is no legal move."""
-    del state
     return (f"I do not understand {text!r}. Type ? for the legal moves, or "
             "help.")
 
@@ -229,7 +227,7 @@ class Narrator:
               "one:", f"  dudo-solve --game='{self._game}' --policy=FILE",
               f"  dudo-play --game='{self._game}' --opponents=FILE"]
     policy = sorted(adviser.get_policy(state), key=lambda pair: -pair[1])
-    if len(policy) > 2 and policy[0][1] - policy[-1][1] < _SAME:
+    if len(policy) > 2 and policy[0][1] - policy[-1][1] < _MIN_SPREAD:
       return ["The policy never met this situation in its training."]
     shown = [f"{action_name(state, action)} {percent(probability)}"
              for action, probability in policy[:_MAX_HINTS] if probability > 0]
@@ -328,8 +326,8 @@ def last_that_fit(entries, start):
     entries: list of texts.
     start: the beginning of the line.
   """
-  kept = len(entries)
-  while kept > 1 and len(f"{start}..., {', '.join(entries[-kept:])}") > _WIDTH:
-    kept -= 1
-  skipped = "..., " if kept < len(entries) else ""
-  return f"{start}{skipped}{', '.join(entries[len(entries) - kept:])}"
+  line = f"{start}{', '.join(entries)}"
+  while len(line) > _WIDTH and len(entries) > 1:
+    entries = entries[1:]
+    line = f"{start}..., {', '.join(entries)}"
+  return line

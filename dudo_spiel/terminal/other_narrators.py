@@ -63,7 +63,7 @@ class LiarDieNarrator(narrator.Narrator):
       if state.highest_claim() == self._game.sides:
         return "The highest claim must be doubted."
       return "You are to answer the claim: type accept or doubt."
-    typed = moves.numbers(text)
+    typed = moves.parse_numbers(text)
     if typed is not None and len(typed) == 1:
       return (f"{typed[0]} is not a claim between {state.highest_claim() + 1} "
               f"and {self._game.sides}.")

@@ -1,7 +1,7 @@
-"""A person plays game after game against bots, and the score is kept.
+"""Game after game of a person against bots, with the score.
 
-The session only decides what is asked and told. It reads and writes through
-functions, so it knows nothing of terminals.
+A session decides what is asked and told. It reads and writes through functions,
+so it does not depend on a terminal.
 """
 
 import collections
@@ -64,7 +64,7 @@ class Session:
     except _LeaveError:
       pass
     except (KeyboardInterrupt, EOFError):
-      self._tell("")  # the cursor stands behind a prompt
+      self._tell("")  # ends the line of the prompt
     self._tell("Goodbye.")
 
   def _say(self, lines):

@@ -97,12 +97,6 @@ def _query(*names):
   return [flask.request.args.get(name, "") for name in names]
 
 
-def _sizes(name):
-  """Returns the smallest and the largest size of a small game."""
-  game = small_games.SMALL_GAMES[name]
-  return [game.min_size, game.max_size]
-
-
 class _Page:
   """The request handlers.
 
@@ -147,18 +141,17 @@ class _Page:
     store = self._store
     dice = range(1, policy_store.MAX_DICE + 1)
     return {
-        "policy": store.dudo_name, "max_dice": policy_store.MAX_DICE,
-        "trained_dice": [n for n in dice if store.knows((n, n))],
-        "exploitability": {n: store.exploitability((n, n)) for n in dice},
+        "max_dice": policy_store.MAX_DICE,
+        "trained_dice": [n for n in dice if store.dudo.plays_from((n, n))],
+        "exploitability": {n: store.dudo.exploitability_from((n, n))
+                           for n in dice},
         "is_certain": store.is_verified,
         "rounds": [f"{a}v{b}" for a, b in store.rounds],
-        "sides": store.rules.num_sides,
         "wild_ones": store.rules.house.wild_ones,
         "die_loss": store.rules.house.die_loss,
         "has_single_round_policy": store.single_round is not None,
         "single_round_players": store.single_round_game().num_players(),
-        "small_policies": sorted(store.small),
-        "ranks": _sizes("neumann_poker"), "die_sides": _sizes("liar_die")}
+        "small_policies": sorted(store.small)}
 
   def match(self):
     """Answers the state of the person's match."""
@@ -263,7 +256,8 @@ class _Page:
     if what == "measure":
       queue, key, function = self._measuring, "measure", self._store.measure
     else:
-      validation.integer("size", size, *_sizes(what))
+      game = small_games.SMALL_GAMES[what]
+      validation.integer("size", size, game.min_size, game.max_size)
       queue, key = self._solving, f"{what}-{size}"
       function = functools.partial(small_games.solve, what, size)
     try:

@@ -54,12 +54,9 @@ class Position:
     try:
       self.claims = [self.order.parse(name) for name in
                      claims_text.split(".") if name]
+      self.order.check_history(self.claims)
     except ValueError as error:
       raise ValueError(f"claims={claims_text[:60]!r}: {error}") from None
-    if any(after <= before for before, after in
-           zip(self.claims, self.claims[1:])):
-      raise ValueError(f"claims={claims_text[:60]!r}: each must be stronger "
-                       "than the one before")
     self.first = self.claims[-1] + 1 if self.claims else 0
     turn = len(self.claims) % 2
     self.own, self.other = dice[turn], dice[1 - turn]
@@ -180,5 +177,6 @@ def rounds_view(store):
                       "is_measurable": store.is_measurable(dice),
                       "exploitability": store.exploitability_bounds(dice)}
                      for dice in store.rounds],
-          "is_exact": store.remembers_all, "remembers": store.remembers,
+          "is_exact": store.dudo.has_perfect_recall,
+          "remembers": store.dudo.remembered_text,
           "is_certain": store.is_verified}

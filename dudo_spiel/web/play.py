@@ -182,7 +182,7 @@ class DudoMatch(_Match):
 
   def __init__(self, store, numdice, opponent, number, rng):
     game = store.dudo_game(numdice, (number - 1) % 2)
-    self.has_values = store.knows((numdice, numdice))
+    self.has_values = store.dudo.plays_from((numdice, numdice))
     if opponent == "trained":
       if not self.has_values:
         raise ValueError(f"dice={numdice}: the policy does not know so many "
@@ -207,9 +207,7 @@ class DudoMatch(_Match):
         "hand": list(shown.hand(_PERSON)),
         **self._claims_view(order, order.num_claims, shown.claim_list(),
                             shown.actor),
-        "reveal": self._reveal(past[-1]) if is_reveal else None,
-        "past": [self._past(number, finished) for number, finished in
-                 enumerate(past, 1)]}
+        "reveal": self._reveal(past[-1]) if is_reveal else None}
 
   def _reveal(self, finished):
     """Returns what everyone sees at the end of a `rules.Round`."""
@@ -222,13 +220,6 @@ class DudoMatch(_Match):
             "challenger": finished.actor(len(claims)), "starter": winner,
             "lost": [had - has for had, has in zip(finished.dice, after)],
             "dice": list(after)}
-
-  def _past(self, number, finished):
-    """Returns a summary of a finished round."""
-    reveal = self._reveal(finished)
-    return {"round": number, "dice": list(finished.dice),
-            "claim": reveal["claim"]["name"], "count": reveal["count"],
-            "claimant": reveal["claimant"], "lost": reveal["lost"]}
 
 
 class SingleRound(_Match):
@@ -269,13 +260,12 @@ class SingleRound(_Match):
     # whose decision is awaited but the person's own.
     return {
         "phase": "over" if is_over else "move",
-        "step": "over" if is_over else state.phase(),
         "start_dice": dice, "dice": dice, "round": 1, "starter": 0,
         "hand": list(state.hand(self._seat)),
         **self._claims_view(order, num_claims, state.claim_list(),
                             state.claim_maker),
         "share": state.returns()[self._seat] if is_over else None,
-        "reveal": self._reveal() if is_over else None, "past": []}
+        "reveal": self._reveal() if is_over else None}
 
   def _reveal(self):
     """Returns what everyone sees at the end."""

@@ -58,9 +58,9 @@ class PolicyStore:
     game = getattr(policy, "game", None)
     if isinstance(policy, (policies.MatchPolicy, policies.RecallPolicy)):
       self.dudo, self.dudo_name = policy, "the policy from the file"
-      self.is_verified = not (self.remembers_all and policy.measures)
-      if self.remembers_all and not policy.measures:
-        policy.measure()
+      self.is_verified = all(policy.exploitability_from(dice) is None
+                             for dice in policy.rounds)
+      policy.ensure_values()
     elif isinstance(policy, policies.SingleRoundPolicy):
       self.single_round = policy
     elif isinstance(game, neumann_poker.NeumannPokerGame):
@@ -78,44 +78,18 @@ class PolicyStore:
     return self.dudo.match
 
   @property
-  def remembers_all(self):
-    """Whether the policy for two-player Dudo has perfect recall."""
-    return isinstance(self.dudo, policies.RecallPolicy)
-
-  @property
-  def remembers(self):
-    """What it remembers of a round, in words."""
-    return "all claims" if self.remembers_all else self.rules.abstraction.text
-
-  @property
   def rounds(self):
-    """The rounds (starter's dice, other's dice) that it knows, sorted."""
-    if self.remembers_all:
-      return sorted(self.dudo.rounds)
-    tables = self.dudo.tables
-    return sorted(dice for dice in tables if dice[::-1] in tables)
-
-  def knows(self, dice):
-    """Returns whether the policy plays a match from (own, other) dice on."""
-    if self.remembers_all:
-      return tuple(dice) in self.dudo.rounds
-    low, high = sorted(dice)
-    return all({(a, b), (b, a)} <= self.dudo.tables.keys()
-               for a in range(1, low + 1) for b in range(1, high + 1))
-
-  def exploitability(self, dice):
-    """Returns the policy's exploitability from a round on, None if unknown."""
-    found = self.dudo.measures.get(dice) if self.remembers_all else None
-    return None if found is None else found.exploitability
+    """The rounds (starter's dice, other's dice) of this policy, sorted."""
+    return sorted(self.dudo.rounds)
 
   def exploitability_bounds(self, dice):
     """Returns (lower, upper) of a round's exploitability, None if unknown."""
-    exact = self.exploitability(dice)
+    exact = self.dudo.exploitability_from(dice)
     return self._measured.get(dice) if exact is None else (exact, exact)
 
   def is_measurable(self, dice):
     """Returns whether `measure` computes a round's exploitability."""
-    return (self.exploitability(dice) is None and
+    return (self.dudo.exploitability_from(dice) is None and
             sum(dice) <= MAX_MEASURED_DICE)
 
   def measure(self, report):
@@ -180,9 +154,10 @@ class PolicyStore:
     dice each they take half a minute. With perfect recall they would take two
     minutes and delay other answers, so fewer dice are prepared.
     """
-    max_dice = _MAX_PREPARED_DICE if self.remembers_all else MAX_DICE
+    max_dice = (_MAX_PREPARED_DICE if self.dudo.has_perfect_recall else
+                MAX_DICE)
     for number in range(1, max_dice + 1):
-      if self.knows((number, number)):
+      if self.dudo.plays_from((number, number)):
         for hand in self.rules.rolls(number).hands:
           self.values((number, number), (), bytes(hand))
 

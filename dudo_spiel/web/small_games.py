@@ -125,8 +125,8 @@ def solve(name, size, report):
   Args:
     name: one of `SMALL_GAMES`.
     size: the value of its parameter for the size.
-    report: report(fraction, text) is called now and then, with the fraction
-      that is done.
+    report: report(fraction, text) is called after every 50 iterations, with
+      the fraction that is done.
   """
   small = SMALL_GAMES[name]
   game = pyspiel.load_game(name, {small.size: size})

@@ -1,11 +1,12 @@
 """Times iterations of fictitious play, OpenSpiel's XFP and our CFR.
 
 All solvers run in turn in one process, on one thread, so a noisy machine
-disturbs them alike. Ratios are medians over the rounds. Times are processor
+disturbs them alike. Ratios are medians over the repeats. Times are processor
 time, and compilation is not timed.
 """
 
 from dudo_spiel_examples.support import binary
+from dudo_spiel_examples.support import measuring
 
 import statistics
 import time
@@ -15,13 +16,12 @@ from open_spiel.python.algorithms import fictitious_play as open_spiel
 
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import fictitious_play
-from dudo_spiel.algorithms.tabular import compiled_game
 
 _GAMES = flags.DEFINE_multi_string(
     "game", ["leduc_poker", "neumann_poker(num_ranks=100)"],
     "A game to measure, with its parameters")
-_ROUNDS = flags.DEFINE_integer("rounds", 7, "How many rounds.",
-                               lower_bound=1)
+_REPEATS = flags.DEFINE_integer(
+    "repeats", 7, "How often to measure.", lower_bound=1)
 _SECONDS = flags.DEFINE_float("seconds", 0.3, "Seconds per measurement.",
                               lower_bound=0.0)
 _PEER_NODES = flags.DEFINE_integer("peer_nodes", 20_000, "Leave OpenSpiel's "
@@ -43,36 +43,21 @@ _OURS = {
 _PEER = "OpenSpiel XFP"
 
 
-def repeat(step):
-  """Returns a function that makes a number of steps."""
-  def run(iterations):
-    for _ in range(iterations):
-      step()
-  return run
+def measure(game, num_nodes):
+  """Returns {name: [repeat] iterations a second}.
 
-
-def rate(run, seconds):
-  """Returns iterations a second of run(iterations), after one to warm up."""
-  iterations = 1
-  run(1)
-  while True:
-    begin = time.process_time()
-    run(iterations)
-    elapsed = time.process_time() - begin
-    if elapsed >= seconds:
-      return iterations / elapsed
-    iterations *= 2
-
-
-def measure(game):
-  """Returns {name: [round] iterations a second}."""
+  Args:
+    game: the game.
+    num_nodes: how many histories it has.
+  """
   runs = {name: make(game).run for name, make in _OURS.items()}
-  if compiled_game.compile_game(game).tree.num_nodes <= _PEER_NODES.value:
-    runs[_PEER] = repeat(open_spiel.XFPSolver(game).iteration)
+  if num_nodes <= _PEER_NODES.value:
+    runs[_PEER] = measuring.repeated(open_spiel.XFPSolver(game).iteration)
   rates = {name: [] for name in runs}
-  for _ in range(_ROUNDS.value):
+  for _ in range(_REPEATS.value):
     for name, run in runs.items():
-      rates[name].append(rate(run, _SECONDS.value))
+      rates[name].append(measuring.rate(run, _SECONDS.value,
+                                        clock=time.process_time))
   return rates
 
 
@@ -86,11 +71,11 @@ def ratio(rates, name, peer):
 
 def main(_):
   games = {name: binary.load_game(name) for name in _GAMES.value}
-  forms = {name: compiled_game.compile_game(game).form_name
-           for name, game in games.items()}
+  compiled = {name: cfr.CFRSolver(game).compiled
+              for name, game in games.items()}
   for name, game in games.items():
-    rates = measure(game)
-    print(f"{name} ({forms[name]} form)")
+    rates = measure(game, compiled[name].tree.num_nodes)
+    print(f"{name} ({compiled[name].form_name} form)")
     print(f"  {'':<18} {'a second':>12} {'times ' + _PEER:>20} "
           f"{'times CFR':>10}")
     for kind, values in rates.items():

@@ -3,14 +3,14 @@
 For each deal an iteration must read and write the regrets and the sums of
 strategies of both players once. The peer copies as many bytes between arrays
 that are too large for any cache. Both run in turn; ratios are medians over the
-turns. The last column says whether two threads gave the same result, to the
+repeats. The last column says whether two threads gave the same result, to the
 bit, as one.
 """
 
 from dudo_spiel_examples.support import binary
+from dudo_spiel_examples.support import measuring
 
 import statistics
-import time
 
 from absl import flags
 import numpy as np
@@ -24,11 +24,11 @@ _DICE = flags.DEFINE_integer("numdice", 5, "Dice per player.",
                              lower_bound=1, upper_bound=5)
 _RECALL = flags.DEFINE_integer("recall", 3, "How many claims players remember.",
                                lower_bound=1)
-_MEMORY = flags.DEFINE_string("memory", None, "What players remember instead "
-                              "of the last --recall claims, such as "
-                              "claims2_ranks2 or player_ranks.")
-_TURNS = flags.DEFINE_integer("turns", 5, "How many turns.",
-                              lower_bound=1)
+_ABSTRACTION = flags.DEFINE_string(
+    "abstraction", None, "What players remember instead of the last --recall "
+    "claims, such as claims2_ranks2 or player_ranks.")
+_REPEATS = flags.DEFINE_integer("repeats", 5, "How often to measure.",
+                                lower_bound=1)
 _WARM_UP = flags.DEFINE_integer("warm_up", 3, "Iterations before measuring.",
                                 lower_bound=1)
 _HANDS_MET = flags.DEFINE_multi_integer(
@@ -36,16 +36,9 @@ _HANDS_MET = flags.DEFINE_multi_integer(
     "an iteration", lower_bound=1)
 
 
-def seconds_of(function, *arguments):
-  """Returns how long a call takes."""
-  begin = time.perf_counter()
-  function(*arguments)
-  return time.perf_counter() - begin
-
-
 def make_trainer(match, dice, hands_met, num_threads):
   """Returns a trainer of one round."""
-  return pair_trainer.RoundTrainer(match, [dice], num_threads=num_threads,
+  return pair_trainer.PairTrainer(match, [dice], num_threads=num_threads,
                                     num_shifts=hands_met)
 
 
@@ -61,24 +54,26 @@ def measure(match, dice, values, hands_met):
   with one.at_work(values), two.at_work(values):
     one.iterate(_WARM_UP.value)
     two.iterate(_WARM_UP.value)
-    turns = [(seconds_of(np.copyto, target, source) * deal_bytes / len(source),
-              seconds_of(one.iterate) / deals, seconds_of(two.iterate) / deals)
-             for _ in range(_TURNS.value)]
-  copy, single, double = map(statistics.median, zip(*turns))
+    times = [(measuring.seconds_of(np.copyto, target, source) * deal_bytes /
+              len(source), measuring.seconds_of(one.iterate) / deals,
+              measuring.seconds_of(two.iterate) / deals)
+             for _ in range(_REPEATS.value)]
+  copy, single, double = map(statistics.median, zip(*times))
   is_same = all(np.array_equal(*both)
                 for both in zip(one.tables[dice], two.tables[dice]))
   print(f"{one.num_shifts:>9} {deals:>7,} {1e3 * single:>9.3f} "
         f"{1e3 * copy:>9.3f} "
-        f"{statistics.median(s / c for c, s, _ in turns):>9.2f} "
+        f"{statistics.median(s / c for c, s, _ in times):>9.2f} "
         f"{1e3 * double:>11.3f} "
-        f"{statistics.median(s / d for _, s, d in turns):>8.2f} "
+        f"{statistics.median(s / d for _, s, d in times):>8.2f} "
         f"{'yes' if is_same else 'NO':>6}")
 
 
 def main(_):
   dice = (_DICE.value, _DICE.value)
   game = pyspiel.load_game("dudo", {"numdice": _DICE.value})
-  match = abstract_rules.abstract_rules(game, _MEMORY.value or _RECALL.value)
+  match = abstract_rules.abstract_rules(
+      game, _ABSTRACTION.value or _RECALL.value)
   rows, hands = match.table_shape(dice)
   # Any values will do; what the round is worth does not change its time.
   values = {(a, b): 0.1 * (a - b) for a in range(1, 6) for b in range(1, 6)}

@@ -1,8 +1,8 @@
 """Times moves and clones of the games and of OpenSpiel's Python games.
 
-It plays random games, and clones the state after four moves. Every round of
-measurements times all games, so a noisy machine disturbs them alike. The ratios
-to the peer are medians over the rounds.
+It plays random games, and clones the state after four moves. All games are
+timed in turn, so a noisy machine disturbs them alike. The ratios to the peer
+are medians over the repeats.
 """
 
 from dudo_spiel_examples.support import binary
@@ -17,8 +17,8 @@ from open_spiel.python import games  # noqa: F401, registers the peers
 _GAMES = flags.DEFINE_multi_string(
     "game", ["dudo", "dudo_single_round", "neumann_poker", "liar_die"],
     "A game to measure, with its parameters")
-_ROUNDS = flags.DEFINE_integer("rounds", 15, "How many rounds.",
-                               lower_bound=1)
+_REPEATS = flags.DEFINE_integer(
+    "repeats", 15, "How often to measure.", lower_bound=1)
 _SECONDS = flags.DEFINE_float("seconds", 0.1, "Seconds per measurement.",
                               lower_bound=0.0)
 
@@ -65,7 +65,7 @@ def main(_):
   for title, measure, peer in [("move of a random game", play, _PLAY_PEER),
                                ("clone of a state", clone, _CLONE_PEER)]:
     times = {name: [] for name in names}
-    for _ in range(_ROUNDS.value):
+    for _ in range(_REPEATS.value):
       for name in names:
         times[name].append(measure(loaded[name], _SECONDS.value, rng))
     print(f"{title:<28} {'us':>8}   ratio to {peer}")

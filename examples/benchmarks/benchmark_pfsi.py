@@ -1,8 +1,8 @@
 """Times the solvers for four-player Dudo: table 2 of Gendre & Kaneko (2019).
 
 The speed of PFSI depends on how sharp the strategies are, so PFSI trains for
---warm_up seconds first. The table shows iterations a second, the memory that
-the solver takes, and the paper's numbers (in Python, on one core).
+--warm_up_seconds first. The table shows iterations a second, the memory
+that the solver takes, and the paper's numbers (in Python, on one core).
 """
 
 from dudo_spiel_examples.support import binary
@@ -18,14 +18,16 @@ from dudo_spiel.algorithms import simulation
 
 _GAME = flags.DEFINE_string("game", "dudo_single_round", "The game.")
 _ABSTRACTION = flags.DEFINE_enum("abstraction", "wait_type_recall",
-                                 pfsi.ABSTRACTIONS, "The abstraction.")
-_SOLVERS = flags.DEFINE_list("solvers", ["FSI", "PFSI-4", "PFSI-1", "PPT",
-                                         "MCPT"], "Which solvers to measure.")
-_WARM_UP = flags.DEFINE_float("warm_up", 300.0, "Seconds that PFSI trains "
-                              "before it is measured.", lower_bound=0.0)
+                                 pfsi.ABSTRACTIONS, "What players remember.")
+_SOLVERS = flags.DEFINE_list(
+    "solvers", ["FSI", "PFSI-4", "PFSI-1", "PPT", "MCPT"], "Which solvers to "
+    "measure.")
+_WARM_UP = flags.DEFINE_float(
+    "warm_up_seconds", 300.0, "Seconds that PFSI trains before it is measured.",
+    lower_bound=0.0)
 _SECONDS = flags.DEFINE_float("seconds", 10.0, "Seconds per measurement.",
                               lower_bound=0.0)
-_THREADS = flags.DEFINE_integer("threads", None, "Threads. Default: all.",
+_THREADS = flags.DEFINE_integer("num_threads", None, "Threads. Default: all.",
                                 lower_bound=1)
 
 _MAKERS = {

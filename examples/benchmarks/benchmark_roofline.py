@@ -3,8 +3,8 @@
 First it measures the machine: how many bytes a second a copy moves, by the size
 of what is copied, and how many operations a second a loop of multiplications
 and additions does. Then it counts what an iteration on a game moves and
-computes, and times it. Times are processor seconds of one thread, the least of
-several rounds.
+computes, and times it. Times are processor seconds of one thread, the minimum
+over the repeats.
 
 A number counts as moved each time that a kernel gets it from an array or puts
 it there, unless the same strip of sets has just had it. So the bytes do not say
@@ -30,9 +30,10 @@ _GAMES = flags.DEFINE_multi_string(
              _TURN_BASED.format("oshi_zumo(coins=10,min_bid=1,size=5)")],
     "A game to measure, with its parameters, in deal form or sequence form")
 _SIZES = flags.DEFINE_multi_integer(
-    "kilobytes", [16, 256, 2048, 8192, 65536], "A size of what is copied: "
+    "copy_kilobytes", [16, 256, 2048, 8192, 65536], "A size of what is copied: "
     "source and target together.", lower_bound=1)
-_ROUNDS = flags.DEFINE_integer("rounds", 15, "How many rounds.", lower_bound=1)
+_REPEATS = flags.DEFINE_integer(
+    "repeats", 15, "How often to measure.", lower_bound=1)
 _SECONDS = flags.DEFINE_float("seconds", 0.05, "Seconds per measurement.",
                               lower_bound=0.0)
 
@@ -75,7 +76,7 @@ def seconds_of(run, *arguments):
   repeats = 1
   while measure(repeats) < _SECONDS.value:
     repeats *= 2
-  return min(measure(repeats) for _ in range(_ROUNDS.value)) / repeats
+  return min(measure(repeats) for _ in range(_REPEATS.value)) / repeats
 
 
 def measure_copies():
@@ -84,12 +85,12 @@ def measure_copies():
   for kilobytes in _SIZES.value:
     size = kilobytes * 1024
     # Whole strips, which begin where lines of the cache do.
-    numbers = np.ones(size // 8 + 16)
-    first = -numbers.ctypes.data % 64 // 8
+    array = np.ones(size // 8 + 16)
+    first = -array.ctypes.data % 64 // 8
     half = max(size // 128 * 8, 8)
-    source = numbers[first:first + half]
+    source = array[first:first + half]
     speeds[size] = 2 * half * 8 / seconds_of(
-        copy, source, numbers[first + half:first + 2 * half])
+        copy, source, array[first + half:first + 2 * half])
     print(f"copy within {kilobytes:6,} KB: {speeds[size] / 1e9:6.1f} GB/s read "
           "and written", flush=True)
   return speeds
@@ -123,8 +124,8 @@ def deal_counts(form, size):
   moved, flops = update_counts(form.blocks, size)
   tables = np.diff(deal.table_of, prepend=-1) != 0  # a table to load
   ends = len(deal.table_of)
-  for side, hands in enumerate(deal.num_hands):
-    player = int(side >= deal.side_begin[1])
+  for group, hands in enumerate(deal.num_hands):
+    player = int(group >= deal.group_begin[1])
     others = (deal.matrix_1 if player else deal.matrix_0).shape[1]
     moved += ends * (others + hands) * size  # reaches in, values out
     moved += tables.sum() * others * hands * size
@@ -132,7 +133,7 @@ def deal_counts(form, size):
     for c in range(len(deal.actor) - 1):
       edges = slice(deal.edge_begin[c], deal.edge_begin[c + 1])
       cells, actions = deal.num_nodes[c] * hands, edges.stop - edges.start
-      kept = np.sum(deal.reach_row[side, edges] >= 0)
+      kept = np.sum(deal.reach_row[group, edges] >= 0)
       moved += cells * (1 + kept) * size  # reaches forward
       if deal.actor[c] == player:
         moved += cells * actions * size * (actions > 1)
@@ -174,13 +175,13 @@ def measure_game(name, copies, arithmetic):
     copied = next((size for size in sorted(copies) if size >= held),
                   max(copies))
     seconds = seconds_of(solver.run)
-    least = max(moved / copies[copied], flops / peak)
+    bound = max(moved / copies[copied], flops / peak)
     print(f"  {dtype.name}: {held / 1e6:.3g} MB held, {moved / 1e6:.3g} MB "
           f"moved, {flops / 1e6:.3g} MFlop; {seconds * 1e6:,.1f} us = "
           f"{moved / seconds / 1e9:.0f} GB/s and {flops / seconds / 1e9:.1f} "
           f"GFlop/s\n    a copy within {copied // 1024:,} KB would take "
           f"{moved / copies[copied] * 1e6:,.1f} us, the operations "
-          f"{flops / peak * 1e6:,.1f} us: {least / seconds:.0%} of the roof",
+          f"{flops / peak * 1e6:,.1f} us: {bound / seconds:.0%} of the roof",
           flush=True)
 
 

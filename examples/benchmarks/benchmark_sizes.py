@@ -3,7 +3,7 @@
 The output is two Markdown tables. The first has a line for each of the --games.
 Each of them is compiled in a process of its own, so that peaks of memory do not
 mix. The peak is that of the process: Python, OpenSpiel and the solver included.
-Games that need more memory than there is, or than --memory allows, say so.
+Games that need more memory than there is, or than --memory_gb allows, say so.
 
 The second has a line for each of the --walks: how long it takes to walk all
 histories of a game, even if we know its rules and need no walk.
@@ -13,6 +13,7 @@ Seconds are those of the processor, on one thread, without compiling kernels.
 
 from dudo_spiel_examples.support import binary
 from dudo_spiel_examples.support import ctrl_c
+from dudo_spiel_examples.support import measuring
 
 import multiprocessing
 import resource
@@ -39,18 +40,19 @@ _WALKED = flags.DEFINE_string("walks", _WALKS, "Games of the second table, "
                               "with ; between them; \"\" for none.")
 _SOLVER = flags.DEFINE_string("solver", "cfr", "The solver whose iterations "
                               "are counted.")
-_SECONDS = flags.DEFINE_float("seconds", 10.0, "How long it iterates.",
+_SECONDS = flags.DEFINE_float("seconds", 10.0, "Seconds to iterate.",
                               lower_bound=0.0)
-_MEMORY = flags.DEFINE_float("memory", None, "How many GB a process may map; "
-                             "no limit unless given.", lower_bound=0.5)
+_MEMORY_GB = flags.DEFINE_float(
+    "memory_gb", None, "How many GB a process may map; no limit unless given.",
+    lower_bound=0.5)
 
 
 def measure(game, solver, seconds, memory):
   """Returns a line of the table.
 
   Args:
-    game: its name, see `convergence.load_game`.
-    solver: likewise.
+    game: its name, as `convergence.load_game` reads it.
+    solver: its name, as `convergence.make_solver` reads it.
     seconds: how long to iterate.
     memory: GB that the process may map, or None.
   """
@@ -72,10 +74,9 @@ def measure(game, solver, seconds, memory):
   rate = (made.iteration - 1) / (time.process_time() - begin)
   made.exploitability()
   tree = made.compiled.tree
-  peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
   return _row(f"`{game}`", f"{tree.num_nodes:,}", f"{tree.num_info_sets:,}",
               made.compiled.form_name, f"{compiling:.1f}",
-              f"{peak / 1e9:.2f}", f"{rate:,.3g}")
+              f"{measuring.peak_bytes() / 1e9:.2f}", f"{rate:,.3g}")
 
 
 def measure_walk(game):
@@ -129,7 +130,8 @@ def main(_):
   if games:
     _print_table(("game", "histories", "information sets", "form",
                   "compiling, s", "peak, GB", "iterations a second"),
-                 measure, games, _SOLVER.value, _SECONDS.value, _MEMORY.value)
+                 measure, games, _SOLVER.value, _SECONDS.value,
+                 _MEMORY_GB.value)
   if walks:
     print()
     _print_table(("walk", "histories", "s", "µs a history"), measure_walk,

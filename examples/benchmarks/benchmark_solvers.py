@@ -1,14 +1,15 @@
 """Times the CFR solvers, OpenSpiel's C++ ones and LiteEFG, if installed.
 
 All solvers run in turn in one process, so a noisy machine disturbs them alike.
-Ratios are medians over the rounds. Compiling a game is timed. Compiling kernels
-is not: it happens once on a machine.
+Ratios are medians over the repeats. Compiling a game is timed. Compiling
+kernels is not: it happens once on a machine.
 
 With --plot it only draws exploitability by seconds.
 """
 
 from dudo_spiel_examples.support import binary
 from dudo_spiel_examples.support import figures
+from dudo_spiel_examples.support import measuring
 
 import statistics
 import time
@@ -22,8 +23,8 @@ from dudo_spiel.algorithms.tabular import compiled_game
 
 _GAMES = flags.DEFINE_multi_string("game", ["leduc_poker", "liars_dice"],
                                    "A game to measure, with its parameters")
-_ROUNDS = flags.DEFINE_integer("rounds", 5, "How many rounds.",
-                               lower_bound=1)
+_REPEATS = flags.DEFINE_integer(
+    "repeats", 5, "How often to measure.", lower_bound=1)
 _SECONDS = flags.DEFINE_float("seconds", 0.5, "Seconds per measurement.",
                               lower_bound=0.0)
 _PLOT = flags.DEFINE_string("plot", None, "Draw the last game to this PNG file "
@@ -39,32 +40,6 @@ _LINES = {  # the solver, and how its line looks
 }
 
 
-def seconds_of(function, *arguments):
-  """Returns how long a call takes."""
-  begin = time.perf_counter()
-  function(*arguments)
-  return time.perf_counter() - begin
-
-
-def rate(run, seconds):
-  """Returns iterations a second of run(iterations), after one to warm up."""
-  iterations = 1
-  run(1)
-  while True:
-    elapsed = seconds_of(run, iterations)
-    if elapsed >= seconds:
-      return iterations / elapsed
-    iterations *= 2
-
-
-def repeat(step):
-  """Returns a function that makes a number of steps."""
-  def run(iterations):
-    for _ in range(iterations):
-      step()
-  return run
-
-
 def lite_efg(game):
   """Returns LiteEFG's run(iterations) of CFR, or None if not installed."""
   try:
@@ -75,7 +50,7 @@ def lite_efg(game):
   environment = LiteEFG.OpenSpielEnv(game, traverse_type="Enumerate")
   graph = CFR.graph()
   environment.set_graph(graph)
-  return repeat(lambda: graph.update_graph(environment))
+  return measuring.repeated(lambda: graph.update_graph(environment))
 
 
 def compare_iterations(game):
@@ -88,11 +63,11 @@ def compare_iterations(game):
     runs["float64, 2 threads"] = cfr.CFRSolver(game, num_threads=2).run
   rates = {name: [] for name, run in runs.items() if run is not None}
   peer_rates = []
-  for _ in range(_ROUNDS.value):
-    peer_rates.append(rate(repeat(peer.evaluate_and_update_policy),
+  for _ in range(_REPEATS.value):
+    peer_rates.append(measuring.rate(measuring.repeated(peer.evaluate_and_update_policy),
                            _SECONDS.value))
     for name, values in rates.items():
-      values.append(rate(runs[name], _SECONDS.value))
+      values.append(measuring.rate(runs[name], _SECONDS.value))
   print(f"  iterations a second: pyspiel.CFRSolver "
         f"{statistics.median(peer_rates):,.1f}")
   for name, values in rates.items():
@@ -106,14 +81,14 @@ def compare_policies(game, iterations=10):
   """Prints both exploitabilities after the same number of iterations."""
   ours, theirs = cfr.CFRSolver(game), pyspiel.CFRSolver(game)
   ours.run(iterations)
-  repeat(theirs.evaluate_and_update_policy)(iterations)
+  measuring.repeated(theirs.evaluate_and_update_policy)(iterations)
   average = theirs.average_policy()
   print(f"  NashConv after {iterations} iterations: {ours.nash_conv():.9f}, "
         f"pyspiel {pyspiel.nash_conv(game, average, True):.9f}")
   own, other = [], []
-  for _ in range(_ROUNDS.value):
-    own.append(seconds_of(ours.nash_conv))
-    other.append(seconds_of(pyspiel.nash_conv, game, average, True))
+  for _ in range(_REPEATS.value):
+    own.append(measuring.seconds_of(ours.nash_conv))
+    other.append(measuring.seconds_of(pyspiel.nash_conv, game, average, True))
   ratio = statistics.median(b / a for a, b in zip(own, other))
   print(f"  time of nash_conv: {statistics.median(own) * 1e3:.3f} ms, "
         f"{ratio:,.0f} times faster than pyspiel")
@@ -122,12 +97,12 @@ def compare_policies(game, iterations=10):
 def compare_compilation(game):
   """Prints the time to compile, and pyspiel's to construct and run ten."""
   own = statistics.median(
-      seconds_of(compiled_game.CompiledGame, game) for _ in range(3))
+      measuring.seconds_of(compiled_game.CompiledGame, game) for _ in range(3))
 
   def construct():
-    repeat(pyspiel.CFRSolver(game).evaluate_and_update_policy)(10)
+    measuring.repeated(pyspiel.CFRSolver(game).evaluate_and_update_policy)(10)
 
-  peer = statistics.median(seconds_of(construct) for _ in range(3))
+  peer = statistics.median(measuring.seconds_of(construct) for _ in range(3))
   print(f"  time to compile: {own:.3f} s, {own / peer:.2g} times "
         "pyspiel.CFRSolver's construction and ten iterations")
 
@@ -145,7 +120,8 @@ def follow(make, name, game):
   """
   begin = time.process_time()
   solver = make(pyspiel.load_game(name))
-  run = getattr(solver, "run", repeat(solver.evaluate_and_update_policy))
+  run = getattr(solver, "run",
+                measuring.repeated(solver.evaluate_and_update_policy))
   seconds, gains, iterations = [0.0], [], 1.0
   while seconds[-1] < _PLOT_SECONDS.value:
     run(int(iterations))

@@ -1,14 +1,13 @@
-"""How the binaries in this folder start, and how they fail.
+"""How the programs start, how they fail, and how they write files.
 
-A wrong flag, game or file ends a binary with one line and exit code 1, before
+A wrong flag, game or file ends a program with one line and exit code 1, before
 any work. Ctrl-C ends it with one line and exit code 130. Where nobody reads the
 output any more, as in `examples/x.py | head -1`, it ends without a word.
 `python -X dev examples/x.py` shows the traceback of an error too.
 """
 
-from dudo_spiel_examples.support import (
-  ctrl_c,  # first, as it handles Ctrl-C while the others are imported
-)
+# First, as it handles Ctrl-C while the others are imported.
+from dudo_spiel_examples.support import ctrl_c
 
 import contextlib
 import difflib
@@ -117,14 +116,55 @@ def load_game(name):
     raise ValueError(f"--game={name}: {error}") from error
 
 
+def load_turn_based_game(name):
+  """Returns the game, made turn-based if its moves are simultaneous.
+
+  Args:
+    name: the game, with its parameters.
+  """
+  game = load_game(name)
+  if game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
+    return pyspiel.convert_to_turn_based(game)
+  return game
+
+
+def positive_numbers(flag, number_type=float):
+  """Returns the numbers of a flag, ascending, or raises a ValueError.
+
+  Args:
+    flag: the flag; its value is a list of str.
+    number_type: float or int.
+  """
+  try:
+    numbers = sorted(map(number_type, flag.value))
+  except ValueError:
+    numbers = []
+  if not numbers or not 0 < numbers[0] <= numbers[-1] < float("inf"):
+    raise ValueError(f"--{flag.name}={','.join(flag.value)}: must be numbers "
+                     "above 0, with , between them")
+  return numbers
+
+
+def replacing(path):
+  """Returns a context with a new binary file that replaces another as a whole.
+
+  If the body raises an error, the old file stays.
+
+  Args:
+    path: of the file.
+  """
+  from dudo_spiel.algorithms.runtime import files
+  return files.replacing(os.path.abspath(path))
+
+
 @contextlib.contextmanager
-def holding(flag, work, is_file=False):
+def holding(flag, activity, is_file=False):
   """Keeps other processes from writing to the folder or the file of a flag.
 
   Args:
     flag: the flag; its value is a folder or file, or None for nothing to hold.
-    work: a word for what writes there, such as "study".
-    is_file: whether its value is a file; its lock then stands beside it.
+    activity: a word for what writes there, such as "study".
+    is_file: whether its value is a file; its lock is then beside it.
   """
   from dudo_spiel.algorithms.runtime import files
   if flag.value is None:
@@ -132,11 +172,11 @@ def holding(flag, work, is_file=False):
     return
   try:
     with files.locked(f"{flag.value}.lock" if is_file else
-                      os.path.join(flag.value, f"{work}.lock")):
+                      os.path.join(flag.value, f"{activity}.lock")):
       yield
   except files.HeldError as error:
     raise ValueError(f"--{flag.name}={flag.value}: must not be the "
-                     f"{'file' if is_file else 'folder'} of another {work} "
+                     f"{'file' if is_file else 'folder'} of another {activity} "
                      f"that is running (process {error.process})") from None
 
 

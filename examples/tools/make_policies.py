@@ -1,14 +1,13 @@
 """Makes the policy with perfect recall that comes with the package.
 
-It reads the files of `PerfectRecallSolver` that
-`examples/benchmarks/benchmark_perfect_recall.py --checkpoint=FILE` writes, one round at a
-time, and takes each round from the first file that has it: so give the file of
-the match with the fewest dice first, if its rounds were trained best. The
-policy of the largest match knows all smaller ones.
+It reads the files that `examples/train_perfect_recall.py --checkpoint=FILE`
+writes, one round at a time. Each round comes from the first file that has it:
+so give the file of the match with the fewest dice first, if its rounds were
+trained best. The policy of the largest match knows all smaller ones.
 
 For each size it prints how large the file is, and how exploitable the policy is
 with each number of dice. It writes the largest one. Each round gets as many
-shares as pay most for their bytes (see `perfect_recall.ShareTrials`).
+shares as pay best for their bytes, by `perfect_recall.ShareTrials`.
 """
 
 from dudo_spiel_examples.support import binary
@@ -26,27 +25,14 @@ from dudo_spiel.algorithms import perfect_recall
 _CHECKPOINTS = flags.DEFINE_multi_string(
     "checkpoint", None, "A file of a solver. The flag may be given several "
     "times.", required=True)
-_OUTPUT = flags.DEFINE_string(
-    "output", None, "Where to write the policy; without it only the table is "
-    "printed.")
-_SIZES = flags.DEFINE_list(
-    "kilobytes", ["19300"], "How large the file may be; several sizes, "
-    "ascending, for a table. (All policies of the package together have at "
-    "most 20,000.)")
-_THREADS = flags.DEFINE_integer("num_threads", None, "How many threads; None "
-                                "for all.", lower_bound=1)
-
-
-def sizes():
-  """Returns the numbers of bytes, or raises a ValueError."""
-  try:
-    numbers = [int(text) for text in _SIZES.value]
-  except ValueError:
-    numbers = []
-  if not numbers or any(b <= a for a, b in zip([0, *numbers], numbers)):
-    raise ValueError(f"--kilobytes={','.join(_SIZES.value)}: must be whole "
-                     "numbers above 0, ascending")
-  return [1000 * number for number in numbers]
+_POLICY = flags.DEFINE_string(
+    "policy", None, "Save the largest policy to this file; without it only the "
+    "table is printed.")
+_KILOBYTES = flags.DEFINE_list(
+    "kilobytes", ["19300"], "How large the file may be; several sizes "
+    "for a table. (All policies of the package together have at most 20,000.)")
+_THREADS = flags.DEFINE_integer("num_threads", None, "Threads. Default: all.",
+                                lower_bound=1)
 
 
 def size_of(policy):
@@ -58,39 +44,39 @@ def size_of(policy):
 
 
 def main(_):
-  binary.check_files(_OUTPUT)
-  limits = sizes()
+  binary.check_files(_POLICY)
+  limits = [1000 * n for n in binary.positive_numbers(_KILOBYTES, int)]
   with binary.errors_of("checkpoint"):
     solved = [perfect_recall.average_policy(path)
               for path in _CHECKPOINTS.value]
     game = max((policy.game for policy in solved),
                key=lambda game: sum(game.start_dice))
     policy = perfect_recall.merged(game, solved)
-  numbers = [a for a, b in policy.rounds if a == b]
+  dice = [a for a, b in policy.rounds if a == b]
   with ctrl_c.raised():
     begin = time.perf_counter()
     with binary.errors_of("checkpoint"):
       trials = perfect_recall.ShareTrials(policy, limits[-1],
                                           num_threads=_THREADS.value)
     print(f"tried shares in {time.perf_counter() - begin:.0f} s\n\n| kB | "
-          + " | ".join(f"{n} dice" for n in numbers) + " | s |")
-    print("|---" * (len(numbers) + 2) + "|", flush=True)
+          + " | ".join(f"{n} dice" for n in dice) + " | s |")
+    print("|---" * (len(dice) + 2) + "|", flush=True)
     for limit in limits:
       begin = time.perf_counter()
       with binary.errors_of("kilobytes"):
         shares = trials.within(limit)
       small = policy.compressed(shares, num_threads=_THREADS.value)
-      gaps = [small.measures[n, n].exploitability for n in numbers]
+      gaps = [small.measures[n, n].exploitability for n in dice]
       print(f"| {size_of(small) / 1e3:,.0f} | "
             + " | ".join(f"{gap:.2e}" for gap in gaps)
             + f" | {time.perf_counter() - begin:.0f} |", flush=True)
-      if _OUTPUT.value:
+      if _POLICY.value:
         with ctrl_c.ignored():
-          small.save(_OUTPUT.value)
+          small.save(_POLICY.value)
     print("\nshares: " + ", ".join(f"{a}v{b} {number:,}"
                                    for (a, b), number in shares.items()))
-    if _OUTPUT.value:
-      print(f"wrote {_OUTPUT.value}")
+    if _POLICY.value:
+      print(f"wrote {_POLICY.value}")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 One shows how strategies move when regret matching plays itself, one how fast
 variants of CFR learn Leduc poker, and one how the solution of Dudo with one die
-each begins. --output=docs makes those of the page again.
+each begins. --folder=docs makes those of the page again.
 """
 
 from dudo_spiel_examples.support import binary
@@ -17,7 +17,7 @@ import pyspiel
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import regret_matching
 
-_OUTPUT = flags.DEFINE_string("output", ".", "Write the pictures to this "
+_FOLDER = flags.DEFINE_string("folder", ".", "Write the pictures to this "
                               "folder.")
 _PICTURES = flags.DEFINE_multi_enum(
     "picture", ["self_play", "variants", "first_claims"],
@@ -97,12 +97,12 @@ def first_claims(path):
 
 
 def main(_):
-  figures.check_matplotlib(_OUTPUT)
-  binary.make_folder(_OUTPUT)
+  figures.check_matplotlib(_FOLDER)
+  binary.make_folder(_FOLDER)
   for name in _PICTURES.value:
     draw = {"self_play": self_play, "variants": variants,
             "first_claims": first_claims}[name]
-    draw(os.path.join(_OUTPUT.value, f"tutorial_{name}.png"))
+    draw(os.path.join(_FOLDER.value, f"tutorial_{name}.png"))
 
 
 if __name__ == "__main__":

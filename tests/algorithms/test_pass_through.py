@@ -1,4 +1,3 @@
-import inspect
 
 import graph_helpers
 import numpy as np
@@ -8,8 +7,6 @@ import pytest
 
 from dudo_spiel.algorithms import pass_through
 from dudo_spiel.algorithms.dudo_single_round import single_round_layout
-from dudo_spiel.algorithms.graphs import fsi_kernels
-from dudo_spiel.algorithms.graphs import pass_through_kernels
 from dudo_spiel.algorithms.runtime import random_streams
 
 pytestmark = pytest.mark.oracle
@@ -243,10 +240,3 @@ def test_goes_on_from_a_file(tmp_path):
 def test_wrong_arguments(call, message):
   with pytest.raises(ValueError, match=message):
     call(graph_helpers.load(_GAME))
-
-
-@pytest.mark.parametrize("kernel", ["run", "run_parallel"])
-def test_copies_that_numba_forces_are_equal(kernel):
-  sources = {inspect.getsource(getattr(module, kernel).py_func)
-             for module in (fsi_kernels, pass_through_kernels)}
-  assert len(sources) == 1

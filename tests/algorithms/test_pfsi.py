@@ -11,7 +11,7 @@ from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms.dudo_single_round import single_round_layout
 from dudo_spiel.algorithms.graphs import decision_kernels
-from dudo_spiel.algorithms.graphs import fsi_scratch
+from dudo_spiel.algorithms.graphs import fsi_kernels
 from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.graphs import set_kernels
 from dudo_spiel.algorithms.runtime import ram
@@ -77,13 +77,13 @@ def test_float32_is_nearly_float64():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_no_threshold_is_too_small_to_prune(dtype):
-  settings = np.zeros(3, fsi_scratch.SETTINGS)
+  settings = np.zeros(3, fsi_kernels.SETTINGS)
   settings["reach_threshold"] = 0.0, 1e-320, 0.25
   plan = graph_kernels.IterationPlan(
       np.uint64(0), np.arange(3), np.zeros((3, 2), np.int64), settings,
       np.array([0, 3]))
   for i, is_above in enumerate((False, True, True)):
-    typed = fsi_scratch.iteration_settings(plan, i, np.zeros(1, dtype))
+    typed = fsi_kernels.iteration_settings(plan, i, np.zeros(1, dtype))
     assert (typed.reach_threshold > 0.0) == is_above
     assert typed.reach_threshold >= settings["reach_threshold"][i]
 

@@ -17,6 +17,7 @@ from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import pass_through
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms import simulation
 
 
 @functools.cache
@@ -194,3 +195,18 @@ def test_policies_without_a_fingerprint_are_taken(tmp_path):
   policy.save(tmp_path / "policy.npz")
   loaded = policies.load_policy(tmp_path / "policy.npz", game)
   assert loaded.distance(made) == 0.0
+
+
+@pytest.mark.parametrize("name", ["dudo(numdice=1,dice_sides=2)",
+                                  "dudo_single_round(players=2,dice_sides=2)"])
+def test_bots_by_game_and_name_in_either_order(name):
+  game = pyspiel.load_game(name)
+  assert simulation.bot_policy is policies.bot_policy
+  expected = policies.bot_policy(game, "heuristic")
+  with pytest.warns(DeprecationWarning, match="pass the game first"):
+    found = policies.bot_policy("heuristic", game)
+  state = game.new_initial_state()
+  while state.is_chance_node():
+    state.apply_action(state.legal_actions()[0])
+  assert found.action_probabilities(state) == (
+      expected.action_probabilities(state))

@@ -29,7 +29,7 @@ def test_the_trained_bot_has_perfect_recall_and_knows_how_good_it_is():
   gap = policy_bots.exploitability("trained", game)
   assert 0.0 < gap < 1e-2
   assert policy_bots.describe("trained", game) == (
-      "trained: remembers all claims of a round; its exploitability is "
+      "trained: remembers all claims; its exploitability is "
       f"{gap:.2g}, exactly.")
   assert policy_bots.describe("recall3", game) == (
       "recall3: remembers the last 3 claims; how exploitable it is was not "
@@ -63,7 +63,7 @@ def test_files_of_others_are_not_taken_for_the_truth(tmp_path):
       (1, 1): policy.measures[1, 1]._replace(low=0.0, value=0.0, high=0.0)
   }).save(path)
   assert policy_bots.describe(path, game) == (
-      f"{path}: remembers all claims of a round; its exploitability is 0, by "
+      f"{path}: remembers all claims; its exploitability is 0, by "
       "its file.")
 
 

@@ -28,7 +28,7 @@ def _lines(folder):
 
 
 def _run(folder, *flags, check=True):
-  return helpers.run_example(_STUDY, f"--output={folder}", "--workers=1",
+  return helpers.run_example(_STUDY, f"--folder={folder}", "--workers=1",
                              *flags, check=check)
 
 
@@ -52,13 +52,13 @@ def test_a_study_is_measured_once_and_can_grow(tmp_path):
       "iteration": "128", "exploitability": f"{expected.exploitability:.9g}",
       "value": f"{expected.value:.9g}"}
   before = (tmp_path / "convergence.csv").read_text(encoding="utf-8")
-  output = _run(tmp_path, "--solvers=cfr+(gamma=2)", "--noplot", *flags).stdout
+  output = _run(tmp_path, "--solvers=cfr+(gamma=2)", "--nodraw", *flags).stdout
   assert "0 jobs done, 2 were done before" in output
   assert (tmp_path / "convergence.csv").read_text("utf-8") == before
   assert (tmp_path / "games.png").read_bytes().startswith(b"\x89PNG")
   # What was measured before stays, to the last digit of its seconds.
   output = _run(tmp_path, "--games=kuhn_poker", "--solvers=cfr", "--at=50",
-                "--noplot").stdout
+                "--nodraw").stdout
   assert "1 jobs done, 0 were done before" in output
   after = (tmp_path / "convergence.csv").read_text(encoding="utf-8")
   assert set(before.splitlines()) < set(after.splitlines())
@@ -71,7 +71,8 @@ def test_measurements_by_time_are_those_near_the_time(tmp_path):
   (tmp_path / "convergence.csv").write_text(
       ",".join(_COLUMNS) + "\ncfr,,kuhn_poker,9000000,60.0,1e-4,-0.05\n",
       encoding="utf-8")
-  flags = ["--games=kuhn_poker", "--solvers=cfr", "--seconds=0.3", "--noplot"]
+  flags = ["--games=kuhn_poker", "--solvers=cfr", "--at_seconds=0.3",
+           "--nodraw"]
   assert "1 jobs done, 0 were done before" in _run(tmp_path, *flags).stdout
   assert "0 jobs done, 1 were done before" in _run(tmp_path, *flags).stdout
   assert len(_lines(tmp_path)) == 2
@@ -79,7 +80,7 @@ def test_measurements_by_time_are_those_near_the_time(tmp_path):
 
 def test_a_job_that_fails_does_not_stop_the_others(tmp_path):
   result = _run(tmp_path, "--games=go;chess;kuhn_poker", "--solvers=cfr",
-                "--at=32", "--noplot", check=False)
+                "--at=32", "--nodraw", check=False)
   assert result.returncode == 1
   (error,) = result.stderr.splitlines()
   assert error.startswith("error: 2 of 3 jobs failed: cfr on ")
@@ -90,7 +91,7 @@ def test_a_job_that_fails_does_not_stop_the_others(tmp_path):
 
 
 def test_what_was_not_written_is_not_said_to_be(tmp_path):
-  result = _run(tmp_path, "--games=go", "--solvers=cfr", "--at=32", "--noplot",
+  result = _run(tmp_path, "--games=go", "--solvers=cfr", "--at=32", "--nodraw",
                 check=False)
   assert result.stdout == "0 jobs done, 0 were done before\n"
   assert not list(tmp_path.glob("*.csv"))
@@ -105,10 +106,10 @@ def test_what_was_not_written_is_not_said_to_be(tmp_path):
     (["--solvers=dcfr(alpha=x)"], "--solvers: alpha='x': must be a number"),
     (["--preset=tiny"], "--preset=tiny: must be of small, large, goofspiel3"),
     (["--at=1,x"], "--at=1,x: must be numbers above 0"),
-    (["--seconds=0"], "--seconds=0: must be numbers above 0"),
-    (["--at=1", "--seconds=1"], "--at, --seconds: must not both be given"),
+    (["--at_seconds=0"], "--at_seconds=0: must be numbers above 0"),
+    (["--at=1", "--at_seconds=1"], "--at, --at_seconds: must not both be"),
     (["--engine=roy"], "engine"),
-    (["--output=/proc/x"], "--output=/proc/x: must be a folder")])
+    (["--folder=/proc/x"], "--folder=/proc/x: must be a folder")])
 def test_bad_flags_are_refused_before_any_work(flags, message, tmp_path):
   helpers.assert_refused(_STUDY, flags, message, cwd=tmp_path)
   assert not list(tmp_path.iterdir())
@@ -125,7 +126,7 @@ def test_bad_flags_are_refused_before_any_work(flags, message, tmp_path):
 def test_tables_of_other_studies_stay_as_they_are(text, message, tmp_path):
   path = tmp_path / "convergence.csv"
   path.write_text(text, encoding="latin-1")
-  helpers.assert_refused(_STUDY, ["--games=kuhn_poker", f"--output={tmp_path}"],
+  helpers.assert_refused(_STUDY, ["--games=kuhn_poker", f"--folder={tmp_path}"],
                          message)
   assert path.read_text(encoding="latin-1") == text
 
@@ -153,7 +154,7 @@ def test_labels_of_lines_stay_beside_their_panel(tmp_path):
       [0.0, 0.1, 0.2, 0.3, 0.48, 0.58, 0.9, 1.0])
 
 
-_LONG = ["--games=liars_dice(dice_sides=5)", "--noplot", "--iterations=8192",
+_LONG = ["--games=liars_dice(dice_sides=5)", "--nodraw", "--iterations=8192",
          "--solvers=cfr,cfr+,lcfr,dcfr"]
 
 
@@ -170,7 +171,7 @@ def _finished(tmp_path_factory):
 @pytest.mark.slow
 def test_ctrl_c_keeps_what_was_measured(finished, tmp_path):
   process = subprocess.Popen(
-      [sys.executable, helpers.PROGRAMS[_STUDY], f"--output={tmp_path}",
+      [sys.executable, helpers.PROGRAMS[_STUDY], f"--folder={tmp_path}",
        "--workers=1", *_LONG], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
       text=True, start_new_session=True)
   while not (tmp_path / "convergence.csv").exists():
@@ -214,7 +215,7 @@ def test_ray_gives_the_same_table_though_a_worker_dies(finished, tmp_path):
                for each in cluster.list_all_nodes()]
     assert len(raylets) == 2
     process = subprocess.Popen(
-        [sys.executable, helpers.PROGRAMS[_STUDY], f"--output={tmp_path}",
+        [sys.executable, helpers.PROGRAMS[_STUDY], f"--folder={tmp_path}",
          "--engine=ray", *_LONG], stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True,
         env={**os.environ, "RAY_ADDRESS": cluster.address})

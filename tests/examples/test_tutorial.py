@@ -118,7 +118,7 @@ def test_outputs_are_compared_by_words_and_numbers(printed, shown, is_same):
 @pytest.mark.parametrize("flags, num_pictures", [
     (["--picture=self_play"], 1), pytest.param([], 3, marks=pytest.mark.slow)])
 def test_plot_tutorial(flags, num_pictures, tmp_path):
-  result = helpers.run_example("plot_tutorial.py", f"--output={tmp_path}",
+  result = helpers.run_example("plot_tutorial.py", f"--folder={tmp_path}",
                                *flags)
   assert result.stderr == ""
   pictures = list(tmp_path.iterdir())

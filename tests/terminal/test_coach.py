@@ -21,7 +21,7 @@ def _play(num_matches):
   game = pyspiel.load_game(_GAME)
   policy = policy_bots.load_policy()
   rng = np.random.RandomState(3)
-  lines, notes = [], review.Review(policy)
+  lines, the_coach = [], coach.Coach(policy, 0)
   questions = iter(range(1, num_matches + 1))
 
   def read(prompt):
@@ -34,10 +34,8 @@ def _play(num_matches):
   session.Session(
       game, registry.make_narrator(game, 0),
       {1: bots.make_bot("heuristic", game, 1, rng)}, None, rng, read,
-      lines.append, coach.Coach(
-          notes, lambda state: exploitability.state_action_values(
-              policy, state), 0)).run({1: "heuristic"}, True)
-  return lines, notes
+      lines.append, the_coach).run({1: "heuristic"}, True)
+  return lines, the_coach.review
 
 
 def test_session_with_hints_and_review():

@@ -40,6 +40,6 @@ def test_moves_of_other_games(names, text, action):
 
 
 def test_numbers():
-  assert moves.numbers("claim two sixes") == [2, 6]
-  assert moves.numbers("two hearts") is None
-  assert moves.numbers("x") is None
+  assert moves.parse_numbers("claim two sixes") == [2, 6]
+  assert moves.parse_numbers("two hearts") is None
+  assert moves.parse_numbers("x") is None

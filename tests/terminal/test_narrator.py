@@ -119,14 +119,14 @@ def _two_worlds(game, rng, limit):
   history = first[1]
   hidden = [number for number, (player, _) in enumerate(history)
             if player != seat]
-  place = rng.choice(hidden) if hidden else -1
-  instead = {}  # cards change places
+  changed = rng.choice(hidden) if hidden else -1
+  instead = {}  # cards are swapped
 
   def choose(state, number):
     legal = state.legal_actions()
     action = history[number][1] if number < len(history) else None
     others = [other for other in legal if other != action]
-    if number == place and others:
+    if number == changed and others:
       other = rng.choice(others)
       instead[other] = action
       return other

@@ -6,17 +6,17 @@ from dudo_spiel.web import sessions
 
 
 def test_old_sessions_are_dropped():
-  now = 0.0
+  seconds = 0.0
   store = sessions.SessionStore(page_client.packaged_store(), max_sessions=3,
-                                max_idle=10.0, clock=lambda: now)
+                                max_idle=10.0, clock=lambda: seconds)
   tokens = [store.add()[0] for _ in range(3)]
   assert len(set(tokens)) == 3 and store.find(tokens[0]) is not None
   fourth, _ = store.add()  # the second was used least recently
   assert store.find(tokens[1]) is None and len(store) == 3
   assert store.find(tokens[0]) is not None
-  now = 8.0
+  seconds = 8.0
   assert store.find(fourth) is not None
-  now = 15.0
+  seconds = 15.0
   assert store.find(tokens[0]) is None and store.find(fourth) is not None
   assert store.find("") is None and len(store) == 1
 

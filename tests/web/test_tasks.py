@@ -11,13 +11,13 @@ def test_tasks_report_and_share():
   line = tasks.TaskQueue()
   calls = []
 
-  def work(report):
+  def function(report):
     calls.append(1)
     report(0.5, "half")
     return "result"
 
-  task = line.start("a", work)
-  assert task.wait(30.0) and line.start("a", work) is task
+  task = line.start("a", function)
+  assert task.wait(30.0) and line.start("a", function) is task
   assert calls == [1] and task.view()["result"] == "result"
   assert line.find("b") is None
 

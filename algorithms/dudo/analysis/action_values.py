@@ -28,9 +28,6 @@ from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.analysis import imperfect_recall_values
 from dudo_spiel.algorithms.dudo.analysis import perfect_recall_values
 from dudo_spiel.algorithms.dudo.imperfect_recall import best_response
-from dudo_spiel.algorithms.dudo.imperfect_recall import best_response_round
-from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
-from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
 from dudo_spiel.algorithms.dudo.rounds import rounds_policy
 from dudo_spiel.algorithms.dudo.rounds import transitions
 
@@ -85,10 +82,7 @@ class ActionValues(NamedTuple):
 
 def check_policy(policy):
   """Raises a ValueError if nothing can be computed against it."""
-  if isinstance(policy, recall_policy.RecallPolicy):
-    if not policy.measures:
-      raise ValueError(f"policy={policy!r}: was not measured; call its measure")
-  elif not isinstance(policy, match_policy.MatchPolicy):
+  if not isinstance(policy, rounds_policy.RoundsPolicy):
     raise ValueError(f"policy={policy!r}: must be a policies.MatchPolicy or a "
                      "policies.RecallPolicy")
 
@@ -103,23 +97,13 @@ def _check_position(policy, dice, claims):
   """
   check_policy(policy)
   key = tuple(dice) if isinstance(dice, (tuple, list, bytes)) else None
-  is_dice = rounds_policy.is_dice(key)
-  if isinstance(policy, recall_policy.RecallPolicy):
-    count = len(claims) if isinstance(claims, (tuple, list)) else 0
-    if not is_dice or (key[::-1] if count % 2 else key) not in policy.rounds:
-      known = ", ".join(f"{a}v{b}" for a, b in sorted(policy.rounds))
-      raise ValueError(f"dice={validation.shown(dice)}: after {count} claims "
-                       "must be (own, opponent's) dice of a round (the "
-                       f"starter's first there): {known}")
-    policy.check_claims(key, claims)
-    return key, list(claims)
-  if not is_dice or not {key, key[::-1]} <= policy.tables.keys():
-    known = ", ".join(f"{a}v{b}" for a, b in sorted(policy.tables)
-                      if (b, a) in policy.tables)
-    raise ValueError(f"dice={validation.shown(dice)}: must be (own, "
-                     "opponent's) dice for which the policy has both tables: "
-                     f"{known}")
-  policy.after_claims(key, claims)  # checks the claims
+  num_claims = len(claims) if isinstance(claims, (tuple, list)) else 0
+  if not policy.knows(key, num_claims):
+    known = ", ".join(f"{a}v{b}" for a, b in sorted(policy.rounds))
+    raise ValueError(f"dice={validation.shown(dice)}: after {num_claims} "
+                     "claims must be (own, opponent's) dice of a round (the "
+                     f"starter's first there): {known}")
+  policy.match.claim_order(sum(key)).check_history(claims)
   return key, list(claims)
 
 
@@ -177,10 +161,8 @@ def _leaves(policy, key, hand):
     The own challenges, and those of the opponent.
   """
   match = policy.match
-  if isinstance(policy, recall_policy.RecallPolicy):
-    payoffs = transitions.of_round(match, key).payoffs(0, policy.values)
-  else:
-    payoffs = best_response_round.policy_payoffs(policy, key, 0)
+  payoffs = transitions.of_round(match, key).payoffs(
+      0, policy.continuation_values(key))
   own, other = (match.rolls(dice).matches(match.house.wild_ones)
                 for dice in key)
   ranks = match.claim_order(sum(key)).ranks - 1
@@ -206,10 +188,10 @@ def _policy_values(policy, key, claims, hand, challenges, challenged):
     challenges: [claim, opponent's hand], the worth of own challenges.
     challenged: the same of the opponent's.
   """
-  if isinstance(policy, recall_policy.RecallPolicy):
+  if policy.has_perfect_recall:
     start = key[::-1] if len(claims) % 2 else key
-    return perfect_recall_values.claim_values(policy.round_tables(start), claims, hand,
-                                      challenges, challenged)
+    return perfect_recall_values.claim_values(
+        policy.round_tables(start), claims, hand, challenges, challenged)
   memory = policy.match.graph(sum(key))
   arrays = memory.arrays
   num_hands = challenges.shape[1]
@@ -257,7 +239,7 @@ def action_values(policy, dice, claims, hand, *, continuation="policy"):
   order = match.claim_order(sum(key))
   challenges, challenged = _leaves(policy, key, roll)
   first = claims[-1] + 1 if claims else 0
-  if continuation == "best" and isinstance(policy, recall_policy.RecallPolicy):
+  if continuation == "best" and policy.has_perfect_recall:
     raise ValueError("continuation='best': must be 'policy' against a policy "
                      "with perfect recall")
   if continuation == "policy":

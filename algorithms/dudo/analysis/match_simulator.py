@@ -296,12 +296,12 @@ def _play_all(threads, first, second, this_round, luck, games, states):
   def play(count):
     nonlocal done
     some = games[done:done + count]
-    if threads == 1:
-      _play_share((0, 1), first[:], second[:], this_round[:], luck[:], some,
-                  states)
-    else:
-      with jit.threads(threads):
-        _play_games(threads, first, second, this_round, luck, some, states)
+    jit.run(
+        threads,
+        lambda: _play_share((0, 1), first[:], second[:], this_round[:],
+                            luck[:], some, states),
+        lambda: _play_games(threads, first, second, this_round, luck, some,
+                            states))
     done += count
 
   for _ in pacing.chunks(play, len(games)):

@@ -6,6 +6,7 @@ from dudo_spiel import rolls as rolls_lib
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstraction_graph
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstractions
 from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.games import dudo
 
 _HAND_MULTIPLE = 8  # hands are padded to full vectors of the processor
 
@@ -58,3 +59,25 @@ def abstract_rules(game, abstraction):
   round_rules.check_game(game)
   return AbstractRules(game.num_sides, game.house,
                        abstractions.parse("memory", abstraction))
+
+
+def abstraction_of(game, recall_length, memory):
+  """Returns the `abstractions.Abstraction` of players in the game.
+
+  The information states of `dudo_ir` have only the last claims. So a policy
+  can remember less there, but not more.
+
+  Args:
+    game: the `pyspiel.Game`.
+    recall_length: how many claims they remember in `dudo`.
+    memory: what they remember instead: an `abstractions.Abstraction`, its name,
+      a number of claims, or None.
+  """
+  if not isinstance(game, dudo.DudoIRGame):
+    return abstractions.choose(recall_length, memory)
+  chosen = abstractions.choose(game.recall_length, memory)
+  if chosen.span > game.recall_length:
+    raise ValueError(
+        f"memory={chosen.name!r}: remembers {chosen.text}; in {game} must need "
+        f"no more than the last {game.recall_length} claims")
+  return chosen

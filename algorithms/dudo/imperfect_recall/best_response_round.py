@@ -17,7 +17,6 @@ from dudo_spiel.algorithms.dudo.imperfect_recall import branch_and_bound_kernels
 from dudo_spiel.algorithms.dudo.imperfect_recall import full_response_kernels
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.imperfect_recall import table_kernels
-from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.dudo.rounds import transitions
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
@@ -33,12 +32,8 @@ def policy_payoffs(policy, dice, role):
     dice: (starter's dice, other's dice).
     role: of the player that gets them, 0 if it starts the round.
   """
-  for key in round_rules.round_keys(dice):
-    if sum(key) < sum(dice) and key not in policy.values:
-      raise ValueError(f"policy={policy}: has no value of the round "
-                       f"{key[0]}v{key[1]}; finish its training first")
   return transitions.of_round(policy.match, tuple(dice)).payoffs(
-      role, policy.values)
+      role, policy.continuation_values(dice))
 
 
 def check_policy(policy):
@@ -277,11 +272,8 @@ class ResponderRound:
     weights = np.zeros((units, len(game.chances)))
     bound_kernels.mean_reaches(arrays, game, self.role, shares, weights)
     tables = np.empty(shape, np.float32)
-    if self._num_threads == 1:
-      bound_kernels.bound_units(arrays, game, weights, tables)
-    else:
-      with jit.threads(self._num_threads):
-        bound_kernels.bound_units_parallel(arrays, game, weights, tables)
+    jit.run(self._num_threads, bound_kernels.bound_units,
+            bound_kernels.bound_units_parallel, arrays, game, weights, tables)
     return tables
 
   def search(self, min_mass):

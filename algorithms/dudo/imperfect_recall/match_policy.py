@@ -70,8 +70,42 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
   def _known(self):
     return self.tables.keys()
 
-  def _needed(self, game):
-    return round_rules.round_keys(game.start_dice)
+  def _needed(self, dice):
+    return round_rules.round_keys(dice)
+
+  @property
+  def rounds(self):
+    """The rounds (starter's dice, other's dice) that it plays, a list."""
+    return [dice for dice in self.tables if dice[::-1] in self.tables]
+
+  @property
+  def remembered_text(self):
+    """What the policy remembers of a round, such as "the last 3 claims"."""
+    return self.match.abstraction.text
+
+  def remembered_span(self, num_dice):
+    """Returns how many of the last claims may decide what the policy does.
+
+    Args:
+      num_dice: how many dice are in play.
+    """
+    return min(self.match.abstraction.span,
+               self.match.claim_order(num_dice).num_claims)
+
+  def continuation_values(self, dice):
+    """Returns the values of the rounds after one, if both play the policy.
+
+    Args:
+      dice: (starter's dice, other's dice) of the round.
+
+    Returns:
+      {(starter's dice, other's dice): the starter's value}.
+    """
+    for key in round_rules.round_keys(dice):
+      if sum(key) < sum(dice) and key not in self.values:
+        raise ValueError(f"policy={self}: has no value of the round "
+                         f"{key[0]}v{key[1]}; finish its training first")
+    return self.values
 
   def action_probabilities(self, state, player_id=None):
     """Returns {action: probability} for the legal actions of the state."""
@@ -116,15 +150,8 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       those of `rolls`.
     """
     self._check_key(key)
-    if not isinstance(claims, (list, tuple)):
-      raise ValueError(f"claims={claims!r}: must be a list of claims")
-    for claim in claims:
-      validation.integer("claims", claim, 0)
+    self.match.claim_order(sum(key)).check_history(claims)
     memory = self.match.graph(sum(key))
-    steps = [-1, *claims, memory.num_claims]
-    if any(after <= before for before, after in zip(steps, steps[1:])):
-      raise ValueError(f"claims={claims!r}: must grow, and be between 0 and "
-                       f"{memory.num_claims - 1}")
     row = memory.first_row(claims)
     last = claims[-1] if claims else -1
     num_actions = memory.num_claims - 1 - last + bool(claims)

@@ -1,28 +1,34 @@
 """Trains whole matches of two-player Dudo, round by round.
 
 A match is trained pair by pair: the rounds (1, 1) first, then (1, 2) and
-(2, 1), and so on. The leaves of a round are worth what the smaller rounds were
-found to be worth. Every pair belongs to a `trainer.RoundTrainer`.
+(2, 1), and so on. The challenges of a round are worth what the smaller rounds
+were found to be worth. A `pair_trainer.PairTrainer` trains each pair.
 """
 
 import contextlib
+import errno
 import itertools
 import math
+import os
 import time
+from typing import NamedTuple
 
 import numpy as np
 
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import best_response
-from dudo_spiel.algorithms.dudo.imperfect_recall import checkpoint_folder
+from dudo_spiel.algorithms.dudo.imperfect_recall import deals
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.imperfect_recall import pair_trainer
 from dudo_spiel.algorithms.dudo.imperfect_recall import parallel_training
-from dudo_spiel.algorithms.dudo.imperfect_recall import round_pairs
 from dudo_spiel.algorithms.dudo.imperfect_recall import schedule
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.runtime import base_solver
+from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import files
+from dudo_spiel.algorithms.runtime import interrupts
+from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import jobs
 from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import progress
@@ -32,7 +38,47 @@ from dudo_spiel.algorithms.runtime import regret_tables
 _MAX_EXACT_DICE = 6  # in play, for best responses that take minutes
 _MAX_UNIFORM_DICE = 4  # in play, if the policy is still uniform
 _FIRST_ITERATIONS = 2  # make a search much shorter than against uniform play
-SAVE_SECONDS = 45.0  # time from one save of `run` to the next
+SAVE_SECONDS = 45.0  # time from one save of `run` to the next, at least
+_MAX_SAVE_TIME = 0.05  # saves take at most this part of the time of `run`
+_TABLE_NAMES = regret_tables.RegretTables("regret", "total")  # in files
+_MAX_ROUNDING = 1.0 + 1e-6
+
+
+def memory_needed(game, recall_length=3, num_threads=None, *, memory=None):
+  """Returns how many bytes a `MatchSolver` and its policy need.
+
+  Args:
+    game: `dudo` or `dudo_ir` with two players.
+    recall_length: how many of the last claims players remember in `dudo`.
+    num_threads: how many threads the solver uses, None for all.
+    memory: what players remember instead, as for `MatchSolver`.
+  """
+  match = abstract_rules.abstract_rules(
+      game, abstract_rules.abstraction_of(game, recall_length, memory))
+  pairs = pair_trainer.round_pairs(round_rules.round_keys(game.start_dice))
+  return _bytes_needed(match, pairs, None, jit.thread_count(num_threads),
+                       np.float32)
+
+
+def _bytes_needed(match, pairs, hands_met, num_threads, dtype):
+  """Returns how many bytes a solver and its policy need.
+
+  Args:
+    match: the `abstract_rules.AbstractRules`.
+    pairs: list of the pairs of rounds that are trained together.
+    hands_met: how many hands of the opponent each hand meets in an iteration;
+      "all", or None for the default.
+    num_threads: how many threads the solver uses.
+    dtype: the type of the tables.
+  """
+  entries = sum(math.prod(match.table_shape(key)) for pair in pairs
+                for key in pair)
+  policy = entries * np.dtype(np.float32).itemsize
+  training = max(
+      pair_trainer.scratch_bytes(
+          match, pair, pair_trainer.num_shifts(match, pair, hands_met),
+          num_threads, dtype) for pair in pairs)
+  return 2 * entries * np.dtype(dtype).itemsize + max(policy, training)
 
 
 class MatchSolver(base_solver.Solver):
@@ -80,24 +126,23 @@ class MatchSolver(base_solver.Solver):
             hands_met == "all"):
       hands_met = validation.integer("hands_met", hands_met, 1)
     self.match = abstract_rules.abstract_rules(
-        game, round_pairs.memory_of(game, recall_length, memory))
+        game, abstract_rules.abstraction_of(game, recall_length, memory))
     self.rounds = round_rules.round_keys(game.start_dice)
     self._hands_met = hands_met
     self._gamma = validation.number("gamma", gamma, 0.0, 4.0)
-    pairs = round_pairs.round_pairs(self.rounds)
-    self._memory_bytes = round_pairs.memory_bytes(
+    pairs = pair_trainer.round_pairs(self.rounds)
+    self._memory_bytes = _bytes_needed(
         self.match, pairs, hands_met, self._num_threads, self._dtype)
     ram.check(*self.match.abstraction.argument, self._memory_bytes,
               f"training {game}", "a shorter memory or fewer dice")
     self._trainers = [
-        pair_trainer.RoundTrainer(
+        pair_trainer.PairTrainer(
             self.match, pair, seed=self._seed, num_threads=self._num_threads,
-            num_shifts=round_pairs.num_shifts(self.match, pair, hands_met),
+            num_shifts=pair_trainer.num_shifts(self.match, pair, hands_met),
             gamma=self._gamma, dtype=self._dtype) for pair in pairs]
     self._is_compiled = False
     self._measured_sweeps = -1  # in all, at the last measurement of `solve`
-    self._folders = checkpoint_folder.TrainingFolders()
-    self._last_save = 0.0  # by the clock, within `run`
+    self._next_save = 0.0  # by the clock, within `run`
 
   @property
   def memory_bytes(self):
@@ -286,7 +331,7 @@ class MatchSolver(base_solver.Solver):
     """Trains a pair of rounds until a limit is reached; then sets its values.
 
     Args:
-      trainer: the `trainer.RoundTrainer`.
+      trainer: the `pair_trainer.PairTrainer`.
       iterations: how many iterations, or None.
       seconds: how long, or None.
 
@@ -322,9 +367,9 @@ class MatchSolver(base_solver.Solver):
         round.
       total: whether these include what was run before, so that the same call
         finishes an interrupted run.
-      save_to: a folder to save to at least once a minute, and at the end. It
-        is held as long as the call lasts (see `hold`). A folder with another
-        training is refused before any work.
+      save_to: a file to save to on the way, and at the end; None for none. It
+        saves about once a minute, or less often if the tables are so large
+        that saving would take more than a twentieth of the time.
       engine: None trains one pair of rounds after the other. "local" or "ray"
         trains pairs with equally many dice in play, which do not need each
         other, at the same time: in processes of this machine or on a Ray
@@ -333,16 +378,10 @@ class MatchSolver(base_solver.Solver):
     """
     base_solver.check_limits(iterations, seconds)
     validation.boolean("total", total)
-    with contextlib.ExitStack() as stack:
-      if save_to is not None:
-        stack.enter_context(self.hold(save_to))
-        self._folders.check_known(save_to)
-      if engine is not None:
-        jobs.check_engine(engine)
-      self._run(iterations, seconds, total, save_to, engine)
-
-  def _run(self, iterations, seconds, total, save_to, engine):
-    """Trains all rounds; see `run`."""
+    if save_to is not None:
+      _check_target(save_to)
+    if engine is not None:
+      jobs.check_engine(engine)
     self._advance(0)  # compiles all that will run, before the clock starts
     by_time = iterations is None
     if by_time:
@@ -355,12 +394,12 @@ class MatchSolver(base_solver.Solver):
       goal = iterations * len(self._trainers)
       done = sum(min(trainer.iteration, iterations)
                  for trainer in self._trainers)
-    self._last_save = time.perf_counter()
+    self._next_save = time.perf_counter() + SAVE_SECONDS
     with progress.progress_bar(
         goal, initial=done if total else 0, leave=True,
         bar_format=schedule.bar_format(by_time)) as bar:
       status = schedule.Status(bar)
-      for trainers in self._levels(engine):
+      for trainers in self._waves(engine):
         if len(trainers) == 1:
           chunks = self._train_alone(*trainers, next(limits))
         else:
@@ -369,16 +408,15 @@ class MatchSolver(base_solver.Solver):
         with contextlib.closing(chunks):
           for trainer, size, elapsed in chunks:
             status.show(trainer, elapsed if by_time else size)
-            # Values take a while, so what came before is better saved.
-            self._save_after(save_to, SAVE_SECONDS * (1.0 if size else 0.2))
+            self._save_now_and_then(save_to)
     if save_to is not None:
       self.save(save_to)
 
-  def _levels(self, engine):
+  def _waves(self, engine):
     """Returns lists of trainers that can train at the same time, in order."""
     if engine is None:
       return [[trainer] for trainer in self._trainers]
-    return [list(level) for _, level in itertools.groupby(
+    return [list(wave) for _, wave in itertools.groupby(
         self._trainers, lambda trainer: sum(trainer.rounds[0]))]
 
   def _train_alone(self, trainer, limit):
@@ -398,17 +436,18 @@ class MatchSolver(base_solver.Solver):
     return parallel_training.run(trainers, values, limits, engine,
                              self._num_threads, SAVE_SECONDS)
 
-  def _save_after(self, save_to, seconds):
-    """Saves, if there is a folder and the last save was this long ago."""
-    if (save_to is not None and
-        time.perf_counter() - self._last_save > seconds):
+  def _save_now_and_then(self, save_to):
+    """Saves if there is a file to save to and the last save is old enough."""
+    begin = time.perf_counter()
+    if save_to is not None and begin > self._next_save:
       self.save(save_to)
-      self._last_save = time.perf_counter()
+      end = time.perf_counter()
+      self._next_save = end + max(SAVE_SECONDS, (end - begin) / _MAX_SAVE_TIME)
 
   # Policies.
 
   def current_policy(self):
-    """Returns the current policy, a `policy.MatchPolicy` (a copy)."""
+    """Returns the current policy, a `match_policy.MatchPolicy` (a copy)."""
     return self._policy({key: np.maximum(trainer.tables[key].regret, 0.0)
                          for trainer in self._trainers
                          for key in trainer.rounds})
@@ -432,50 +471,157 @@ class MatchSolver(base_solver.Solver):
             "hands_met": self._hands_met, "gamma": self._gamma,
             "dtype": self._dtype.name}
 
-  def _identity(self):
-    return {"game": str(self.game), **self._parameters()}
+  def _fingerprint(self):
+    return str(self.game)
 
   def save(self, path):
-    """Writes all that is needed to go on exactly from here to a folder.
+    """Writes all that is needed to go on exactly from here to one file.
 
-    Each pair of rounds has a file, which is written only if it has changed. The
-    main file is replaced last, so that the folder is whole at all times. While
-    it saves, the solver holds the folder (see `hold`).
-
-    Raises:
-      ValueError: if another process holds the folder, or it has a training that
-        this solver has neither loaded nor saved.
+    Rounds without iterations take no space in it.
     """
-    self._folders.save(path, self._identity(), self._trainers)
+    arrays = {name: table for trainer in self._trainers if trainer.num_sweeps
+              for name, table in _arrays_of(trainer).items()}
+    values = pair_trainer.known_values(self._trainers)
+    checkpoint.save(
+        path, base_solver.FILE_KIND,
+        {**self._identity(), "iteration": self.iteration,
+         "values": [[*key, value] for key, value in values.items()]},
+        {"seconds": np.array([t.seconds for t in self._trainers]),
+         "states": _states(self._trainers), **arrays})
 
   def load(self, path):
-    """Goes on from a folder that a solver of the same match saved to.
+    """Goes on from a file that a solver of the same match saved.
 
-    A folder that does not fit or is damaged is refused and changes nothing: all
-    files are checked first, and then read once more. Only if that is broken off
-    (by Ctrl-C or a failing disk) is the solver as new. Another process may save
-    to the folder at the same time.
+    A file that does not fit or is damaged is refused and changes nothing: it is
+    checked first, and then read once more, so that no second copy of the tables
+    is in memory. Ctrl-C leaves the solver as it was, or as the file has it.
+    Only if the disk fails in the second reading is the solver as new.
     """
-    self._folders.load(path, self._identity(), self._trainers)
+    with checkpoint.opened(path, base_solver.FILE_KIND) as archive:
+      training = _read_training(archive, self._identity(), self._trainers)
+      with interrupts.deferred():  # tables and counts must fit together
+        self._restore(archive, training)
 
-  def hold(self, path):
-    """Returns a context in which no other process can save to a folder.
-
-    Who loads a training, goes on with it and saves it should hold the folder
-    all the while, as `examples/train_dudo.py` does: what others save there in
-    the meantime would be lost. `run` with `save_to` and `save` hold it by
-    themselves for as long as they take. A lock that a process leaves behind
-    when it is killed does no harm.
+  def _restore(self, archive, training):
+    """Replaces all that was learned by what a file holds.
 
     Args:
-      path: the folder; it is made if it does not exist.
-
-    Raises:
-      ValueError: on entry, if another process or solver holds the folder.
+      archive: the `checkpoint.Archive`.
+      training: its `_Training`.
     """
-    return self._folders.hold(path)
+    first = 0
+    try:
+      for trainer, seconds in zip(self._trainers, training.seconds):
+        trainer.reset()
+        end = first + len(trainer.rounds)
+        records = training.records[first:end]
+        first = end
+        if records["sweeps"].any():
+          for name, table in _arrays_of(trainer).items():
+            archive.read_into(name, table)
+        trainer.records[:] = records
+        trainer.seconds = seconds
+        trainer.values = {key: training.values[key] for key in trainer.rounds
+                          if key in training.values}
+    except BaseException:
+      for trainer in self._trainers:
+        trainer.reset()
+      raise
 
-  @staticmethod
-  def is_saved_in(path):
-    """Returns whether a solver was saved to the folder."""
-    return checkpoint_folder.is_saved_in(path)
+
+def _check_target(path):
+  """Raises an error if a solver could not be saved to a path."""
+  path = os.path.abspath(files.path_text(path))
+  if os.path.isdir(path):
+    raise ValueError(f"path={path!r}: is a folder; must be a file")
+  folder = os.path.dirname(path)
+  if not os.path.isdir(folder):
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
+
+
+class _Training(NamedTuple):
+  """What a file says of a training, without its tables.
+
+  Attributes:
+    records: [round] `deals.RECORD`.
+    seconds: for each pair of rounds how long it was trained.
+    values: dict from rounds to their starters' values.
+  """
+  records: np.ndarray
+  seconds: list[float]
+  values: dict[tuple[int, int], float]
+
+
+def _states(trainers):
+  """Returns the records as files hold them, [round, 3] float64."""
+  records = np.concatenate([trainer.records for trainer in trainers])
+  return records.view(np.float64).reshape(len(records), -1)
+
+
+def _arrays_of(trainer):
+  """Returns the tables of a pair of rounds, by their names in files."""
+  return {f"{a}v{b} {name}": table
+          for (a, b), tables in trainer.tables.items()
+          for name, table in zip(_TABLE_NAMES, tables)}
+
+
+def _read_training(archive, identity, trainers):
+  """Returns the `_Training` of a file; raises a ValueError if it is not whole.
+
+  Args:
+    archive: the `checkpoint.Archive`.
+    identity: dict of what its header must have.
+    trainers: list of `pair_trainer.PairTrainer`.
+  """
+  path, header = archive.path, archive.header
+  checkpoint.check_header(path, header, {
+      name: value for name, value in identity.items() if name != "parameters"})
+  parameters = header.get("parameters")
+  checkpoint.check_header(
+      path, parameters if isinstance(parameters, dict) else {},
+      identity["parameters"])
+  iteration = checkpoint.field(path, header, "iteration", validation.integer, 0,
+                               checkpoint.MAX_COUNT)
+  values = checkpoint.field(path, header, "values",
+                            round_rules.values_from_file)
+  seconds = archive.read("seconds", (len(trainers),), (np.float64,), 0.0)
+  states = archive.read("states", _states(trainers).shape, (np.float64,))
+  records = states.reshape(-1).view(deals.RECORD)
+  first = 0
+  for trainer in trainers:
+    known = [key in values for key in trainer.rounds]
+    if any(known) != all(known):
+      raise ValueError(f"path={path!r}: its values must have both or none of "
+                       f"the rounds {trainer.rounds}")
+    of_pair = records[first:first + len(trainer.rounds)]
+    first += len(trainer.rounds)
+    _check_records(path, of_pair)
+    if of_pair["sweeps"].any():
+      for name, table in _arrays_of(trainer).items():
+        archive.check(name, table.shape, (table.dtype,))
+        archive.verify(name, 0.0 if name.endswith(_TABLE_NAMES.cumulative)
+                       else -math.inf)
+  if records["sweeps"].min() != iteration:
+    raise ValueError(f"path={path!r}: its iteration={iteration} must be that "
+                     "of the round with the fewest sweeps")
+  return _Training(records, seconds.tolist(), values)
+
+
+def _check_records(path, records):
+  """Raises a ValueError unless these can be the records of a pair of rounds.
+
+  Args:
+    path: of the file.
+    records: [round] `deals.RECORD`.
+  """
+  sweeps, weights = records["sweeps"], records["weight"]
+  is_count = np.all((sweeps >= 0) & (sweeps <= checkpoint.MAX_COUNT) &
+                    (sweeps == np.floor(sweeps)))
+  if not is_count or sweeps[0] - sweeps[-1] not in (0, 1):
+    raise ValueError(f"path={path!r}: its states have {sweeps.tolist()} sweeps;"
+                     " must be the same whole number of at least 0, or one "
+                     "more for the first")
+  if np.any((weights > 0) != (sweeps > 0)) or np.any(
+      np.abs(records["value"]) > weights * _MAX_ROUNDING):
+    raise ValueError(f"path={path!r}: its states have weights that do not fit "
+                     "their sweeps and values")

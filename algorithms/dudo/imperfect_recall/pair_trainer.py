@@ -15,15 +15,45 @@ import numpy as np
 from dudo_spiel.algorithms.dudo.imperfect_recall import deals
 from dudo_spiel.algorithms.dudo.imperfect_recall import sweep_kernels
 from dudo_spiel.algorithms.dudo.imperfect_recall import table_kernels
+from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import random_streams
 
 MIN_PARALLEL_CELLS = 3_000_000  # rows times hands; threads cost time, too
+_EXACT_HANDS = 21  # with at most two dice a player meets all hands
+_SAMPLED_HANDS = 8  # with more dice, this many
 LONG_SECONDS = 0.2  # a sweep that takes longer need not be waited for
 
 
-def memory_bytes(match, rounds, num_shifts, num_threads, dtype):
+def round_pairs(rounds):
+  """Returns the pairs of rounds that share tables, in order.
+
+  Args:
+    rounds: list of (starter's dice, other's dice).
+
+  Returns:
+    A list of ((a, b), (b, a)) or ((a, a),).
+  """
+  return list(dict.fromkeys(
+      round_rules.round_pair(tuple(sorted(key))) for key in rounds))
+
+
+def num_shifts(match, pair, hands_met):
+  """Returns how many hands each hand meets in an iteration of a pair.
+
+  Args:
+    match: the `abstract_rules.AbstractRules`.
+    pair: the rounds trained together: ((a, b), (b, a)) or ((a, a),).
+    hands_met: a number, "all", or None for the default.
+  """
+  few = min(match.rolls(n).num_rolls for n in pair[0])
+  if hands_met is None:
+    hands_met = "all" if few <= _EXACT_HANDS else _SAMPLED_HANDS
+  return few if hands_met == "all" else min(hands_met, few)
+
+
+def scratch_bytes(match, rounds, num_shifts, num_threads, dtype):
   """Returns how much memory training takes, without the tables.
 
   Args:
@@ -43,7 +73,7 @@ def memory_bytes(match, rounds, num_shifts, num_threads, dtype):
   return numbers * np.dtype(dtype).itemsize
 
 
-class RoundTrainer:
+class PairTrainer:
   """Owns all that is learned about a pair of rounds, and trains them.
 
   Work arrays exist only within `at_work`:
@@ -122,24 +152,18 @@ class RoundTrainer:
     """How much memory the tables and the work arrays take."""
     tables = sum(table.nbytes for tables in self.tables.values()
                  for table in tables)
-    return tables + memory_bytes(self._match, self.rounds, self.num_shifts,
+    return tables + scratch_bytes(self._match, self.rounds, self.num_shifts,
                                  self._num_threads, self._dtype)
 
-  def take(self, other):
+  def copy_from(self, other):
     """Becomes what another trainer of the same rounds is."""
-    try:
-      self._take(other)
-    except KeyboardInterrupt:
-      self._take(other)  # all of it, or counts would not fit the tables
-      raise
-
-  def _take(self, other):
-    for key, tables in self.tables.items():
-      for table, new in zip(tables, other.tables[key]):
-        table[:] = new
-    self.records[:] = other.records
-    self.values = other.values
-    self.seconds = other.seconds
+    with interrupts.deferred():  # tables and counts must fit together
+      for key, tables in self.tables.items():
+        for table, new in zip(tables, other.tables[key]):
+          table[:] = new
+      self.records[:] = other.records
+      self.values = other.values
+      self.seconds = other.seconds
 
   def reset(self):
     """Forgets all that was learned."""
@@ -340,14 +364,6 @@ class _Sweeper:
         for role, arrays in enumerate(self._roles[key]))
     return starter, other, batch
 
-  def _run(self, serial, parallel, *args):
-    """Runs one of two kernels that do the same."""
-    if self._num_threads == 1:
-      serial(*args)
-    else:
-      with jit.threads(self._num_threads):
-        parallel(*args)
-
   def _settings(self, key, weight, learns):
     return sweep_kernels.SweepSettings(key[0] == key[1], learns,
                                        self._dtype.type(weight))
@@ -363,10 +379,11 @@ class _Sweeper:
       memory: the `abstraction_graph.AbstractionArrays`; None for those of the round.
     """
     starter, other, batch = self._dealt(key, shifts)
-    self._run(sweep_kernels.sweep, sweep_kernels.sweep_parallel,
-              self._memory if memory is None else memory, starter, other,
-              self._settings(key, weight, True), self._scratch, batch.chances,
-              record)
+    jit.run(self._num_threads, sweep_kernels.sweep,
+            sweep_kernels.sweep_parallel,
+            self._memory if memory is None else memory, starter, other,
+            self._settings(key, weight, True), self._scratch, batch.chances,
+            record)
 
   def compile(self):
     """Compiles what `sweep` runs, by a sweep over a graph without units."""
@@ -391,10 +408,11 @@ class _Sweeper:
       skipped: how many of the first shifts do not count.
     """
     starter, other, batch = self._dealt(key, shifts)
-    self._run(sweep_kernels.backward, sweep_kernels.backward_parallel,
-              self._memory, starter._replace(table=starter.cumulative),
-              other._replace(table=other.cumulative),
-              self._settings(key, 1.0, False), self._scratch)
+    jit.run(self._num_threads, sweep_kernels.backward,
+            sweep_kernels.backward_parallel, self._memory,
+            starter._replace(table=starter.cumulative),
+            other._replace(table=other.cumulative),
+            self._settings(key, 1.0, False), self._scratch)
     new = slice(skipped * self._many, None)
     return float(batch.chances[new] @ starter.value[0, new])
 

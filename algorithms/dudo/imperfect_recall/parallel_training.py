@@ -21,7 +21,7 @@ def _train(trainer, values, iterations, seconds, at_most, num_threads):
   It is a job, see `runtime.jobs`: in another process it trains a copy.
 
   Args:
-    trainer: the `trainer.RoundTrainer`.
+    trainer: the `pair_trainer.PairTrainer`.
     values: dict from smaller rounds to their starters' values.
     iterations: how many iterations, or None.
     seconds: how long, or None.
@@ -47,7 +47,7 @@ def run(trainers, values, limits, engine, num_threads, at_most):
   """Trains pairs of rounds at the same time, in short jobs.
 
   Args:
-    trainers: list of `trainer.RoundTrainer`, with equally many dice in play.
+    trainers: list of `pair_trainer.PairTrainer`, with equally many dice in play.
     values: dict from smaller rounds to their starters' values.
     limits: list of (iterations, seconds), one of which is None.
     engine: where, see `runtime.jobs`.
@@ -72,7 +72,7 @@ def run(trainers, values, limits, engine, num_threads, at_most):
                          f"failed ({error})")
       trained, size, elapsed = result
       trainer = work[job.name]
-      trainer.take(trained)
+      trainer.copy_from(trained)
       iterations, seconds = left[trainer]
       if seconds is None:
         left[trainer] = iterations - size, None

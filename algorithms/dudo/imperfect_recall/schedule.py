@@ -18,7 +18,7 @@ def shares(match, trainers):
 
   Args:
     match: the `abstract_rules.AbstractRules`.
-    trainers: list of `trainer.RoundTrainer`, in order of training.
+    trainers: list of `pair_trainer.PairTrainer`, in order of training.
   """
   costs = [sum(math.prod(match.table_shape(key))
                for key in trainer.rounds)**_SHARE_EXPONENT
@@ -30,7 +30,7 @@ def iteration_limits(trainers, iterations, total):
   """Yields (iterations, None) for each pair of rounds.
 
   Args:
-    trainers: list of `trainer.RoundTrainer`, in order of training.
+    trainers: list of `pair_trainer.PairTrainer`, in order of training.
     iterations: how many iterations of each pair.
     total: whether these include what was run before.
   """
@@ -48,7 +48,7 @@ def time_limits(match, trainers, seconds, total):
 
   Args:
     match: the `abstract_rules.AbstractRules`.
-    trainers: list of `trainer.RoundTrainer`, in order of training.
+    trainers: list of `pair_trainer.PairTrainer`, in order of training.
     seconds: how long in all.
     total: whether these include what was run before.
   """

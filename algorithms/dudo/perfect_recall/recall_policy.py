@@ -46,6 +46,8 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     measures: as given, or {}.
   """
 
+  has_perfect_recall = True
+
   def __init__(self, game, rounds, measures=None):
     super().__init__(game)
     self.match = round_rules.round_rules(game)
@@ -62,13 +64,26 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
   def _known(self):
     return self._rounds.keys()
 
-  def _needed(self, game):
-    return round_rules.match_keys(game)
+  def _needed(self, dice):
+    return round_rules.rounds_from(self.match, dice)
 
   @property
   def rounds(self):
-    """The rounds (starter's dice, other's dice) that it knows, a list."""
+    """The rounds (starter's dice, other's dice) that it plays, a list."""
     return list(self._rounds)
+
+  @property
+  def remembered_text(self):
+    """What the policy remembers of a round, in words."""
+    return "all claims"
+
+  def remembered_span(self, num_dice):
+    """Returns how many of the last claims may decide what the policy does.
+
+    Args:
+      num_dice: how many dice are in play.
+    """
+    return self.match.claim_order(num_dice).num_claims
 
   @property
   def values(self):
@@ -112,41 +127,20 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       and then Dudo, which nobody can say before the first claim. Hands are
       those of `rolls`.
     """
-    order, start = self.check_claims(key, claims)
-    last = claims[-1] if claims else -1
-    rows, weights = self._rounds[start].after_claims(list(claims))
-    table = np.zeros((order.num_claims - last - (not claims),
-                      weights.shape[1]))
-    table[np.array(rows) - last - 1] = weights
-    return table
-
-  def check_claims(self, key, claims):
-    """Returns the order of claims and the round, or raises a ValueError.
-
-    Args:
-      key: (own dice, opponent's dice) of the player who acts.
-      claims: list of int, first to last.
-
-    Returns:
-      (`claims.ClaimOrder`, (starter's dice, other's dice)).
-    """
-    if not isinstance(claims, (list, tuple)):
-      raise ValueError(f"claims={claims!r}: must be a list of claims")
-    for claim in claims:
-      validation.integer("claims", claim, 0)
-    start = key
-    if isinstance(key, tuple) and len(claims) % 2:
-      start = key[::-1]
-    if not rounds_policy.is_dice(start) or start not in self._rounds:
-      raise ValueError(f"key={key!r}: after {len(claims)} claims must be the "
+    num_claims = len(claims) if isinstance(claims, (list, tuple)) else 0
+    if not self.knows(key, num_claims):
+      raise ValueError(f"key={key!r}: after {num_claims} claims must be the "
                        "(own, opponent's) dice of a round that the policy "
                        f"knows: {self._known_text()}")
     order = self.match.claim_order(sum(key))
-    steps = [-1, *claims, order.num_claims]
-    if any(after <= before for before, after in zip(steps, steps[1:])):
-      raise ValueError(f"claims={claims!r}: must grow, and be between 0 and "
-                       f"{order.num_claims - 1}")
-    return order, start
+    order.check_history(claims)
+    last = claims[-1] if claims else -1
+    actions, probabilities = self._rounds[
+        key[::-1] if num_claims % 2 else key].after_claims(list(claims))
+    table = np.zeros((order.num_claims - last - (not claims),
+                      probabilities.shape[1]))
+    table[np.array(actions) - last - 1] = probabilities
+    return table
 
   def round_tables(self, key):
     """Returns the `stored_rounds.StoredRound` of a round.
@@ -159,7 +153,38 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
                        f"of {self._known_text()}")
     return self._rounds[key]
 
-  # How good it is.
+  # Values.
+
+  def continuation_values(self, dice):
+    """Returns the values of all rounds, if both play the policy.
+
+    Args:
+      dice: (starter's dice, other's dice) of the round before them.
+
+    Returns:
+      {(starter's dice, other's dice): the starter's value}.
+    """
+    del dice
+    if not self.measures:
+      raise ValueError(f"policy={self!r}: was not measured; call its measure")
+    return self.values
+
+  def ensure_values(self):
+    """Measures the policy, unless that was done before."""
+    if not self.measures:
+      self.measure()
+
+  def exploitability_from(self, dice):
+    """Returns half the NashConv in the match from a round on.
+
+    Args:
+      dice: (starter's dice, other's dice) of the round.
+
+    Returns:
+      A float, None if it was not measured.
+    """
+    measures = self.measures.get(dice)
+    return None if measures is None else measures.exploitability
 
   def measure(self, num_threads=None):
     """Measures the policy in all its rounds.
@@ -203,22 +228,6 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       num_threads: how many threads to use, None for all.
     """
     return self.measure(num_threads)[self.first_round(self.game)].exploitability
-
-  def known_exploitability(self, game):
-    """Returns how exploitable the policy is in a game, None if not measured.
-
-    Args:
-      game: a `pyspiel.Game` that the policy plays.
-    """
-    self.check_game(game)
-    found = self.measures.get(self.first_round(game))
-    return None if found is None else found.exploitability
-
-  @staticmethod
-  def first_round(game):
-    """Returns (starter's dice, other's dice) at the start of a game."""
-    starter = game.starting_player
-    return game.start_dice[starter], game.start_dice[1 - starter]
 
   # Compression.
 
@@ -346,7 +355,7 @@ def from_file(archive, game):
       hands = round_hands.RoundHands(match, (a, b))
       tree = growing_tree.read_tree(archive, f"{a}v{b}_", hands, nodes, rows)
       rounds[a, b] = stored_rounds.StoredRound(hands, tree, archive.read(
-          f"{a}v{b}_weights", (tree.num_numbers,), _DTYPES, 0.0))
+          f"{a}v{b}_weights", (tree.num_entries,), _DTYPES, 0.0))
   if rounds.keys() != known:
     raise ValueError(f"path={path!r}: its rounds must be those of {game}")
   measures = {}

@@ -245,7 +245,7 @@ class PerfectRecallSolver(base_solver.Solver):
       trainer.set_values(self._values_by_round())
     trainer.iterate(pool)
     now.version += 1
-    now.work += trainer.tree.num_numbers + _ITERATION_WORK
+    now.work += trainer.tree.num_entries + _ITERATION_WORK
     self._count[0] += 1
 
   def _end_epoch(self, pool):
@@ -263,13 +263,13 @@ class PerfectRecallSolver(base_solver.Solver):
       trainer.drop(now.responses, pool)
       now.next_drop = 2 * t
       now.version += 1
-    taken, before = self.memory_bytes, trainer.tree.num_numbers
+    taken, before = self.memory_bytes, trainer.tree.num_entries
     left = max(FREE_SHARE * self._room - taken,
                (self._room - taken) / ROOM_PARTS)
     now.responses = trainer.grow(
         trainer.memory_bytes + int(left / (1.0 + _SLACK_SHARE)), pool)
     now.outcomes = trainer.played
-    is_calm = trainer.tree.num_numbers <= (1.0 + _CALM_GROWTH) * before
+    is_calm = trainer.tree.num_entries <= (1.0 + _CALM_GROWTH) * before
     now.next_growth = t + max(min(1 + t // 4, _EPOCH),
                               t // (_CALM_SHARE if is_calm else _EPOCH_SHARE))
     trainer.release_scratch()

@@ -107,12 +107,24 @@ def match_keys(game):
     A list of (starter's dice, other's dice).
   """
   starter = game.starting_player
-  first = game.start_dice[starter], game.start_dice[1 - starter]
-  rules_of_game = round_rules(game)
+  return rounds_from(round_rules(game), (game.start_dice[starter],
+                                         game.start_dice[1 - starter]))
+
+
+def rounds_from(match, first):
+  """Returns the rounds of a match that begins with one, fewest dice first.
+
+  Args:
+    match: the `RoundRules`.
+    first: (starter's dice, other's dice).
+
+  Returns:
+    A list of (starter's dice, other's dice).
+  """
   found, open_rounds = {first}, [first]
   while open_rounds:
-    following = transitions.of_round(rules_of_game,
+    following = transitions.of_round(match,
                                      open_rounds.pop()).next_rounds - found
     found |= following
     open_rounds += following
-  return [key for key in round_keys(game.start_dice) if key in found]
+  return [key for key in round_keys(first) if key in found]

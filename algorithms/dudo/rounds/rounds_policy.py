@@ -19,13 +19,20 @@ def is_dice(key):
 
 
 class RoundsPolicy(convertible.ConvertiblePolicy):
-  """A policy with something for each pair of numbers of dice.
+  """The base of policies for whole matches of two-player Dudo.
 
-  A subclass implements `_known` and `_needed`.
+  A subclass implements `rounds`, `after_claims`, `continuation_values`,
+  `remembered_text`, `remembered_span`, `_known` and `_needed`.
 
   Args:
     game: the `pyspiel.Game`, `dudo` or `dudo_ir` with two players.
+
+  Attributes:
+    match: the `round_rules.RoundRules`, which a subclass sets.
+    has_perfect_recall: whether the policy remembers all claims of a round.
   """
+
+  has_perfect_recall = False
 
   def __init__(self, game):
     super().__init__(validation.game("game", game), [0, 1])
@@ -34,16 +41,113 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
     """Returns the pairs of numbers of dice that the policy knows."""
     raise NotImplementedError
 
-  def _needed(self, game):
-    """Returns the pairs of numbers of dice that come up in a game."""
+  def _needed(self, dice):
+    """Returns the pairs of numbers of dice that a match needs.
+
+    Args:
+      dice: (starter's dice, other's dice) of its first round.
+    """
     raise NotImplementedError
+
+  @property
+  def rounds(self):
+    """The rounds (starter's dice, other's dice) that it plays, a list."""
+    raise NotImplementedError
+
+  @property
+  def remembered_text(self):
+    """What the policy remembers of a round, such as "the last 3 claims"."""
+    raise NotImplementedError
+
+  def remembered_span(self, num_dice):
+    """Returns how many of the last claims may decide what the policy does.
+
+    Args:
+      num_dice: how many dice are in play.
+    """
+    raise NotImplementedError
+
+  def after_claims(self, key, claims):
+    """Returns the probabilities of all hands after some claims of a round.
+
+    Args:
+      key: (own dice, opponent's dice) of the player who acts.
+      claims: list of int, first to last.
+
+    Returns:
+      [action, hand] float64. Actions are the stronger claims, weakest first,
+      and then Dudo, which nobody can say before the first claim. Hands are
+      those of `rolls`.
+    """
+    raise NotImplementedError
+
+  def continuation_values(self, dice):
+    """Returns the values of the rounds after one, if both play the policy.
+
+    Args:
+      dice: (starter's dice, other's dice) of the round.
+
+    Returns:
+      {(starter's dice, other's dice): the starter's value}.
+
+    Raises:
+      ValueError: the policy does not know them.
+    """
+    raise NotImplementedError
+
+  def ensure_values(self):
+    """Computes the values of rounds, if the policy can and lacks them."""
+
+  def exploitability_from(self, dice):
+    """Returns half the NashConv in the match from a round on.
+
+    Args:
+      dice: (starter's dice, other's dice) of the round.
+
+    Returns:
+      A float, None if it was not measured.
+    """
+    del dice
+
+  def known_exploitability(self, game):
+    """Returns how exploitable the policy is in a game, None if not measured.
+
+    Args:
+      game: a `pyspiel.Game` that the policy plays.
+    """
+    self.check_game(game)
+    return self.exploitability_from(self.first_round(game))
+
+  @staticmethod
+  def first_round(game):
+    """Returns (starter's dice, other's dice) at the start of a game."""
+    starter = game.starting_player
+    return game.start_dice[starter], game.start_dice[1 - starter]
+
+  def knows(self, dice, num_claims=0):
+    """Returns whether the policy plays a round after so many claims.
+
+    Args:
+      dice: (own dice, opponent's dice) of the player who acts.
+      num_claims: how many claims there were.
+    """
+    return is_dice(dice) and (
+        dice[::-1] if num_claims % 2 else dice) in self.rounds
+
+  def plays_from(self, dice):
+    """Returns whether the policy plays all of a match from a round on.
+
+    Args:
+      dice: (starter's dice, other's dice) of the round.
+    """
+    return set(self._needed(dice)) <= set(self._known())
 
   def check_game(self, game):
     """Raises a ValueError if the policy cannot play all of the game."""
     if not self.has_rules_of(game):
       raise ValueError(f"game={game}: must have the rules of {self.game}, the "
                        "policy's game")
-    if not set(self._needed(game)) <= set(self._known()):
+    if not self.plays_from(self.first_round(game)):
       raise ValueError(
           f"game={game}: starts with {' and '.join(map(str, game.start_dice))} "
           f"dice; the policy knows {self._known_text()}")

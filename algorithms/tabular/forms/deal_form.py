@@ -1,18 +1,19 @@
 """Deal form: private hands first, then public play.
 
-Many games deal each player a hand and then go on in public: both players see
+Many games deal each player a hand and then continue in public: both players see
 every action and every later chance event. A player then knows two things, the
 hand and the node of one public tree. Public nodes whose subtrees have the same
-shape make a class. Everything is computed for all nodes of a class and all
+shape are a node class. Everything is computed for all nodes of a class and all
 hands at once, in loops over neighbouring cells:
 
   [node of the class, hand]
 
-The nodes of a class stand in the order of the edges that lead to it, so the
-children of a class by one action are a contiguous range of another class. The
+The nodes of a class are ordered by the edges that lead to it, so the children
+of a class by one action are a contiguous range of another class. The
 probabilities of chance are part of the terminal payoffs.
 
-Liar's dice with one die each has 4,096 public decision nodes but 24 classes.
+Liar's dice with one die each has 4,096 public decision nodes but 24 node
+classes.
 """
 
 from typing import NamedTuple
@@ -30,55 +31,58 @@ from dudo_spiel.algorithms.tabular.updates import learning
 from dudo_spiel.algorithms.tabular.updates import set_blocks
 from dudo_spiel.algorithms.tabular.updates import strips
 
-_MAX_EMPTINESS = 4  # payoff table entries a terminal history, at most
+_MAX_EMPTINESS = 4  # payoff table entries per terminal history
 _SMALL_TABLES = 100_000  # entries; smaller tables are always made
-_CUTS = 2  # sides of a player, where there is enough to do
-MIN_CELLS_TO_CUT = 100_000  # of a player; fewer are one side
+_MAX_GROUPS = 2  # hand groups of a player in a large game
+MIN_CELLS_TO_CUT = 100_000  # of a player; with fewer there is one hand group
 
 
 class DealArrays(NamedTuple):
   """The public tree as arrays that kernels can take.
 
-  Classes are numbered parents first; the last one holds all terminal nodes. In
-  large games a player's hands are cut into sides. Sides do not need each other,
-  so different threads can handle them. In small games a side is a player.
+  Node classes are numbered parents first; the last one has all terminal nodes.
+  In large games the hands of a player are split into hand groups. Groups are
+  independent of each other, so that threads can share them. In small games a
+  player has one group.
 
   Attributes:
     actor: [class] int64, a player, CHANCE or TERMINAL.
     num_nodes: [class] int64.
-    side_begin: [player + 1] int64, the sides of each player.
-    hand_begin: [side] int64, the first of its hands.
-    num_hands: [side] int64.
-    cell_begin: [side, class] int64, where the class's cells [node, hand] of the
-      side begin in an array over all cells.
-    entry_begin: [side, class] int64, the first strategy entry, where the side's
-      player decides.
-    least: [side, class], the `least` of the class's `set_blocks.Block`.
-    edge_begin: [class + 1] int64, the class's edges, action by action.
-    edge_row: [side, edge] int64, the cell where the values of the children
-      begin: as many as there are cells in the class. Values of terminals are
-      used at once, so all classes share the first cells of the last one.
-    reach_row: [side, edge] int64, the cell where the reaches of the children
-      begin, or -1 where none are kept: those of terminals, unless the side's
-      player chooses there.
-    matrix_0: [matrix, player 1's hand, player 0's hand], what player 0 gets,
-      times the probability of chance; see `deal_terminals.find_runs`.
-    matrix_1: [matrix, player 0's hand, player 1's hand], the same for player 1.
+    group_begin: [player + 1] int64, the first hand group of each player.
+    hand_begin: [group] int64, the first hand of the group.
+    num_hands: [group] int64.
+    cell_begin: [group, class] int64, where the cells [node, hand] begin in an
+      array over all cells.
+    entry_begin: [group, class] int64, the first strategy entry where the
+      group's player decides.
+    min_regret: [group, class], the `min_regret` of the `set_blocks.Block`.
+    edge_begin: [class + 1] int64, the first edge of the class; one for each
+      action.
+    edge_row: [group, edge] int64, the cell at which the values of the children
+      begin: as many as the class has cells. Values of terminals are read at
+      once, so all classes share the first cells of the last class for them.
+    reach_row: [group, edge] int64, the cell at which the reaches of the
+      children begin, or -1 where none are stored: at terminals, unless the
+      group's player chooses there.
+    matrix_0: [matrix, player 1's hand, player 0's hand], player 0's payoffs,
+      times the probability of chance (`deal_terminals.find_runs`).
+    matrix_1: [matrix, player 0's hand, player 1's hand], player 1's payoffs,
+      times the probability of chance.
     runs: [run + 1] of `deal_terminals.RUN`, neighbouring terminals that are
-      handled alike. The last one is the end.
-    run_begin: [edge + 1] int64, the runs of the terminals of each edge.
+      processed together. The last one is the end.
+    run_begin: [edge + 1] int64, the first run of each edge's terminals.
     table_of: [terminal] int64, its matrix or step table.
-    step_index: see `step_payoffs.Steps`.
-    step_coefficient: likewise.
+    step_index: [player, table, 3, hand] int64, of `step_payoffs.Steps`.
+    step_coefficient: [player, table, 3, hand], of `step_payoffs.Steps`.
   """
   actor: np.ndarray
   num_nodes: np.ndarray
-  side_begin: np.ndarray
+  group_begin: np.ndarray
   hand_begin: np.ndarray
   num_hands: np.ndarray
   cell_begin: np.ndarray
   entry_begin: np.ndarray
-  least: np.ndarray
+  min_regret: np.ndarray
   edge_begin: np.ndarray
   edge_row: np.ndarray
   reach_row: np.ndarray
@@ -122,11 +126,12 @@ class DealForm:
 
   Attributes:
     tree: the `game_tree.GameTree`.
-    blocks: the `set_blocks.Blocks`: a block for each class with decisions.
-    num_entries: how many strategy entries there are.
+    blocks: the `set_blocks.Blocks`: a block for each node class with decisions
+      and hand group.
+    num_entries: number of strategy entries.
     set_entry: [set] int64, the entry of a set's first action.
-    set_stride: [set] int64, how far apart its entries are.
-    num_cells: how many pairs of a public node and a hand there are.
+    set_stride: [set] int64, distance between the entries of its actions.
+    num_cells: number of pairs of a public node and a hand, with padding.
     arrays: the `DealArrays`.
   """
 
@@ -134,11 +139,11 @@ class DealForm:
     self.tree = tree
     self._number_classes(public)
     self._lay_out(public)
-    self._place_sets(public)
+    self._lay_out_sets(public)
     self._make_payoffs(public)
 
   def _number_classes(self, public):
-    """Finds the classes, parents first, and each node's place in its class."""
+    """Finds the node classes, parents first, and their nodes in order."""
     num_public = len(public.actor)
     children_begin = 1 + np.concatenate([[0], np.cumsum(public.num_children)])
     shapes = {}  # (actor, classes of the children) -> number, leaves first
@@ -148,7 +153,7 @@ class DealForm:
     for node in range(num_public - 1, -1, -1):
       key = (actors[node], tuple(shape_of[begins[node]:begins[node + 1]]))
       shape_of[node] = shapes.setdefault(key, len(shapes))
-    # A shape's number is above those of its children: turn the order round.
+    # A shape has a larger number than its children: reverse the order.
     last = len(shapes) - 1
     self._class_of = last - np.array(shape_of)
     self._shapes = [(actor, [last - child for child in children])
@@ -163,17 +168,17 @@ class DealForm:
         members[child].extend((begin + action).tolist())
     self._members = [np.array(nodes) for nodes in members]
     self._offsets = offsets
-    self._place = np.empty(num_public, dtype=np.int64)
+    self._index_in_class = np.empty(num_public, dtype=np.int64)
     for nodes in self._members:
-      self._place[nodes] = np.arange(len(nodes))
+      self._index_in_class[nodes] = np.arange(len(nodes))
 
   def _lay_out(self, public):
     """Sets the arrays that do not depend on information sets or payoffs."""
     self._actor = np.array([actor for actor, _ in self._shapes])
     num_children = np.array([len(children) for _, children in self._shapes])
     self._num_nodes = np.array([len(nodes) for nodes in self._members])
-    self._make_sides(public)
-    player, num_hands = self._side_player, self._num_hands
+    self._split_hands(public)
+    player, num_hands = self._group_player, self._num_hands
     sizes = num_hands[:, None] * self._num_nodes
     behind = deal_terminals.PADDING * np.arange(len(sizes))[:, None]
     self._cell_begin = behind + (np.cumsum(sizes) - sizes.ravel()).reshape(
@@ -182,17 +187,17 @@ class DealForm:
     edge_class = [child for _, children in self._shapes for child in children]
     self._edge_begin = np.concatenate([[0], np.cumsum(num_children)])
     self._lay_out_edges(np.array(edge_class, dtype=np.int64), num_children)
-    side, number = np.nonzero(player[:, None] == self._actor)
-    actions, width = num_children[number], sizes[side, number]
+    group, number = np.nonzero(player[:, None] == self._actor)
+    actions, width = num_children[number], sizes[group, number]
     entries = actions * width
     entry_begin = np.cumsum(entries) - entries
     self.num_entries = int(entries.sum())
-    self.blocks = set_blocks.Blocks(player[side], actions, width, entry_begin)
+    self.blocks = set_blocks.Blocks(player[group], actions, width, entry_begin)
     self._entry_begin = np.full(sizes.shape, -1)
-    self._entry_begin[side, number] = entry_begin
+    self._entry_begin[group, number] = entry_begin
 
   def _lay_out_edges(self, edge_class, num_children):
-    """Sets where the numbers of the children of each edge stand."""
+    """Sets where the values and reaches of each edge's children begin."""
     parent = np.repeat(np.arange(len(num_children)), num_children)
     self._num_ends = np.where(edge_class == len(num_children) - 1,
                               self._num_nodes[parent], 0)
@@ -202,82 +207,81 @@ class DealForm:
     shared = self._cell_begin[:, edge_class] + self._num_hands[:, None] * (
         before - before[self._edge_begin[parent]])
     self._edge_row = np.where(self._num_ends > 0, shared, rows)
-    chooses = ((self._side_player[:, None] == self._actor[parent]) &
+    chooses = ((self._group_player[:, None] == self._actor[parent]) &
                (num_children[parent] > 1))
     self._reach_row = np.where((self._num_ends > 0) & ~chooses, -1, rows)
 
-  def _make_sides(self, public):
-    """Cuts each player's hands into sides, if there is enough to do."""
+  def _split_hands(self, public):
+    """Splits each player's hands into groups, if the game is large."""
     player, begin = [], []
     for p, num_hands in enumerate(public.num_hands):
       is_large = num_hands * len(public.actor) >= MIN_CELLS_TO_CUT
-      cuts = min(_CUTS, num_hands) if is_large else 1
-      player += [p] * cuts
-      begin += [num_hands * cut // cuts for cut in range(cuts)]
-    self._side_player, self._hand_begin = np.array(player), np.array(begin)
-    self._side_begin = np.searchsorted(player, [0, 1, 2])
+      groups = min(_MAX_GROUPS, num_hands) if is_large else 1
+      player += [p] * groups
+      begin += [num_hands * group // groups for group in range(groups)]
+    self._group_player, self._hand_begin = np.array(player), np.array(begin)
+    self._group_begin = np.searchsorted(player, [0, 1, 2])
     ends = np.append(begin[1:], public.num_hands[1])
-    ends[self._side_begin[1] - 1] = public.num_hands[0]
+    ends[self._group_begin[1] - 1] = public.num_hands[0]
     self._num_hands = ends - self._hand_begin
 
-  def _place_sets(self, public):
-    """Sets which entries belong to which information set."""
+  def _lay_out_sets(self, public):
+    """Sets the entries of each information set."""
     tree = self.tree
     public_node, hand = public.sets(tree)
     number = self._class_of[public_node]
-    side = np.empty(tree.num_info_sets, dtype=np.int64)
+    group = np.empty(tree.num_info_sets, dtype=np.int64)
     for player in range(2):
-      first, last = self._side_begin[player:player + 2]
+      first, last = self._group_begin[player:player + 2]
       own = tree.set_player == player
-      side[own] = first - 1 + np.searchsorted(self._hand_begin[first:last],
+      group[own] = first - 1 + np.searchsorted(self._hand_begin[first:last],
                                               hand[own], side="right")
-    num_hands = self._num_hands[side]
-    self.set_entry = (self._entry_begin[side, number] +
-                      self._place[public_node] * num_hands +
-                      hand - self._hand_begin[side])
+    num_hands = self._num_hands[group]
+    self.set_entry = (self._entry_begin[group, number] +
+                      self._index_in_class[public_node] * num_hands +
+                      hand - self._hand_begin[group])
     self.set_stride = num_hands * self._num_nodes[number]
-    self._set_class = side, number
+    self._set_class = group, number
 
   def _make_payoffs(self, public):
-    """Sets what terminal nodes pay, and with them all arrays."""
+    """Sets the payoffs at terminal nodes, and with them all arrays."""
     (own, other), payoff_of = public.payoffs(self.tree, self._members[-1])
     payoffs = [own, np.ascontiguousarray(other.transpose(1, 0, 2))]
     runs, run_begin, table_of, matrices, steps = deal_terminals.find_runs(
         payoffs, payoff_of, self._num_ends, len(self._num_hands) > 2)
-    least = self._least_regrets(payoffs)
     self.arrays = DealArrays(
         actor=self._actor, num_nodes=self._num_nodes,
-        side_begin=self._side_begin, hand_begin=self._hand_begin,
+        group_begin=self._group_begin, hand_begin=self._hand_begin,
         num_hands=self._num_hands, cell_begin=self._cell_begin,
-        entry_begin=self._entry_begin, least=least,
+        entry_begin=self._entry_begin, min_regret=self._min_regrets(payoffs),
         edge_begin=self._edge_begin, edge_row=self._edge_row,
         reach_row=self._reach_row,
         matrix_0=matrices[0], matrix_1=matrices[1], runs=runs,
         run_begin=run_begin, table_of=table_of, step_index=steps.index,
         step_coefficient=steps.coefficient)
 
-  def _least_regrets(self, payoffs):
-    """Returns `DealArrays.least`: [side, class] float64.
+  def _min_regrets(self, payoffs):
+    """Returns `DealArrays.min_regret`: [group, class] float64.
 
     Args:
-      payoffs: for each player [own hand, other's hand, payoffs], times the
-        likelihood of the deal and of all that chance does later.
+      payoffs: for each player [own hand, opponent's hand, table], times the
+        probability of the deal and of all later chance events.
     """
-    least = np.zeros(self._entry_begin.shape)
+    min_regret = np.zeros(self._entry_begin.shape)
     if np.any(self._actor == game_tree.CHANCE):
-      np.maximum.at(least, self._set_class,
-                    set_blocks.least_regrets(self.tree))
-      return least
-    # Then this is the same, without a look at every history.
-    for side, player in enumerate(self._side_player):
-      begin = self._hand_begin[side]
-      own = payoffs[player][begin:begin + self._num_hands[side]]
-      least[side] = set_blocks.ROUNDING * np.abs(own).sum(axis=1).max()
-    return least
+      np.maximum.at(min_regret, self._set_class,
+                    set_blocks.min_regrets(self.tree))
+      return min_regret
+    # The same from the payoff tables, without a pass over all histories.
+    for group, player in enumerate(self._group_player):
+      begin = self._hand_begin[group]
+      own = payoffs[player][begin:begin + self._num_hands[group]]
+      min_regret[group] = set_blocks.ROUNDING * np.abs(own).sum(axis=1).max()
+    return min_regret
 
   def workspace(self, dtype):
     """Returns the `set_blocks.FormWorkspace` for tables of this type."""
-    # Blocks take two numbers a set, steps two numbers a hand of the other.
+    # Blocks need two numbers a set, steps two a hand of the opponent.
     scratch = 2 * max(int(self.blocks.width.max()),
                       int(self.arrays.num_hands.sum())) + 1
     return set_blocks.FormWorkspace(
@@ -291,85 +295,92 @@ class DealForm:
 
 
 @jit.kernel
-def _propagate_side(space, side, player, strategy):
-  """Writes how likely the side's player plays to every node, by hand."""
+def _propagate_group(space, group, player, strategy):
+  """Writes the own reaches of a hand group to every node.
+
+  Args:
+    space: the `set_blocks.FormWorkspace`; `reach` is modified in place.
+    group: the hand group.
+    player: its player.
+    strategy: [entry], the player's strategy.
+  """
   space, strategy = jit.borrowed(space), jit.borrowed(strategy)
   deal = space.arrays
-  hands = deal.num_hands[side]
-  root = deal.cell_begin[side, 0]
+  hands = deal.num_hands[group]
+  root = deal.cell_begin[group, 0]
   space.reach[root:root + hands] = 1.0
   for c in range(len(deal.actor) - 1):
     width = deal.num_nodes[c] * hands
-    rows = deal.reach_row[side, deal.edge_begin[c]:deal.edge_begin[c + 1]]
+    rows = deal.reach_row[group, deal.edge_begin[c]:deal.edge_begin[c + 1]]
     chooses = deal.actor[c] == player and len(rows) > 1
-    entry = deal.entry_begin[side, c] if chooses else -1
-    strips.propagate_block(space.reach, strategy, deal.cell_begin[side, c],
+    entry = deal.entry_begin[group, c] if chooses else -1
+    strips.propagate_block(space.reach, strategy, deal.cell_begin[group, c],
                            entry, width, rows)
 
 
 @jit.kernel
-def _evaluate_side(space, side, player, tables, mode, rule):
-  """Does for one side of a player what `evaluate` does for the player."""
+def _evaluate_group(space, group, player, tables, mode, rule):
+  """Does for one hand group what `evaluate` does for its player."""
   space, tables = jit.borrowed(space), jit.borrowed(tables)
   deal, reach, values = space.arrays, space.reach, space.values
-  scratch = space.work[side]
-  hands = deal.num_hands[side]
+  scratch = space.scratch[group]
+  hands = deal.num_hands[group]
   for c in range(len(deal.actor) - 2, -1, -1):
     width = deal.num_nodes[c] * hands
-    begin = deal.cell_begin[side, c]
-    deal_terminals.write_values(space, side, player, c)
-    rows = deal.edge_row[side, deal.edge_begin[c]:deal.edge_begin[c + 1]]
+    begin = deal.cell_begin[group, c]
+    deal_terminals.write_values(space, group, player, c)
+    rows = deal.edge_row[group, deal.edge_begin[c]:deal.edge_begin[c + 1]]
     if deal.actor[c] == player:
-      block = set_blocks.Block(deal.entry_begin[side, c], width, width, rows,
-                               deal.least[side, c])
+      block = set_blocks.Block(deal.entry_begin[group, c], width, width, rows,
+                               deal.min_regret[group, c])
       set_blocks.update_block(
           block, tables, values, values[begin:begin + width],
           reach[begin:begin + width], mode, rule, scratch)
     else:
       strips.sum_block(values, rows, begin, width)
   if mode != set_blocks.EVALUATE and mode != set_blocks.RESPOND:
-    return 0.0  # nobody asks, and in a small game the sum would take a while
-  root = deal.cell_begin[side, 0]
+    return 0.0  # not used, and the sum would take time in a small game
+  root = deal.cell_begin[group, 0]
   return values[root:root + hands].sum()
 
 
 @jit.kernel
-def _mix_side(space, side, player, tables):
-  """Does for one side of a player what `mix` does for the player."""
-  deal, scratch = space.arrays, space.work[side]
+def _mix_group(space, group, player, tables):
+  """Does for one hand group what `mix` does for its player."""
+  deal, scratch = space.arrays, space.scratch[group]
   for c in range(len(deal.actor) - 1):
     if deal.actor[c] == player:
-      width = deal.num_nodes[c] * deal.num_hands[side]
-      begin = deal.cell_begin[side, c]
-      set_blocks.mix_block(deal.entry_begin[side, c], width,
+      width = deal.num_nodes[c] * deal.num_hands[group]
+      begin = deal.cell_begin[group, c]
+      set_blocks.mix_block(deal.entry_begin[group, c], width,
                            deal.edge_begin[c + 1] - deal.edge_begin[c], tables,
                            space.reach[begin:begin + width], scratch)
 
 
-@jit.inline
+@jit.forceinline
 def mix(space, player, tables):
-  """Adds the player's response, whose reach this is, to the strategy."""
-  sides = space.arrays.side_begin
-  for side in range(sides[player], sides[player + 1]):
-    _mix_side(space, side, player, tables)
+  """Mixes the response, whose reaches are stored, into the strategy."""
+  groups = space.arrays.group_begin
+  for group in range(groups[player], groups[player + 1]):
+    _mix_group(space, group, player, tables)
 
 
-@jit.inline
+@jit.forceinline
 def propagate(space, player, strategy):
-  """Writes how likely the player plays to every node, by hand, to `reach`."""
-  sides = space.arrays.side_begin
-  for side in range(sides[player], sides[player + 1]):
-    _propagate_side(space, side, player, strategy)
+  """Writes the player's own reaches of every node, by hand, to `reach`."""
+  groups = space.arrays.group_begin
+  for group in range(groups[player], groups[player + 1]):
+    _propagate_group(space, group, player, strategy)
 
 
-@jit.inline
+@jit.forceinline
 def evaluate(space, player, tables, mode, rule):
   """Computes the player's counterfactual values, and learns from them.
 
   Args:
-    space: the `set_blocks.FormWorkspace`: `arrays` are the `DealArrays`; `reach`
-      [cell] is up to date for both players; `values` [cell] and `work` [side,
-      number] are scratch.
+    space: the `set_blocks.FormWorkspace`: `arrays` are the `DealArrays`;
+      `reach` [cell] is up to date for both players; `values` [cell] and
+      `scratch` [group, any] are written.
     player: the player.
     tables: the `set_blocks.SolverTables`, modified in place as the mode says.
     mode: what to do with the values, such as `set_blocks.LEARN`.
@@ -378,96 +389,66 @@ def evaluate(space, player, tables, mode, rule):
   Returns:
     The player's expected value, in modes EVALUATE and RESPOND.
   """
-  sides = space.arrays.side_begin
+  groups = space.arrays.group_begin
   total = 0.0
-  for side in range(sides[player], sides[player + 1]):
-    total += _evaluate_side(space, side, player, tables, mode, rule)
+  for group in range(groups[player], groups[player + 1]):
+    total += _evaluate_group(space, group, player, tables, mode, rule)
   return total
 
 
-@jit.inline
-def renew(space, player, tables, mode):
-  """Updates what depends on the player's table that `evaluate` changed."""
-  if mode == set_blocks.MIX:
-    propagate(space, player, tables.response)
-    mix(space, player, tables)
-  propagate(space, player, tables.strategy)
+# Numba passes only plain tuples to threads: the next two kernels make named
+# ones of them.
 
 
 @jit.kernel
-def run(space, tables, rules, alternating, mode, iteration, values):
-  """Runs an iteration for each of the rules, or evaluates once.
-
-  Python calls it for both, as everything below it is compiled anew for each
-  kernel that Python calls.
-
-  Args:
-    space: the `set_blocks.FormWorkspace`. Its reaches must be up to date before,
-      and are so afterwards.
-    tables: the `set_blocks.SolverTables`, modified in place as the mode says.
-    rules: the `learning.Rule` of arrays [iteration].
-    alternating: whether players are updated one after the other.
-    mode: what to do with the values, such as `set_blocks.LEARN`.
-    iteration: [1] int64, counted up here, so that it is right whenever Python
-      gets to see it.
-    values: [player] float64, written: what each player gets, in modes EVALUATE
-      and RESPOND.
-  """
-  space, tables = jit.borrowed(space), jit.borrowed(tables)
-  players = len(values)
-  for t in range(len(rules.step)):
-    rule = learning.rule_at(rules, t)
-    for step in range(2 * players):  # each is evaluated, then renewed
-      player = step // 2 if alternating else step % players
-      if step == 2 * player if alternating else step < players:
-        values[player] = evaluate(space, player, tables, mode, rule)
-      elif mode != set_blocks.EVALUATE and mode != set_blocks.RESPOND:
-        renew(space, player, tables, mode)
-    iteration[0] += 1
-
-
-# Threads get plain tuples of arrays only, so the next two make named ones.
-
-
-@jit.kernel
-def _learn_side(arrays, scratch, tables, side, player, mode, rule, alternating):
-  """Runs one iteration for one side."""
+def _learn_group(arrays, scratch, tables, group, player, mode, rule,
+                 alternating):
+  """Evaluates one hand group; with alternating updates renews it, too."""
   space = jit.borrowed(set_blocks.FormWorkspace(DealArrays(*arrays), *scratch))
   named_tables = jit.borrowed(set_blocks.SolverTables(*tables))
-  _evaluate_side(space, side, player, named_tables, mode,
+  _evaluate_group(space, group, player, named_tables, mode,
                  learning.named_rule(rule))
   if alternating:
-    _renew_side(arrays, scratch, tables, side, player, mode)
+    _renew_group(arrays, scratch, tables, group, player, mode)
 
 
 @jit.kernel
-def _renew_side(arrays, scratch, tables, side, player, mode):
-  """Does for one side what `renew` does for the player."""
+def _renew_group(arrays, scratch, tables, group, player, mode):
+  """Updates what depends on the table that `_learn_group` changed."""
   space = jit.borrowed(set_blocks.FormWorkspace(DealArrays(*arrays), *scratch))
   named_tables = jit.borrowed(set_blocks.SolverTables(*tables))
   if mode == set_blocks.MIX:
-    _propagate_side(space, side, player, named_tables.response)
-    _mix_side(space, side, player, named_tables)
-  _propagate_side(space, side, player, named_tables.strategy)
+    _propagate_group(space, group, player, named_tables.response)
+    _mix_group(space, group, player, named_tables)
+  _propagate_group(space, group, player, named_tables.strategy)
 
 
 @jit.kernel(parallel=True)
 def run_parallel(space, tables, rules, alternating, mode, iteration, values):
-  """Does what `run` does, with threads for the sides; the result is equal.
+  """Does what `form_kernels.run` does, with threads for the hand groups.
 
-  It only runs iterations, and does not write `values`.
+  The result is equal. It only runs iterations, and does not write `values`.
+
+  Args:
+    space: the `set_blocks.FormWorkspace`, modified in place.
+    tables: the `set_blocks.SolverTables`, modified in place as the mode says.
+    rules: the `learning.Rule` of arrays [iteration].
+    alternating: whether players are updated one after the other.
+    mode: what to do with the values, such as `set_blocks.LEARN`.
+    iteration: [1] int64, counted up.
+    values: [player] float64, not written.
   """
-  sides = space.arrays.side_begin
+  groups = space.arrays.group_begin
   arrays, scratch = space.arrays[:], space[1:]
   columns, num_players = tables[:], len(values)
   for t in range(len(rules.step)):
     rule = learning.rule_at(rules, t)[:]
     for player in range(num_players):
-      for side in numba.prange(sides[player], sides[player + 1]):
-        _learn_side(arrays, scratch, columns, side, player, mode, rule,
+      for group in numba.prange(groups[player], groups[player + 1]):
+        _learn_group(arrays, scratch, columns, group, player, mode, rule,
                     alternating)
     if not alternating:
       for player in range(num_players):
-        for side in numba.prange(sides[player], sides[player + 1]):
-          _renew_side(arrays, scratch, columns, side, player, mode)
+        for group in numba.prange(groups[player], groups[player + 1]):
+          _renew_group(arrays, scratch, columns, group, player, mode)
     iteration[0] += 1

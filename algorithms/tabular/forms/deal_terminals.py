@@ -1,10 +1,10 @@
-"""What terminal nodes of the deal form are worth to each hand.
+"""Counterfactual values of the terminal nodes of the deal form.
 
-At a terminal node a hand earns the sum over the other's hands of payoff times
-reach. Where the table of payoffs [other's hand, own hand] is made of steps (see
+The value of a hand is the sum over the opponent's hands of payoff times reach.
+Where the payoff table [opponent's hand, own hand] is a step table (see
 `step_payoffs`), the sums take time linear in the hands. Elsewhere they are the
-product of a matrix and a vector, eight own hands at once. Each different matrix
-is kept once.
+product of a matrix and a vector, eight own hands at once. Each distinct matrix
+is stored once.
 """
 
 from typing import NamedTuple
@@ -15,13 +15,13 @@ from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import simd
 from dudo_spiel.algorithms.tabular.forms import step_payoffs
 
-# A run of neighbouring terminals: the first of them, and what they have.
+# A run of neighbouring terminals: the first of them, and how they pay.
 RUN = np.dtype([("begin", np.int64), ("kind", np.int64)])
 MIXED = 0  # a matrix each
 EQUAL = 1  # the same matrix
 STEPS = 2  # steps each
 
-PADDING = simd.OCTET  # cells behind a side, as eight values are written at once
+PADDING = simd.OCTET  # cells behind a hand group: eight values are written
 _SIX = 6  # hands that have a kernel of their own
 _TOGETHER = 4  # terminals whose values are computed together
 _MIN_EQUAL = 16  # terminals that are worth a run of their own
@@ -31,18 +31,19 @@ def find_runs(payoffs, payoff_of, edges, is_cut):
   """Cuts the terminals into runs, and keeps each different table once.
 
   Args:
-    payoffs: for each player [own hand, other hand, table]; some may be equal.
+    payoffs: for each player [own hand, opponent's hand, table] float64; some
+      tables may be equal.
     payoff_of: [terminal] int64, its table in `payoffs`; None if terminal t has
       table t.
-    edges: [edge] int64, how many terminals each edge of the tree leads to; they
-      stand in the order of the edges.
-    is_cut: whether a player's hands are cut into sides.
+    edges: [edge] int64, the number of terminals that each edge leads to.
+      Terminals are in the order of the edges.
+    is_cut: whether the hands of a player are split into groups.
 
   Returns:
     (runs, run_begin, table_of, matrices, steps): [run + 1] of RUN, whose last
     is the end; [edge + 1] int64, the runs of each edge; [terminal] int64, the
-    terminal's matrix or step table; for each player [matrix, other hand, own
-    hand] float64, own hands padded with zeros; the `step_payoffs.Steps`.
+    terminal's matrix or step table; for each player [matrix, opponent's hand,
+    own hand] float64, own hands padded with zeros; the `step_payoffs.Steps`.
   """
   if payoff_of is None:
     payoff_of = np.arange(payoffs[0].shape[2])
@@ -58,7 +59,7 @@ def find_runs(payoffs, payoff_of, edges, is_cut):
   matrices = []
   for payoff in payoffs:
     hands, others, _ = payoff.shape
-    # A side loads eight hands, and may begin at any of them.
+    # A hand group loads eight hands at a time, from any hand on.
     past = simd.OCTET if is_cut else 0
     row = -(-(hands + past) // simd.OCTET) * simd.OCTET
     matrix = np.zeros((len(members), others, row))
@@ -95,14 +96,14 @@ def _cut(matrix_of, ends):
 
 
 def _distinct(payoffs, payoff_of):
-  """Numbers the different tables of terminals, as they come.
+  """Numbers the distinct tables of terminals in order of appearance.
 
   Args:
-    payoffs: for each player [own hand, other hand, table].
-    payoff_of: [terminal] int64, its table, or -1 for those without a number.
+    payoffs: for each player [own hand, opponent's hand, table] float64.
+    payoff_of: [terminal] int64, its table, or -1 for terminals to leave out.
 
   Returns:
-    (numbers, members): [terminal] int64, the number of each terminal's table,
+    (matrix_of, members): [terminal] int64, the number of each terminal's table,
     or -1, and [number] int64, the table.
   """
   used, first = np.unique(payoff_of, return_index=True)
@@ -119,12 +120,13 @@ def _distinct(payoffs, payoff_of):
 
 
 class _Terminals(NamedTuple):
-  """Where the numbers of an edge's terminals stand.
+  """Where the reaches and values of an edge's terminals are stored.
 
   Attributes:
-    source: the class whose cells have the other's reaches.
+    source: the node class whose cells have the opponent's reaches.
     shift: the terminal whose reaches are those of the first node there.
-    target: where the value of terminal 0 and the side's first hand would stand.
+    target: the cell of the value of terminal 0 and the group's first hand, by
+      extrapolation.
   """
   source: int
   shift: int
@@ -132,32 +134,32 @@ class _Terminals(NamedTuple):
 
 
 @jit.inline
-def _source(deal, side, terminals):
-  """Returns where a side's reach of terminal 0 and its first hand would be."""
-  return (deal.cell_begin[side, terminals.source] -
-          terminals.shift * deal.num_hands[side])
+def _source(deal, group, terminals):
+  """Returns the cell of a group's reach of terminal 0 and its first hand."""
+  return (deal.cell_begin[group, terminals.source] -
+          terminals.shift * deal.num_hands[group])
 
 
 @jit.kernel
 def _gather_reach(space, player, terminals, z, out):
-  """Writes how likely a player plays to a terminal, by hand."""
+  """Writes a player's reach of a terminal, by hand."""
   deal = space.arrays
-  for side in range(deal.side_begin[player], deal.side_begin[player + 1]):
-    hands = deal.num_hands[side]
-    first = _source(deal, side, terminals) + z * hands
+  for group in range(deal.group_begin[player], deal.group_begin[player + 1]):
+    hands = deal.num_hands[group]
+    first = _source(deal, group, terminals) + z * hands
     source = space.reach[first:first + hands]
-    target = out[deal.hand_begin[side]:deal.hand_begin[side] + hands]
+    target = out[deal.hand_begin[group]:deal.hand_begin[group] + hands]
     for h in range(hands):
       target[h] = source[h]
 
 
 @jit.kernel
-def _step_values(space, side, player, terminals, begin, end):
-  """Writes the values of terminals whose payoffs are steps."""
-  deal, values, work = space.arrays, space.values, space.work[side]
+def _step_values(space, group, player, terminals, begin, end):
+  """Writes the values of terminals with step tables."""
+  deal, values, scratch = space.arrays, space.values, space.scratch[group]
   others = deal.matrix_0.shape[1] if player == 0 else deal.matrix_1.shape[1]
-  hands, first_hand = deal.num_hands[side], deal.hand_begin[side]
-  other_reach, sums = work[:others], work[others:2 * others + 1]
+  hands, first_hand = deal.num_hands[group], deal.hand_begin[group]
+  other_reach, sums = scratch[:others], scratch[others:2 * others + 1]
   for z in range(begin, end):
     _gather_reach(space, 1 - player, terminals, z, other_reach)
     own, table = terminals.target + z * hands, deal.table_of[z]
@@ -168,27 +170,27 @@ def _step_values(space, side, player, terminals, begin, end):
 
 @jit.inline
 def _first_of_octet(octet, hands):
-  """Returns the hand at which eight of a side's hands begin.
+  """Returns the hand at which eight of a group's hands begin.
 
-  The last eight overlap with those before. Where a side has fewer than eight
-  hands, the rest belongs to the next terminal, whose values come later.
+  The last eight overlap with those before. If a group has fewer than eight
+  hands, the others belong to the next terminal, which is written later.
   """
   return min(octet, max(hands - simd.OCTET, 0))
 
 
 @jit.kernel
-def _mixed_values(space, side, player, terminals, begin, end):
+def _mixed_values(space, group, player, terminals, begin, end):
   """Writes the values of terminals that have a matrix each."""
   deal = space.arrays
   matrices = deal.matrix_0 if player == 0 else deal.matrix_1
   row = matrices.shape[2]
   matrix, reach = jit.pointer(matrices), jit.pointer(space.reach)
   values = jit.pointer(space.values)
-  hands = deal.num_hands[side]
-  first, last = deal.side_begin[1 - player], deal.side_begin[2 - player]
+  hands = deal.num_hands[group]
+  first, last = deal.group_begin[1 - player], deal.group_begin[2 - player]
   for z in range(begin, end):
     entry = (deal.table_of[z] * matrices.shape[1] * row +
-             deal.hand_begin[side])
+             deal.hand_begin[group])
     for octet in range(0, hands, simd.OCTET):
       h = _first_of_octet(octet, hands)
       total = simd.splat_octet(space.reach.dtype.type(0.0))
@@ -203,18 +205,18 @@ def _mixed_values(space, side, player, terminals, begin, end):
 
 
 @jit.kernel
-def _equal_values(space, side, player, terminals, begin, end):
+def _equal_values(space, group, player, terminals, begin, end):
   """Writes the values of terminals that share a matrix; whole fours only."""
   deal = space.arrays
   matrices = deal.matrix_0 if player == 0 else deal.matrix_1
   row = matrices.shape[2]
   matrix, reach = jit.pointer(matrices), jit.pointer(space.reach)
   values = jit.pointer(space.values)
-  hands = deal.num_hands[side]
+  hands = deal.num_hands[group]
   zero = simd.splat_octet(space.reach.dtype.type(0.0))
-  first, last = deal.side_begin[1 - player], deal.side_begin[2 - player]
+  first, last = deal.group_begin[1 - player], deal.group_begin[2 - player]
   entry = (deal.table_of[begin] * matrices.shape[1] * row +
-           deal.hand_begin[side])
+           deal.hand_begin[group])
   for z in range(begin, end, _TOGETHER):
     for octet in range(0, hands, simd.OCTET):
       h = _first_of_octet(octet, hands)
@@ -242,13 +244,13 @@ def _equal_values(space, side, player, terminals, begin, end):
 def _six_values(matrix, table_of, reach, values, begin, end):
   """Writes the values of terminals if both players have six hands.
 
-  Those of a die and of Leduc's cards: the processor gets each product in one
-  piece, and a matrix that neighbours share stays in its registers.
+  That is so with one die each, and in Leduc poker. Each product is code without
+  loops, and a matrix that neighbouring terminals share stays in registers.
 
   Args:
     matrix: [matrix, six, eight] pointer.
     table_of: [terminal] pointer.
-    reach: [terminal, six] array, the other's reaches from `begin` on.
+    reach: [terminal, six] array, the opponent's reaches from `begin` on.
     values: [terminal, six] array, written from `begin` on.
     begin: the first terminal.
     end: the end of the terminals.
@@ -278,15 +280,15 @@ def _six_values(matrix, table_of, reach, values, begin, end):
 
 
 @jit.forceinline
-def write_values(space, side, player, c):
-  """Writes what terminals below a class are worth to a side's hands.
+def write_values(space, group, player, c):
+  """Writes the values of the terminals below a node class, by hand.
 
   Args:
-    space: the `set_blocks.FormWorkspace` of a deal form; `reach` is up to date for
-      the other player, and `values` is modified in place.
-    side: the side.
-    player: whose side it is.
-    c: the class.
+    space: the `set_blocks.FormWorkspace` of a deal form; `reach` is up to date
+      for the opponent, and `values` is modified in place.
+    group: the hand group.
+    player: its player.
+    c: the node class.
   """
   deal = space.arrays
   runs, run_begin = deal.runs, deal.run_begin
@@ -294,25 +296,25 @@ def write_values(space, side, player, c):
   table_of = jit.pointer(deal.table_of)
   are_six = (len(deal.num_hands) == 2 and deal.num_hands[0] == _SIX and
              deal.num_hands[1] == _SIX)
-  # Where the other does not choose, its reach is that of the class.
+  # If the opponent does not choose, its reach is that of the class.
   chooses = (deal.actor[c] == 1 - player and
              deal.edge_begin[c + 1] - deal.edge_begin[c] > 1)
   for edge in range(deal.edge_begin[c], deal.edge_begin[c + 1]):
     first = runs[run_begin[edge]].begin
-    target = deal.edge_row[side, edge] - first * deal.num_hands[side]
+    target = deal.edge_row[group, edge] - first * deal.num_hands[group]
     terminals = _Terminals(len(deal.actor) - 1 if chooses else c,
                            0 if chooses else first, target)
     for run in range(run_begin[edge], run_begin[edge + 1]):
       kind, begin, end = runs[run].kind, runs[run].begin, runs[run + 1].begin
       if kind == STEPS:
-        _step_values(space, side, player, terminals, begin, end)
+        _step_values(space, group, player, terminals, begin, end)
       elif are_six:
-        source = _source(deal, 1 - side, terminals) + begin * _SIX
+        source = _source(deal, 1 - group, terminals) + begin * _SIX
         _six_values(matrix, table_of, space.reach[source:],
                     space.values[target + begin * _SIX:], begin, end)
       else:
         if kind == EQUAL:
-          rest = begin + (end - begin) // _TOGETHER * _TOGETHER
-          _equal_values(space, side, player, terminals, begin, rest)
-          begin = rest
-        _mixed_values(space, side, player, terminals, begin, end)
+          whole = begin + (end - begin) // _TOGETHER * _TOGETHER
+          _equal_values(space, group, player, terminals, begin, whole)
+          begin = whole
+        _mixed_values(space, group, player, terminals, begin, end)

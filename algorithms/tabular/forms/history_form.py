@@ -1,9 +1,9 @@
 """History form: the whole game tree, for games of imperfect recall.
 
-Histories of one information set may differ in what the player did before. So
-counterfactual values and reaches are summed over the histories of a set, as
-OpenSpiel's CFR does. Best responses to policies of such games have perfect
-recall and are computed in another form.
+Histories of one information set may differ in the player's earlier actions. So
+counterfactual values and reaches are summed over the histories of a set, as in
+OpenSpiel's CFR. Best responses to policies of such games have perfect recall
+and are computed in another form.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,6 @@ import numpy as np
 
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.tabular.forms import sequence_form
-from dudo_spiel.algorithms.tabular.updates import learning
 from dudo_spiel.algorithms.tabular.updates import set_blocks
 
 
@@ -21,30 +20,31 @@ class HistoryArrays(NamedTuple):
 
   Attributes:
     blocks: the `set_blocks.Blocks`.
-    rows: [block, most actions] int64, where each action's entries begin.
+    rows: [block, largest number of actions] int64, where each action's entries
+      begin.
     set_begin: [block] int64, where the block's sets begin in order of blocks.
-    least: [block], the `least` of each `set_blocks.Block`.
+    min_regret: [block], the `min_regret` of each `set_blocks.Block`.
     actor: [node] int64, a player, CHANCE or TERMINAL.
     child_begin: [node + 1] int64.
     entry: [node] int64, the entry of the first action, -1 where nobody acts.
-    stride: [node] int64, how far apart the entries are.
-    place: [node] int64, the node's set in order of blocks.
-    payoff: [player, node], what the player gets at a terminal, times the
+    stride: [node] int64, the distance between the entries of its actions.
+    set_index: [node] int64, the index of the node's set in order of blocks.
+    payoff: [player, node], the player's payoff at a terminal, times the
       probability of chance; zero at other nodes.
-    num_levels: [player] int64, how many of the player's sets a history passes
-      at most; 0 in a game of imperfect recall.
+    max_own_sets: [player] int64, the most sets of the player on one history; 0
+      in a game of imperfect recall.
   """
   blocks: set_blocks.Blocks
   rows: np.ndarray
   set_begin: np.ndarray
-  least: np.ndarray
+  min_regret: np.ndarray
   actor: np.ndarray
   child_begin: np.ndarray
   entry: np.ndarray
   stride: np.ndarray
-  place: np.ndarray
+  set_index: np.ndarray
   payoff: np.ndarray
-  num_levels: np.ndarray
+  max_own_sets: np.ndarray
 
 
 class HistoryForm:
@@ -53,9 +53,9 @@ class HistoryForm:
   Attributes:
     tree: the `game_tree.GameTree`.
     blocks: the `set_blocks.Blocks`.
-    num_entries: how many strategy entries there are.
+    num_entries: number of strategy entries.
     set_entry: [set] int64, the entry of a set's first action.
-    set_stride: [set] int64, how far apart its entries are.
+    set_stride: [set] int64, distance between the entries of its actions.
     arrays: the `HistoryArrays`.
   """
 
@@ -66,21 +66,21 @@ class HistoryForm:
     self.blocks, self.set_entry, self.set_stride = sequence_form.lay_out_sets(
         order, np.stack([tree.set_player.astype(np.int64), actions]), actions)
     self.num_entries = int(actions.sum())
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
+    set_index = np.empty(len(order), dtype=np.int64)
+    set_index[order] = np.arange(len(order))
     acts = tree.info_set >= 0
     info_set = np.where(acts, tree.info_set, 0)
     set_begin = np.cumsum(self.blocks.width) - self.blocks.width
     self.arrays = HistoryArrays(
         blocks=self.blocks, rows=set_blocks.entry_rows(self.blocks),
-        set_begin=set_begin, least=np.maximum.reduceat(
-            set_blocks.least_regrets(tree)[order], set_begin),
+        set_begin=set_begin, min_regret=np.maximum.reduceat(
+            set_blocks.min_regrets(tree)[order], set_begin),
         actor=tree.player.astype(np.int64),
         child_begin=tree.child_begin.astype(np.int64),
         entry=np.where(acts, self.set_entry[info_set], -1),
-        stride=self.set_stride[info_set], place=place[info_set],
+        stride=self.set_stride[info_set], set_index=set_index[info_set],
         payoff=np.ascontiguousarray(tree.returns.T * tree.chance_reach()),
-        num_levels=sequence_form.num_levels(tree, parents))
+        max_own_sets=sequence_form.max_own_sets(tree, parents))
 
   def workspace(self, dtype):
     """Returns the `set_blocks.FormWorkspace` for tables of this type."""
@@ -96,9 +96,9 @@ class HistoryForm:
 # Kernels.
 
 
-@jit.inline
+@jit.forceinline
 def propagate(space, player, strategy):
-  """Writes how likely the player plays to every node to `reach`."""
+  """Writes the player's own reach of every node to `reach`."""
   form, own = space.arrays, space.reach[player]
   own[0] = 1.0
   for node in range(len(form.actor)):
@@ -124,9 +124,9 @@ def _sweep(space, player, strategy):
   """Writes the values of nodes and entries, and the player's reaches of sets.
 
   Args:
-    space: the `set_blocks.FormWorkspace`, see `evaluate`.
+    space: the `set_blocks.FormWorkspace`; `values` is modified in place.
     player: the player.
-    strategy: [entry], what the player plays.
+    strategy: [entry], the player's strategy.
   """
   form, reach = space.arrays, space.reach
   node_value, entry_value, set_reach = _parts(space, len(strategy))
@@ -143,7 +143,7 @@ def _sweep(space, player, strategy):
       for child in range(begin, end):
         total += node_value[child]
     else:
-      set_reach[form.place[node]] += reach[player, node]
+      set_reach[form.set_index[node]] += reach[player, node]
       for child in range(begin, end):
         e = form.entry[node] + (child - begin) * form.stride[node]
         total += strategy[e] * node_value[child]
@@ -151,14 +151,14 @@ def _sweep(space, player, strategy):
     node_value[node] = total
 
 
-@jit.inline
+@jit.forceinline
 def evaluate(space, player, tables, mode, rule):
   """Computes the player's counterfactual values, and learns from them.
 
   Args:
-    space: the `set_blocks.FormWorkspace`: `arrays` are the `HistoryArrays`; `reach`
-      [player, node] is up to date for all players; `values` [node + entry +
-      set] and `work` [3, widest block] are scratch.
+    space: the `set_blocks.FormWorkspace`: `arrays` are the `HistoryArrays`;
+      `reach` [player, node] is up to date for all players; `values` [node +
+      entry + set] and `scratch` [3, widest block] are written.
     player: the player.
     tables: the `set_blocks.SolverTables`, modified in place as the mode says.
     mode: what to do with the values, such as `set_blocks.LEARN`.
@@ -168,8 +168,8 @@ def evaluate(space, player, tables, mode, rule):
     The player's expected value.
   """
   if mode >= set_blocks.RESPOND:
-    # Each sweep settles the last sets that are not settled yet.
-    for _ in range(space.arrays.num_levels[player]):
+    # Each sweep makes the response final in the next sets from the end.
+    for _ in range(space.arrays.max_own_sets[player]):
       _sweep(space, player, tables.response)
       _update_blocks(space, player, tables, mode, rule)
     _sweep(space, player, tables.response)
@@ -182,75 +182,35 @@ def evaluate(space, player, tables, mode, rule):
 
 @jit.kernel
 def _update_blocks(space, player, tables, mode, rule):
-  """Changes the player's tables by what a sweep has found."""
+  """Updates the player's tables by the values of a sweep."""
   form = space.arrays
   blocks = form.blocks
   _, entry_value, set_reach = _parts(space, len(tables.strategy))
-  out, scratch = space.work[0], space.work[1:].reshape(-1)
+  out, scratch = space.scratch[0], space.scratch[1:].reshape(-1)
   for b in range(len(blocks.width)):
     if blocks.player[b] != player:
       continue
     width = blocks.width[b]
     reach = set_reach[form.set_begin[b]:form.set_begin[b] + width]
     block = set_blocks.Block(blocks.entry_begin[b], width, width,
-                             form.rows[b, :blocks.actions[b]], form.least[b])
+                             form.rows[b, :blocks.actions[b]],
+                             form.min_regret[b])
     set_blocks.update_block(block, tables, entry_value, out, reach, mode, rule,
                             scratch)
 
 
-@jit.inline
+@jit.forceinline
 def mix(space, player, tables):
-  """Adds the player's response, whose reach this is, to the strategy."""
+  """Mixes the response, whose reaches are stored, into the strategy."""
   form = space.arrays
   blocks = form.blocks
   _, _, set_reach = _parts(space, len(tables.strategy))
   set_reach[:] = 0.0
   for node in range(len(form.actor)):
     if form.actor[node] == player:
-      set_reach[form.place[node]] += space.reach[player, node]
+      set_reach[form.set_index[node]] += space.reach[player, node]
   for b in range(len(blocks.width)):
     if blocks.player[b] == player:
       set_blocks.mix_block(blocks.entry_begin[b], blocks.width[b],
                            blocks.actions[b], tables,
-                           set_reach[form.set_begin[b]:], space.work[0])
-
-
-@jit.inline
-def renew(space, player, tables, mode):
-  """Updates what depends on the player's table that `evaluate` changed."""
-  if mode == set_blocks.MIX:
-    propagate(space, player, tables.response)
-    mix(space, player, tables)
-  propagate(space, player, tables.strategy)
-
-
-@jit.kernel
-def run(space, tables, rules, alternating, mode, iteration, values):
-  """Runs an iteration for each of the rules, or evaluates once.
-
-  Python calls it for both, as everything below it is compiled anew for each
-  kernel that Python calls.
-
-  Args:
-    space: the `set_blocks.FormWorkspace`. Its reaches must be up to date before,
-      and are so afterwards.
-    tables: the `set_blocks.SolverTables`, modified in place as the mode says.
-    rules: the `learning.Rule` of arrays [iteration].
-    alternating: whether players are updated one after the other.
-    mode: what to do with the values, such as `set_blocks.LEARN`.
-    iteration: [1] int64, counted up here, so that it is right whenever Python
-      gets to see it.
-    values: [player] float64, written: what each player gets, in modes EVALUATE
-      and RESPOND.
-  """
-  space, tables = jit.borrowed(space), jit.borrowed(tables)
-  players = len(values)
-  for t in range(len(rules.step)):
-    rule = learning.rule_at(rules, t)
-    for step in range(2 * players):  # each is evaluated, then renewed
-      player = step // 2 if alternating else step % players
-      if step == 2 * player if alternating else step < players:
-        values[player] = evaluate(space, player, tables, mode, rule)
-      elif mode != set_blocks.EVALUATE and mode != set_blocks.RESPOND:
-        renew(space, player, tables, mode)
-    iteration[0] += 1
+                           set_reach[form.set_begin[b]:], space.scratch[0])

@@ -1,15 +1,15 @@
 """Two-player games of one simultaneous move, as matrices.
 
 `NormalForm` holds the payoffs of a game and measures pairs of strategies and
-joint distributions. `match_regrets` iterates on it: regret matching (Hart &
-Mas-Colell 2000). An iteration t has these steps.
+joint distributions. `match_regrets` runs regret matching (Hart & Mas-Colell
+2000). An iteration has these steps.
 
-  1. Both players play their strategies: they sample an action each, or play
-     all of them with their probabilities.
-  2. The regret of an action grows by what it would have got against what the
-     other played, minus what the player got.
-  3. The strategy is added to the sum that makes the average, and what was
-     played to the joint distribution.
+  1. Each player samples an action from its strategy, or plays all actions with
+     their probabilities.
+  2. The regret of an action grows by its payoff against the opponent's action
+     or strategy, minus the player's payoff.
+  3. The strategy is added to the cumulative strategy, and the actions played to
+     the joint distribution.
   4. The next strategy is proportional to the positive regrets, and uniform if
      there are none.
 
@@ -17,11 +17,10 @@ Mas-Colell 2000). An iteration t has these steps.
 approaches a correlated equilibrium. Players always sample, and two steps are
 different.
 
-  2. If a player took the action j, only the regrets of j grow: what each action
-     k would have got more than j, whenever j was played.
-  4. A player who took j changes to k with the probability of the mean positive
-     regret of j for k, divided by a constant that is large enough, and
-     otherwise plays j again.
+  2. If a player played the action j, only the regrets of j for the other
+     actions k grow, by the payoff of k minus that of j.
+  4. A player who played j changes to k with a probability proportional to the
+     mean positive regret of j for k, and otherwise plays j again.
 """
 
 import hashlib
@@ -34,6 +33,7 @@ from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.algorithms.runtime import random_streams
+from dudo_spiel.algorithms.runtime import regret_tables
 from dudo_spiel.algorithms.tabular import table_policy
 from dudo_spiel.algorithms.tabular.tree import game_tree
 
@@ -43,16 +43,17 @@ _ALLOWED = ("must be a game of one simultaneous move for two players, such as "
 
 
 class MatchingTables(NamedTuple):
-  """What regret matching keeps. Actions are numbered from 0 for each player.
+  """The tables of regret matching. Each player's actions count from 0.
 
   Attributes:
     strategy_0: [row] float64, what player 0 plays next.
     strategy_1: [column] float64, what player 1 plays next.
     regret_0: [row] float64, sums of regrets; [row, row] conditional ones.
-    regret_1: [column] float64; [column, column] conditional ones.
+    regret_1: [column] float64, sums of regrets; [column, column] conditional
+      ones.
     cumulative_0: [row] float64, sums of strategies.
-    cumulative_1: [column] float64.
-    joint: [row, column] float64, how often both were played together.
+    cumulative_1: [column] float64, sums of strategies.
+    joint: [row, column] float64, number of times both were played together.
   """
   strategy_0: np.ndarray
   strategy_1: np.ndarray
@@ -79,12 +80,12 @@ def _sample(strategy, x):
 
 @jit.kernel
 def _learn_sampled(payoffs, own, other, regret):
-  """Adds what each action would have got more than `own`, against `other`.
+  """Adds the regrets of sampled actions.
 
   Args:
-    payoffs: [own action, other's action] float64.
-    own: the action that the player took.
-    other: the action that the other took.
+    payoffs: [own action, opponent's action] float64.
+    own: the player's action.
+    other: the opponent's action.
     regret: [own action] float64, modified in place.
   """
   got = payoffs[own, other]
@@ -94,12 +95,12 @@ def _learn_sampled(payoffs, own, other, regret):
 
 @jit.kernel(nogil=True, reassociate=True)
 def _learn_expected(payoffs, own, other, values, regret):
-  """Adds what each action would have got more than the strategy.
+  """Adds the expected regrets of strategies.
 
   Args:
-    payoffs: [own action, other's action] float64.
+    payoffs: [own action, opponent's action] float64.
     own: [own action] float64, the player's strategy.
-    other: [other's action] float64, the other's strategy.
+    other: [opponent's action] float64, the opponent's strategy.
     values: [own action] float64, scratch.
     regret: [own action] float64, modified in place.
   """
@@ -116,17 +117,20 @@ def _learn_expected(payoffs, own, other, values, regret):
 
 @jit.kernel
 def _renew(regret, strategy, cumulative):
-  """Adds the strategy to its sum and matches regrets; both are modified.
+  """Adds the strategy to its sum, then matches regrets.
 
-  The kernels of `blocks` work on many information sets at once. Here each
-  player has one.
+  Args:
+    regret: [action] float64.
+    strategy: [action] float64, modified in place.
+    cumulative: [action] float64, modified in place.
   """
   total = 0.0
   for action in range(len(regret)):
     cumulative[action] += strategy[action]
     total += max(regret[action], 0.0)
   for action in range(len(regret)):
-    strategy[action] = (max(regret[action], 0.0) / total if total > 0.0 else
+    strategy[action] = (max(regret[action], 0.0) / total
+                        if total >= regret_tables.min_sum(total) else
                         1.0 / len(regret))
 
 
@@ -139,8 +143,8 @@ def match_regrets(payoffs, tables, is_sampled, seed, iterations, count):
     tables: the `MatchingTables`, modified in place.
     is_sampled: whether players sample their actions.
     seed: uint64, of the samples.
-    iterations: how many to run.
-    count: [1] int64, how many were run in all; counted up.
+    iterations: number of iterations to run.
+    count: [1] int64, number of iterations ever run; counted up.
   """
   payoffs_0, payoffs_1 = payoffs
   first, second = tables.strategy_0, tables.strategy_1
@@ -168,12 +172,12 @@ def match_regrets(payoffs, tables, is_sampled, seed, iterations, count):
 
 @jit.kernel
 def _change(regret, own, inertia, strategy, cumulative):
-  """Adds the strategy to its sum, and makes the next after an action.
+  """Adds the strategy to its sum, then computes the next after an action.
 
   Args:
     regret: [own action] float64, the regrets of the action.
-    own: the action that the player took.
-    inertia: what regrets are divided by to make probabilities.
+    own: the player's action.
+    inertia: divisor that makes probabilities of regrets.
     strategy: [own action] float64, modified in place.
     cumulative: [own action] float64, modified in place.
   """
@@ -194,10 +198,10 @@ def match_conditional_regrets(payoffs, tables, inertia, seed, iterations,
   Args:
     payoffs: the two arrays of `NormalForm.payoffs`.
     tables: the `MatchingTables`, modified in place.
-    inertia: [player] float64, see `NormalForm.inertia`.
+    inertia: [player] float64, the divisors of `NormalForm.inertia`.
     seed: uint64, of the samples.
-    iterations: how many to run.
-    count: [1] int64, how many were run in all; counted up.
+    iterations: number of iterations to run.
+    count: [1] int64, number of iterations ever run; counted up.
   """
   payoffs_0, payoffs_1 = payoffs
   first, second = tables.strategy_0, tables.strategy_1
@@ -238,8 +242,8 @@ class NormalForm:
                     for player in range(_NUM_PLAYERS)]
     rows, columns = map(len, self.actions)
     # Payoffs twice, the joint distribution, copies of them, and regrets.
-    numbers = 6 * rows * columns + rows**2 + columns**2
-    ram.check("game", game, 8 * numbers, "regret matching", "a smaller game")
+    entries = 6 * rows * columns + rows**2 + columns**2
+    ram.check("game", game, 8 * entries, "regret matching", "a smaller game")
     returns = _returns(game, state, self.actions)
     game_tree.check_payoffs(game, returns, "float64")
     self.payoffs = (np.ascontiguousarray(returns[0]),
@@ -259,28 +263,28 @@ class NormalForm:
         np.zeros(rows), np.zeros(columns), np.zeros((rows, columns)))
 
   def inertia(self):
-    """Returns [player] float64, by what conditional regrets are divided.
+    """Returns [player] float64, the divisors of conditional regrets.
 
-    It is the number of actions times the range of the payoffs, so that the
+    Each is the number of actions times the range of the payoffs, so that the
     probabilities to change add up to less than one.
     """
     return np.array([len(payoffs) * (np.ptp(payoffs) or 1.0)
                      for payoffs in self.payoffs])
 
   def fingerprint(self):
-    """Returns a str that tells the game from others that print the same."""
+    """Returns a content hash; distinct games may have the same string."""
     digest = hashlib.sha256(repr(self.actions).encode())
     for payoffs in self.payoffs:
       digest.update(payoffs.tobytes())
     return digest.hexdigest()[:16]
 
   def expected_values(self, strategies):
-    """Returns [player] float64, what each gets if both play the strategies."""
+    """Returns [player] float64, the values if both play the strategies."""
     return np.array([strategies[player] @ self.payoffs[player]
                      @ strategies[1 - player] for player in range(2)])
 
   def nash_conv(self, strategies):
-    """Returns what both could gain by best responses."""
+    """Returns the sum of both players' gains by best responses."""
     best = [np.max(self.payoffs[player] @ strategies[1 - player])
             for player in range(2)]
     return float(np.sum(best - self.expected_values(strategies)))
@@ -292,8 +296,8 @@ class NormalForm:
       joint: [row, column] float64, a distribution.
 
     Returns:
-      What both players could gain together if each may change every action
-      that the distribution tells them to another one.
+      The sum of both players' gains if each may replace every action that the
+      distribution recommends by another one.
     """
     return sum(float(np.sum(np.max(gains, axis=1) - np.diag(gains)))
                for gains in self._gains(joint))
@@ -305,20 +309,20 @@ class NormalForm:
       joint: [row, column] float64, a distribution.
 
     Returns:
-      What both players could gain together if each may take one action
-      instead, whatever the distribution tells them.
+      The sum of both players' gains if each may always play one action instead
+      of those that the distribution recommends.
     """
     return sum(float(np.max(gains.sum(axis=0)) - np.trace(gains))
                for gains in self._gains(joint))
 
   def _gains(self, joint):
-    """Yields [told, taken] payoffs of both players under a distribution."""
-    for payoffs, told in zip(self.payoffs, (joint, joint.T)):
-      yield told @ payoffs.T
+    """Yields each player's [recommended, played] payoffs."""
+    for payoffs, recommended in zip(self.payoffs, (joint, joint.T)):
+      yield recommended @ payoffs.T
 
 
 def _returns(game, state, actions):
-  """Returns [player, row, column] float64 by asking the game."""
+  """Returns [player, row, column] float64, the returns of the game."""
   if isinstance(game, pyspiel.MatrixGame):
     return np.array([game.row_utilities(), game.col_utilities()])
   returns = np.empty((_NUM_PLAYERS, *map(len, actions)))
@@ -352,7 +356,7 @@ class NormalFormPolicy(table_policy.TablePolicy):
                      range(2), form.actions, np.concatenate(strategies))
 
   def action_probabilities(self, state, player_id=None):
-    """Returns {action: probability}; see the class."""
+    """Returns {action: probability} of a player's or the joint actions."""
     validation.state("state", state)
     player = validation.player("player_id", player_id, state)
     if player == pyspiel.PlayerId.SIMULTANEOUS:

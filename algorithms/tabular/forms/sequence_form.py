@@ -2,9 +2,9 @@
 
 It fits all games of perfect recall (Koller, Megiddo & von Stengel 1996), with
 any number of players. A sequence is a player's last action together with all
-that the player did before. One sequence of each player leads to a leaf, which
-pays all of them. An iteration is one pass over the leaves and one over the
-player's sets.
+its earlier actions. One sequence of each player leads to a leaf, which pays all
+of them. An iteration is one pass over the leaves and one over the player's
+sets.
 """
 
 from typing import NamedTuple
@@ -14,48 +14,49 @@ import numpy as np
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import regret_tables
 from dudo_spiel.algorithms.tabular.tree import game_tree
-from dudo_spiel.algorithms.tabular.updates import learning
 from dudo_spiel.algorithms.tabular.updates import set_blocks
 
 _MAX_KEY = 2**62
-_TOGETHER = 512  # sets that learn before the next ones: their scratch is small
+_MAX_SLICE = 512  # sets that are updated together: their scratch stays cached
 
-# The rows of a workspace's `work`.
+# The rows of a workspace's `scratch`.
 _VALUE = 0  # the value of each set
-_REACH = 1  # how likely the player plays to each set
-_UPDATE = 2  # two rows that belong to the update
+_REACH = 1  # the player's own reach of each set
+_UPDATE = 2  # two rows of the update
 _ROWS = 4
 
-# Sequences of one player with equally many leaves: the first of them, how many
-# they are, how many leaves each has, and the first leaf.
+# Sequences of one player with equally many leaves: the first of them, their
+# number, the number of leaves of each, and the first leaf.
 GROUP = np.dtype([("begin", np.int64), ("size", np.int64),
                   ("leaves", np.int64), ("first_leaf", np.int64)])
 
 
 class SequenceArrays(NamedTuple):
-  """The sets' trees and the leaves, as arrays that kernels can take.
+  """The trees of sets and the leaves, as arrays that kernels can take.
 
-  Sequences are numbered as entries are; behind them, num_entries + p is the
-  empty sequence of player p.
+  A sequence has the number of its last entry. The empty sequence of player p is
+  num_entries + p.
 
   Attributes:
-    blocks: the `set_blocks.Blocks`, each player's parents before their children.
-    rows: [block, most actions] int64, where each action's entries begin.
+    blocks: the `set_blocks.Blocks`, each player's parents before the children.
+    rows: [block, largest number of actions] int64, where each action's entries
+      begin.
     set_begin: [block] int64, where the block's sets begin in `parent`.
-    least: [block], the `least` of each `set_blocks.Block`.
-    parent: [set in order of blocks] integers, the sequence that leads to it.
-    groups: [group] of GROUP, the sequences that lead to leaves at once. Leaves
-      of a sequence stand together, so each player has its own order of them.
-    group_begin: [player + 1] int64, the groups of each player.
-    sequence: [sequence in order of groups] integers.
-    others: [player, leaf, other player] integers, the others' sequences to it.
-    payoff: [player, leaf], what the player gets there, times the probability
-      of chance.
+    min_regret: [block], the `min_regret` of each `set_blocks.Block`.
+    parent: [set in order of blocks] int32 or int64, the sequence that leads to
+      the set.
+    groups: [group] of GROUP, sequences that end in leaves. The leaves of a
+      sequence are neighbours, so each player has its own order of leaves.
+    group_begin: [player + 1] int64, the first group of each player.
+    sequence: [sequence in order of groups] int32 or int64.
+    others: [player, leaf, other player] int32 or int64, the other players'
+      sequences to the leaf.
+    payoff: [player, leaf], the player's payoff times the probability of chance.
   """
   blocks: set_blocks.Blocks
   rows: np.ndarray
   set_begin: np.ndarray
-  least: np.ndarray
+  min_regret: np.ndarray
   parent: np.ndarray
   groups: np.ndarray
   group_begin: np.ndarray
@@ -70,26 +71,26 @@ class SequenceForm:
   Attributes:
     tree: the `game_tree.GameTree`.
     blocks: the `set_blocks.Blocks`.
-    num_entries: how many strategy entries there are.
+    num_entries: number of strategy entries.
     set_entry: [set] int64, the entry of a set's first action.
-    set_stride: [set] int64, how far apart its entries are.
+    set_stride: [set] int64, distance between the entries of its actions.
     arrays: the `SequenceArrays`.
   """
 
   def __init__(self, tree, parents):
     self.tree = tree
-    levels = _levels(tree, parents)
+    depths = _own_depths(tree, parents)
     actions = np.array([len(legal) for legal in tree.set_actions])
     players = tree.set_player.astype(np.int64)
-    order = np.lexsort((actions, levels, players))
+    order = np.lexsort((actions, depths, players))
     self.blocks, self.set_entry, self.set_stride = lay_out_sets(
-        order, np.stack([players, levels, actions]), actions)
+        order, np.stack([players, depths, actions]), actions)
     self.num_entries = int(actions.sum())
     parent = self._sequences(players, *parents.of_set)
     set_begin = np.cumsum(self.blocks.width) - self.blocks.width
     self.arrays = SequenceArrays(
         self.blocks, set_blocks.entry_rows(self.blocks), set_begin,
-        np.maximum.reduceat(set_blocks.least_regrets(tree)[order], set_begin),
+        np.maximum.reduceat(set_blocks.min_regrets(tree)[order], set_begin),
         _narrow(parent[order]), *_group_leaves(*self._merge_leaves(parents)))
 
   def _sequences(self, player, info_set, action):
@@ -99,7 +100,7 @@ class SequenceForm:
         self.set_entry[info_set] + action * self.set_stride[info_set])
 
   def _merge_leaves(self, parents):
-    """Returns the leaves' sequences and payoffs; equal leaves are summed."""
+    """Returns [player, leaf] sequences and payoffs; equal leaves are summed."""
     tree = self.tree
     ends = np.flatnonzero(tree.player == game_tree.TERMINAL)
     sequences = [self._sequences(player, *parents.of_node(player, ends))
@@ -122,16 +123,16 @@ class SequenceForm:
         np.zeros((_ROWS, max(int(self.blocks.width.max()), 1)), dtype))
 
 
-def _narrow(numbers):
-  """Returns the numbers in 32 bits each, if they fit."""
-  fits = numbers.size == 0 or numbers.max() <= np.iinfo(np.int32).max
-  return numbers.astype(np.int32) if fits else numbers
+def _narrow(array):
+  """Returns an int64 array as int32 if its elements fit."""
+  fits = array.size == 0 or array.max() <= np.iinfo(np.int32).max
+  return array.astype(np.int32) if fits else array
 
 
 def _group_leaves(leaf_sequence, payoff):
-  """Sorts leaves by sequences, and these by how many leaves they have.
+  """Sorts leaves by sequence, and sequences by their number of leaves.
 
-  Loops of equal length are foreseen by the processor, and a sum stays in its
+  Loops of equal length are predicted by the processor, and a sum stays in its
   registers. The leaves of a sequence keep their order, which is that of the
   sum.
 
@@ -145,9 +146,9 @@ def _group_leaves(leaf_sequence, payoff):
   groups, sequences, others, payoffs = [], [], [], []
   begin = 0
   for player, own in enumerate(leaf_sequence):
-    sequence, place, leaves = np.unique(own, return_inverse=True,
+    sequence, index, leaves = np.unique(own, return_inverse=True,
                                         return_counts=True)
-    order = np.lexsort((own, leaves[place]))
+    order = np.lexsort((own, leaves[index]))
     by_count = np.argsort(leaves, kind="stable")
     count, first, size = np.unique(leaves[by_count], return_index=True,
                                    return_counts=True)
@@ -167,18 +168,19 @@ def _group_leaves(leaf_sequence, payoff):
 
 
 def _distinct(columns, bound):
-  """Numbers different tuples in the order of their first, second, ... numbers.
+  """Numbers the distinct rows of a table in lexicographic order.
 
   Args:
-    columns: list of [tuple] int64, their first, second, ... numbers.
-    bound: above all these.
+    columns: list of [row] int64, the columns.
+    bound: an integer above all elements.
 
   Returns:
-    ([number] int64, a tuple that has it; [tuple] int64, the number of each.)
+    (members, which): [number] int64, a row that has the number; and [row]
+    int64, the number of each row.
   """
   key, size = columns[0], bound
   for column in columns[1:]:
-    if size > _MAX_KEY // bound:  # the key would be too large
+    if size > _MAX_KEY // bound:  # the key would overflow
       _, key = np.unique(key, return_inverse=True)
       size = int(key.max()) + 1
     key, size = key * bound + column, size * bound
@@ -192,12 +194,14 @@ def lay_out_sets(order, keys, actions):
   """Makes blocks of neighbouring sets with equal keys.
 
   Args:
-    order: [set], the sets in the order in which they are to stand.
-    keys: [key, set]; the first key is the player.
-    actions: [set], how many actions each set has.
+    order: [set] int64, the sets in the order of their entries.
+    keys: [key, set] int64; the first key is the player.
+    actions: [set] int64, the number of actions of each set.
 
   Returns:
-    (blocks, set_entry, set_stride).
+    (blocks, set_entry, set_stride): the `set_blocks.Blocks`; [set] int64, the
+    entry of a set's first action; [set] int64, the distance between the entries
+    of its actions.
   """
   sorted_keys = keys[:, order]
   is_new = np.any(sorted_keys[:, 1:] != sorted_keys[:, :-1], axis=0)
@@ -210,8 +214,8 @@ def lay_out_sets(order, keys, actions):
                              block_actions, width, entry_begin)
   set_entry = np.empty(len(order), dtype=np.int64)
   set_stride = np.empty(len(order), dtype=np.int64)
-  place = np.arange(len(order)) - np.repeat(begins, width)
-  set_entry[order] = np.repeat(entry_begin, width) + place
+  index = np.arange(len(order)) - np.repeat(begins, width)
+  set_entry[order] = np.repeat(entry_begin, width) + index
   set_stride[order] = np.repeat(width, width)
   return blocks, set_entry, set_stride
 
@@ -239,48 +243,46 @@ class ParentSequences:
 
   def _find_sets(self):
     tree = self._tree
-    found = np.empty((2, tree.num_info_sets), dtype=np.int64)
+    columns = np.empty((2, tree.num_info_sets), dtype=np.int64)
     for player in range(tree.num_players):
       nodes = np.flatnonzero(tree.player == player)
       info_set = tree.info_set[nodes]
-      for of_set, before in zip(found, self.of_node(player, nodes)):
+      for of_set, before in zip(columns, self.of_node(player, nodes)):
         of_set[info_set] = before
         if np.any(of_set[info_set] != before):
           return None
-    return tuple(found)
+    return tuple(columns)
 
 
-def _levels(tree, parents):
-  """Returns [set], how many sets of the same player come before each set."""
-  levels = np.zeros(tree.num_info_sets, dtype=np.int64)
+def _own_depths(tree, parents):
+  """Returns [set] int64, the number of the player's sets before each set."""
+  depths = np.zeros(tree.num_info_sets, dtype=np.int64)
   parent_set = parents.of_set[0]
   for info_set in np.argsort(tree.set_node):
     if parent_set[info_set] >= 0:
-      levels[info_set] = levels[parent_set[info_set]] + 1
-  return levels
+      depths[info_set] = depths[parent_set[info_set]] + 1
+  return depths
 
 
-def num_levels(tree, parents):
-  """Returns [player] int64, how many of a player's sets a history passes.
-
-  That is the largest number over all histories.
+def max_own_sets(tree, parents):
+  """Returns [player] int64, the most sets of a player on one history.
 
   Args:
     tree: the `game_tree.GameTree`.
-    parents: its `ParentSequences`; without recall there are no levels.
+    parents: its `ParentSequences`; with imperfect recall the result is 0.
   """
   counts = np.zeros(tree.num_players, dtype=np.int64)
   if parents.of_set is not None:
-    np.maximum.at(counts, tree.set_player, _levels(tree, parents) + 1)
+    np.maximum.at(counts, tree.set_player, _own_depths(tree, parents) + 1)
   return counts
 
 
 # Kernels.
 
 
-@jit.inline
+@jit.forceinline
 def propagate(space, player, strategy):
-  """Writes how likely the player plays each of its sequences to `reach`."""
+  """Writes the player's own reaches of its sequences to `reach`."""
   form, reach = space.arrays, space.reach
   blocks = form.blocks
   reach[len(strategy) + player] = 1.0
@@ -295,15 +297,21 @@ def propagate(space, player, strategy):
         out[j] = reach[parent[j]]
       continue
     for a in range(blocks.actions[b]):
-      shares = strategy[begin + a * width:begin + (a + 1) * width]
+      probability = strategy[begin + a * width:begin + (a + 1) * width]
       out = reach[begin + a * width:begin + (a + 1) * width]
       for j in range(width):
-        out[j] = reach[parent[j]] * shares[j]
+        out[j] = reach[parent[j]] * probability[j]
 
 
 @jit.kernel
 def _leaf_values(space, player, num_entries):
-  """Sums what the player's sequences earn at the leaves that they reach."""
+  """Writes the counterfactual values of the player's sequences at leaves.
+
+  Args:
+    space: the `set_blocks.FormWorkspace`; `values` is modified in place.
+    player: the player.
+    num_entries: number of strategy entries.
+  """
   space = jit.borrowed(space)
   form, values = space.arrays, jit.pointer(space.values)
   blocks = form.blocks
@@ -344,14 +352,14 @@ def _leaf_values(space, player, num_entries):
         leaf += leaves
 
 
-@jit.inline
+@jit.forceinline
 def evaluate(space, player, tables, mode, rule):
   """Computes the player's counterfactual values, and learns from them.
 
   Args:
     space: the `set_blocks.FormWorkspace`: `arrays` are the `SequenceArrays`;
       `reach` [sequence] is up to date for all players; `values` [sequence] and
-      `work` [4, widest block] are scratch.
+      `scratch` [4, widest block] are written.
     player: the player.
     tables: the `set_blocks.SolverTables`, modified in place as the mode says.
     mode: what to do with the values, such as `set_blocks.LEARN`.
@@ -364,23 +372,24 @@ def evaluate(space, player, tables, mode, rule):
   blocks = form.blocks
   num_entries = len(tables.strategy)
   _leaf_values(space, player, num_entries)
-  update = space.work[_UPDATE:].reshape(-1)
+  update = space.scratch[_UPDATE:].reshape(-1)
   for b in range(len(blocks.width) - 1, -1, -1):
     if blocks.player[b] != player:
       continue
     whole = blocks.width[b]
-    together = min(whole, _TOGETHER) if mode == set_blocks.LEARN else whole
-    for first in range(0, whole, together):
-      width = min(together, whole - first)
+    step = min(whole, _MAX_SLICE) if mode == set_blocks.LEARN else whole
+    for first in range(0, whole, step):
+      width = min(step, whole - first)
       begin = form.set_begin[b] + first
       parent = form.parent[begin:begin + width]
-      out = space.work[_VALUE, :width]
-      own_reach = space.work[_REACH, :width]
+      out = space.scratch[_VALUE, :width]
+      own_reach = space.scratch[_REACH, :width]
       if mode == set_blocks.LEARN:
         for j in range(width):
           own_reach[j] = reach[parent[j]]
       block = set_blocks.Block(blocks.entry_begin[b] + first, width, whole,
-                               form.rows[b, :blocks.actions[b]], form.least[b])
+                               form.rows[b, :blocks.actions[b]],
+                               form.min_regret[b])
       set_blocks.update_block(block, tables, values[first:], out, own_reach,
                               mode, rule, update)
       for j in range(width):
@@ -388,10 +397,10 @@ def evaluate(space, player, tables, mode, rule):
   return values[num_entries + player]
 
 
-@jit.inline
+@jit.forceinline
 def mix(space, player, tables):
-  """Adds the player's response, whose reach this is, to the strategy."""
-  form, own_reach = space.arrays, space.work[_REACH]
+  """Mixes the response, whose reaches are stored, into the strategy."""
+  form, own_reach = space.arrays, space.scratch[_REACH]
   blocks = form.blocks
   for b in range(len(blocks.width)):
     if blocks.player[b] == player:
@@ -400,45 +409,4 @@ def mix(space, player, tables):
       for j in range(width):
         own_reach[j] = space.reach[parent[j]]
       set_blocks.mix_block(blocks.entry_begin[b], width, blocks.actions[b],
-                           tables, own_reach, space.work[_UPDATE])
-
-
-@jit.inline
-def renew(space, player, tables, mode):
-  """Updates what depends on the player's table that `evaluate` changed."""
-  if mode == set_blocks.MIX:
-    propagate(space, player, tables.response)
-    mix(space, player, tables)
-  propagate(space, player, tables.strategy)
-
-
-@jit.kernel
-def run(space, tables, rules, alternating, mode, iteration, values):
-  """Runs an iteration for each of the rules, or evaluates once.
-
-  Python calls it for both, as everything below it is compiled anew for each
-  kernel that Python calls.
-
-  Args:
-    space: the `set_blocks.FormWorkspace`. Its reaches must be up to date before,
-      and are so afterwards.
-    tables: the `set_blocks.SolverTables`, modified in place as the mode says.
-    rules: the `learning.Rule` of arrays [iteration].
-    alternating: whether players are updated one after the other.
-    mode: what to do with the values, such as `set_blocks.LEARN`.
-    iteration: [1] int64, counted up here, so that it is right whenever Python
-      gets to see it.
-    values: [player] float64, written: what each player gets, in modes EVALUATE
-      and RESPOND.
-  """
-  space, tables = jit.borrowed(space), jit.borrowed(tables)
-  players = len(values)
-  for t in range(len(rules.step)):
-    rule = learning.rule_at(rules, t)
-    for step in range(2 * players):  # each is evaluated, then renewed
-      player = step // 2 if alternating else step % players
-      if step == 2 * player if alternating else step < players:
-        values[player] = evaluate(space, player, tables, mode, rule)
-      elif mode != set_blocks.EVALUATE and mode != set_blocks.RESPOND:
-        renew(space, player, tables, mode)
-    iteration[0] += 1
+                           tables, own_reach, space.scratch[_UPDATE])

@@ -1,13 +1,14 @@
-"""Payoffs that are steps: comparing ranks in time linear in the hands.
+"""Step tables: payoffs by comparison of ranks, in time linear in the hands.
 
-Where the higher hand wins, a row of the payoff table [hand, other's hand] has
-few different numbers: one for all weaker hands, one for equal ones, one for all
-stronger ones. Sort the other's hands by strength. What a hand earns then needs
-only the sums of the other's reaches up to two places. For all hands together
-that is one running sum and a few products a hand, instead of hands times hands.
+Where the higher hand wins, a row of the payoff table [hand, opponent's hand]
+has few distinct payoffs: one for all weaker hands, one for equal ones, one for
+all stronger ones. Sort the opponent's hands by strength. The value of a hand
+then needs only two prefix sums of the opponent's reaches. For all hands
+together that is one pass for the prefix sums and a few products per hand,
+instead of hands times hands.
 
-A table counts as steps only if its numbers are exactly so. Nothing depends on
-what the hands mean.
+A table is a step table only if its payoffs have exactly this form. Nothing
+depends on the meaning of the hands.
 """
 
 from typing import NamedTuple
@@ -16,20 +17,20 @@ import numpy as np
 
 from dudo_spiel.algorithms.runtime import jit
 
-_MIN_HANDS = 16  # of both players; for fewer the product is as fast
+_MIN_HANDS = 16  # of both players; with fewer the matrix product is as fast
 _MAX_PIECES = 3  # of a row
 
 
 class Steps(NamedTuple):
   """Step tables of both players; rows are padded to the longest.
 
-  With S[k] the sum of the other's reaches of the first k hands in order, hand h
-  earns c[0, h] S[all] + c[1, h] S[p[0, h]] + c[2, h] S[p[1, h]].
+  With S[k] the sum of the opponent's reaches of the first k hands in order, the
+  value of hand h is c[0, h] S[all] + c[1, h] S[p[0, h]] + c[2, h] S[p[1, h]].
 
   Attributes:
-    index: [player, table, 3, hand] int64: the other's hands by strength, then
-      both rows of p.
-    coefficient: [player, table, 3, hand], c.
+    index: [player, table, 3, hand] int64: the opponent's hands by strength,
+      then both rows of p.
+    coefficient: [player, table, 3, hand] float64, c.
   """
   index: np.ndarray
   coefficient: np.ndarray
@@ -39,7 +40,7 @@ def find_steps(payoffs):
   """Finds the terminals whose payoffs are steps for both players.
 
   Args:
-    payoffs: for each player [own hand, other hand, terminal].
+    payoffs: for each player [own hand, opponent's hand, terminal] float64.
 
   Returns:
     (is_step, steps): [terminal] bool, and the `Steps`, with a table for each of
@@ -64,7 +65,7 @@ def find_steps(payoffs):
 
 
 def _candidates(payoffs):
-  """Returns [terminal] bool, whether a look at a few rows allows steps."""
+  """Returns [terminal] bool, whether three rows of the table may be steps."""
   shape = payoffs[0].shape
   is_candidate = np.full(shape[2], min(shape[:2]) >= _MIN_HANDS)
   if is_candidate.any():
@@ -77,8 +78,8 @@ def _candidates(payoffs):
 
 
 def _find_table(payoff):
-  """Returns (order, position, coefficient) of a table, None if not steps."""
-  # Columns of stronger and stronger hands only fall, or only rise.
+  """Returns (order, position, coefficient) of a step table, else None."""
+  # Along the hands by strength, column sums are monotonic.
   order = np.argsort(payoff.sum(axis=0), kind="stable")
   ordered = payoff[:, order]
   is_change = ordered[:, 1:] != ordered[:, :-1]
@@ -98,15 +99,15 @@ def _find_table(payoff):
 
 @jit.kernel
 def step_values(index, coefficient, reach, first, sums, out):
-  """Writes what hands earn at a terminal whose payoffs are steps.
+  """Writes the values of hands at a terminal with a step table.
 
   Args:
     index: [3, hand] int64, of `Steps`.
     coefficient: [3, hand], of `Steps`.
-    reach: [other hand], the other's reaches.
+    reach: [opponent's hand], the opponent's reaches.
     first: the first own hand.
-    sums: [other hand + 1] scratch.
-    out: [hand], what hands first, first + 1, ... earn; modified in place.
+    sums: [opponent's hand + 1], scratch.
+    out: [hand], written: the values of hands first, first + 1, ...
   """
   order, begin, end = index[0], index[1, first:], index[2, first:]
   last, below = coefficient[0, first:], coefficient[1, first:]

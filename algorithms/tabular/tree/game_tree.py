@@ -1,6 +1,6 @@
-"""An OpenSpiel game, walked once into flat arrays.
+"""The tree of an OpenSpiel game as flat arrays, from one traversal.
 
-Every compiled form of a game is made from this tree; no solver walks pyspiel
+Every compiled form of a game is made from this tree; no solver visits pyspiel
 states.
 """
 
@@ -21,38 +21,38 @@ TERMINAL = tree_walk.TERMINAL
 
 # Sums over histories and iterations must stay finite, and so must squares.
 _MAX_PAYOFF = {"float64": 1e100, "float32": 1e15}
-_MOST_NODES = 2**31 - 2  # their numbers have 32 bits
-_OFTEN = 2**13  # histories, a moment's walk: then it looks at free memory
-# Bytes of memory. `docs/solvers.md` has what games took.
-_WALK_BYTES = 32  # of a history in the walk
-_NODE_BYTES = (35, 16)  # of one in what is made of it, and for each player more
-_SET_BYTES = 30  # of an information set, likewise
+_MAX_NODES = 2**31 - 2  # node numbers are int32
+_CHECK_INTERVAL = 2**13  # histories between two looks at free memory
+# Bytes of memory. `docs/solvers.md` has measurements.
+_WALK_BYTES = 32  # of a history in the traversal
+_NODE_BYTES = (35, 16)  # of a history in tree and form, and more per player
+_SET_BYTES = 30  # of an information set in tree and form
 _ENTRY_BYTES = 70  # of an action of a set; most of it is a solver's
-_LETTERS_ROOM = 4  # by what part of it the buffer of texts may grow at once
+_TEXT_GROWTH = 4  # the buffer of texts may grow by one part in so many at once
 _SPARE_BYTES = 2**26
 
 
 class GameTree:
   """The histories of a game and its information sets.
 
-  Nodes are numbered level by level, the root first; the children of a node
-  follow each other in the order of its actions. Information sets are numbered
-  player by player.
+  Nodes are numbered in breadth-first order; the children of a node are
+  consecutive, in the order of its actions. Information sets are numbered player
+  by player.
 
-  A game may be as large as memory allows. One that is surely larger is refused
-  before it is walked. During the walk, what it will take is compared with what
-  is free.
+  A game may be as large as memory allows. A game that is surely larger is
+  refused before the traversal. During the traversal, the memory that the game
+  will need is compared with the free memory.
 
   Args:
     game: a `pyspiel.Game` with sequential moves.
-    max_nodes: how many histories are allowed; None for as many as fit.
-    node_bytes: how much memory a history takes in what is made of the walk;
-      None for that of the forms and their solvers.
+    max_nodes: largest allowed number of histories; None for as many as fit.
+    node_bytes: bytes of memory of a history in all that is made of the tree;
+      None for those of the forms and their solvers.
 
   Attributes:
     game: the `pyspiel.Game`.
-    num_players: how many players it has.
-    num_nodes: how many histories there are, terminal ones included.
+    num_players: number of players.
+    num_nodes: number of histories, terminal ones included.
     player: [node] int8, who acts: a player, CHANCE or TERMINAL.
     parent: [node] int32, -1 for the root.
     action: [node] int32, the action that leads to the node, -1 for the root.
@@ -60,15 +60,15 @@ class GameTree:
     chance: [node] float64, probability of the edge to the node where its parent
       is a chance node, else 1.
     info_set: [node] int32, the information set, -1 where no player acts.
-    level_begin: [level + 1] int32, the first node of each level.
+    depth_begin: [depth + 1] int64, the first node of each depth.
     returns: [node, player] float64, zero at all nodes that are not terminal.
-    num_info_sets: how many information sets there are.
-    info_states: `info_states.InfoStates`, each set's, like a list of str.
+    num_info_sets: number of information sets.
+    info_states: the `info_states.InfoStates` of the sets, like a list of str.
     set_player: [set] int8, who acts there.
     set_actions: list of tuple, each set's legal actions.
     set_node: [set] int32, the first node of the set.
-    is_split: whether the sets were split, see `with_perfect_recall`; OpenSpiel
-      does not know the information states then.
+    is_split: whether `with_perfect_recall` has split the sets; OpenSpiel does
+      not know the information states then.
   """
 
   is_split = False
@@ -78,7 +78,7 @@ class GameTree:
     self.game = game
     self.num_players = game.num_players()
     self._node_bytes = _bytes_of_node(game, node_bytes)
-    self._check_size(_MOST_NODES if max_nodes is None else max_nodes)
+    self._check_size(_MAX_NODES if max_nodes is None else max_nodes)
     walk = tree_walk.Walk(self.game)
     try:
       self._visit(walk, max_nodes)
@@ -90,24 +90,25 @@ class GameTree:
     """Raises a ValueError if the game is surely too large."""
     available = ram.available_bytes()
     limit = max_histories(self.game, max_nodes, self._node_bytes, available)
-    if limit <= _OFTEN or not tree_size.is_surely_larger(self.game, limit):
-      return  # if there is little room, the walk is soon over
+    if limit <= _CHECK_INTERVAL or (
+        not tree_size.is_surely_larger(self.game, limit)):
+      return  # with little memory the traversal ends soon
     if limit == max_nodes:
       raise _too_large(self.game, max_nodes)
     raise self._no_memory(f"it has more than {limit:,} histories", available)
 
   def _visit(self, walk, max_nodes):
-    """Walks, and raises a ValueError as soon as the game is too large."""
-    most = _MOST_NODES if max_nodes is None else max_nodes
+    """Traverses, and raises a ValueError as soon as the game is too large."""
+    limit = _MAX_NODES if max_nodes is None else max_nodes
     with progress.progress_bar(desc="walking the game", unit=" histories",
                              delay=2) as bar:
-      for count in walk.visit(_OFTEN):
+      for count in walk.visit(_CHECK_INTERVAL):
         bar.update(count - bar.n)
-        if count > most:
-          raise _too_large(self.game, most)
+        if count > limit:
+          raise _too_large(self.game, limit)
         needed = (count * self._node_bytes + walk.sets.num_sets * _SET_BYTES +
                   walk.num_entries * _ENTRY_BYTES +
-                  walk.sets.num_letters // _LETTERS_ROOM + _SPARE_BYTES)
+                  walk.sets.num_letters // _TEXT_GROWTH + _SPARE_BYTES)
         available = ram.available_bytes()
         if needed > available:
           raise self._no_memory(
@@ -122,15 +123,15 @@ class GameTree:
                       f"{why}{have}; {_advice(self.game)}")
 
   def _number_nodes(self, walk):
-    """Numbers what a walk has found, level by level.
+    """Numbers the nodes of a traversal in breadth-first order.
 
     Args:
-      walk: the `tree_walk.Walk`, which loses its buffers one after the other.
+      walk: the `tree_walk.Walk`, whose buffers are released one by one.
     """
-    # Within a level the order of the walk keeps siblings together.
+    # Within a depth, preorder keeps siblings together.
     depths = np.asarray(walk.release("depths"))
     order = np.argsort(depths, kind="stable")
-    self.level_begin = np.append(0, np.cumsum(np.bincount(depths)))
+    self.depth_begin = np.append(0, np.cumsum(np.bincount(depths)))
     del depths
     rank = np.empty(len(order) + 1, dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
@@ -160,18 +161,18 @@ class GameTree:
       walk: the `tree_walk.Walk`.
       found: [node] int32, its set in order of discovery, or -1.
     """
-    self.info_states, self.set_player, legal, numbers = walk.sets.finish()
+    self.info_states, self.set_player, legal, rank = walk.sets.finish()
     self.num_info_sets = len(self.info_states)
-    known = list(walk.legal_actions)
-    self.set_actions = [known[number] for number in legal.tolist()]
-    self.info_set = np.append(numbers, np.int32(-1))[found]
-    # The first node: a set's parent then has a smaller one.
+    distinct = list(walk.legal_actions)
+    self.set_actions = [distinct[number] for number in legal.tolist()]
+    self.info_set = np.append(rank, np.int32(-1))[found]
+    # The first node, so that the set before it has a smaller one.
     acts = np.flatnonzero(self.info_set >= 0)[::-1]
     self.set_node = np.empty(self.num_info_sets, dtype=np.int32)
     self.set_node[self.info_set[acts]] = acts
 
   def fingerprint(self):
-    """Returns a str that tells this tree from others."""
+    """Returns a content hash of the tree."""
     digest = hashlib.sha256()
     for array in (self.player, self.parent, self.action, self.chance,
                   self.info_set, self.returns):
@@ -183,7 +184,7 @@ class GameTree:
 
   @property
   def payoffs(self):
-    """Array of all that players may get."""
+    """Array of all returns."""
     return self.returns
 
   def last_own_actions(self, player):
@@ -195,17 +196,17 @@ class GameTree:
       player: the player.
     """
     last = np.zeros(self.num_nodes, dtype=np.int32)
-    for begin, end in zip(self.level_begin[1:-1], self.level_begin[2:]):
+    for begin, end in zip(self.depth_begin[1:-1], self.depth_begin[2:]):
       parent = self.parent[begin:end]
       last[begin:end] = np.where(self.player[parent] == player,
                                  np.arange(begin, end), last[parent])
     return last
 
   def with_perfect_recall(self):
-    """Returns the tree with sets split so that players forget nothing.
+    """Returns the tree with sets split so that players have perfect recall.
 
-    Two histories stay in one set if the player has acted in the same sets in
-    the same way before.
+    Two histories stay in one set if the player's earlier sets and actions are
+    the same.
     """
     tree = copy.copy(self)
     tree.is_split = True
@@ -237,34 +238,35 @@ class GameTree:
     return state
 
   def chance_reach(self):
-    """Returns [node] float64, the product of chance probabilities to it."""
+    """Returns [node] float64, the reach probability of chance."""
     reach = self.chance.copy()
-    for begin, end in zip(self.level_begin[1:-1], self.level_begin[2:]):
+    for begin, end in zip(self.depth_begin[1:-1], self.depth_begin[2:]):
       reach[begin:end] *= reach[self.parent[begin:end]]
     return reach
 
 
 def _bytes_of_node(game, node_bytes):
-  """Returns how much memory a history takes in what is made of the walk."""
+  """Returns the bytes of memory of a history in tree and form."""
   if node_bytes is not None:
     return node_bytes
   return _NODE_BYTES[0] + _NODE_BYTES[1] * game.num_players()
 
 
 def max_histories(game, max_nodes=None, node_bytes=None, available=None):
-  """Returns how many histories a game may have at most.
+  """Returns the largest number of histories that a game may have.
 
   Args:
     game: the `pyspiel.Game`.
     max_nodes: a limit of the caller, or None.
-    node_bytes: see `GameTree`.
-    available: how many bytes are free; None looks.
+    node_bytes: bytes of memory of a history in all that is made of the tree;
+      None for those of the forms and their solvers.
+    available: number of free bytes; None asks the system.
   """
   if available is None:
     available = ram.available_bytes()
   room = available // (_WALK_BYTES + _bytes_of_node(game, node_bytes))
-  most = _MOST_NODES if max_nodes is None else max_nodes
-  return int(min(room, most, _MOST_NODES))
+  limit = _MAX_NODES if max_nodes is None else max_nodes
+  return int(min(room, limit, _MAX_NODES))
 
 
 def _too_large(game, max_nodes):
@@ -274,9 +276,10 @@ def _too_large(game, max_nodes):
 
 
 def _sizes(game):
-  """Returns the names of the parameters that may decide how large a game is.
+  """Returns the names of the parameters that may decide the size of a game.
 
-  Those of a game made from another, such as a turn-based one, are the other's.
+  For a game made from another one, such as a turn-based game, these are the
+  parameters of the other game.
 
   Args:
     game: the `pyspiel.Game`.
@@ -292,7 +295,7 @@ def _sizes(game):
 
 
 def _advice(game):
-  """Returns what to do about a game that is too large to walk."""
+  """Returns advice about a game that is too large to walk."""
   kind = game.get_type()
   sizes = _sizes(game)
   advice = f"choose parameters that make it smaller ({', '.join(sizes)})" if (
@@ -307,18 +310,18 @@ def _advice(game):
 
 
 def check_payoffs(game, returns, dtype):
-  """Raises a ValueError for payoffs with which no solver can compute.
+  """Raises a ValueError for payoffs with which sums would overflow.
 
   Args:
     game: the `pyspiel.Game`.
     returns: [node, player] float64.
-    dtype: "float64" or "float32", what it computes with.
+    dtype: "float64" or "float32", the type of the tables.
   """
-  most = _MAX_PAYOFF[dtype]
-  wrong = returns[~(np.abs(returns) <= most)]
+  limit = _MAX_PAYOFF[dtype]
+  wrong = returns[~(np.abs(returns) <= limit)]
   if len(wrong):
     raise ValueError(f"game={game}: pays a player {wrong[0]}; payoffs must be "
-                     f"between -{most:g} and {most:g} for {dtype} tables")
+                     f"between -{limit:g} and {limit:g} for {dtype} tables")
 
 
 def check_game(game):

@@ -1,8 +1,8 @@
 """Information states as text, kept in little memory.
 
-A Python string takes 50 bytes besides its letters, and a place in a dictionary
-100 more. Here all texts of a game stand behind each other in one buffer, and a
-hash table of 32-bit numbers finds them: about 30 bytes a text.
+A Python string takes 50 bytes besides its characters, and an entry of a
+dictionary 100 more. Here all texts of a game are concatenated in one buffer,
+and a hash table of 32-bit integers finds them: about 30 bytes per text.
 """
 
 import collections.abc
@@ -13,7 +13,7 @@ import numpy as np
 from dudo_spiel.algorithms.runtime import jit
 
 _ENCODING = ("utf-8", "surrogatepass")
-_LEAST_SLOTS = 2**10
+_MIN_SLOTS = 2**10
 _EMPTY = -1
 _GROWTH = 1.25
 _HASH_SEED = np.uint64(14695981039346656037)  # of the hash FNV-1a
@@ -25,9 +25,9 @@ class InfoStates(collections.abc.Sequence):
   """Texts, like a list of str.
 
   Args:
-    text: bytes-like, the letters of all texts.
-    begin: [number] int64, where each text begins.
-    length: [number] int32, how many bytes it has.
+    text: bytes-like, all texts.
+    begin: [index] int64, where each text begins.
+    length: [index] int32, its number of bytes.
   """
 
   def __init__(self, text, begin, length):
@@ -35,7 +35,7 @@ class InfoStates(collections.abc.Sequence):
     self._begin, self._length = begin, length
 
   def __len__(self):
-    """Returns how many texts there are."""
+    """Returns the number of texts."""
     return len(self._begin)
 
   def __getitem__(self, number):
@@ -50,7 +50,7 @@ class InfoStates(collections.abc.Sequence):
     return bytes(self._text[begin:begin + int(self._length[number])])
 
   def __eq__(self, other):
-    """Returns whether the texts are those of another list."""
+    """Returns whether another list has equal texts."""
     if not isinstance(other, (InfoStates, list)):
       return NotImplemented
     return len(self) == len(other) and all(map(str.__eq__, self, other))
@@ -58,21 +58,21 @@ class InfoStates(collections.abc.Sequence):
   __hash__ = None
 
   def __repr__(self):
-    """Returns the texts as they would be written in a program."""
+    """Returns the texts as a list would be written in a program."""
     return repr(list(self))
 
 
 class _Sets(NamedTuple):
-  """What an index knows of its sets, as arrays that kernels can take.
+  """The sets of an index, as arrays that kernels can take.
 
-  The arrays have room for more; the counts are the caller's.
+  The arrays may be longer than the number of sets.
 
   Attributes:
     begin: [set] int64, where its text begins.
-    length: [set] int32, how many bytes it has.
+    length: [set] int32, number of bytes of the text.
     hash: [set] uint32, of the text and the player.
     player: [set] int8, who acts there.
-    legal: [set] int32, the number of its legal actions.
+    legal: [set] int32, the number of its tuple of legal actions.
   """
   begin: np.ndarray
   length: np.ndarray
@@ -85,9 +85,9 @@ class _Histories(NamedTuple):
   """Histories whose sets are looked up.
 
   Attributes:
-    length: [history] int32, how many bytes their texts have.
+    length: [history] int32, number of bytes of the text.
     player: [history] int8, who acts.
-    legal: [history] int32, the numbers of their legal actions.
+    legal: [history] int32, the number of the tuple of legal actions.
   """
   length: np.ndarray
   player: np.ndarray
@@ -95,11 +95,13 @@ class _Histories(NamedTuple):
 
 
 class SetIndex:
-  """Numbers information sets, players' information states, as they are found.
+  """Numbers information sets in order of discovery.
+
+  A set is a player and an information state.
 
   Attributes:
-    num_sets: how many there are.
-    num_letters: how many bytes their texts take.
+    num_sets: number of sets.
+    num_letters: number of bytes of their texts.
   """
 
   def __init__(self):
@@ -108,20 +110,20 @@ class SetIndex:
     self._sets = _Sets(np.zeros(0, np.int64), np.zeros(0, np.int32),
                        np.zeros(0, np.uint32), np.zeros(0, np.int8),
                        np.zeros(0, np.int32))
-    self._slots = np.full(_LEAST_SLOTS, _EMPTY, np.int32)
+    self._slots = np.full(_MIN_SLOTS, _EMPTY, np.int32)
 
   @property
   def num_letters(self):
-    """How many bytes the texts take."""
+    """Number of bytes of the texts."""
     return len(self._text)
 
   def add(self, players, info_states, legal):
-    """Returns [history] int32, the number of each history's set.
+    """Returns [history] int32, the set of each history.
 
     Args:
       players: [history] int8, who acts.
       info_states: list of str, the information states.
-      legal: [history] int32, the numbers of their legal actions.
+      legal: [history] int32, the numbers of their tuples of legal actions.
 
     Raises:
       DifferentActionsError: if histories of one set differ in these.
@@ -132,48 +134,48 @@ class SetIndex:
     before = len(self._text)
     self._text += b"".join(encoded)
     letters = np.frombuffer(self._text, np.uint8)
-    numbers = np.empty(len(encoded), np.int32)
+    found = np.empty(len(encoded), np.int32)
     self.num_sets, used, wrong = _add(
         letters, before, _Histories(lengths, players, legal), self._sets,
-        self.num_sets, self._slots, numbers)
-    del letters  # it would keep the buffer from changing its size
+        self.num_sets, self._slots, found)
+    del letters  # a view keeps the buffer from changing its size
     del self._text[used:]
     if wrong >= 0:
       raise DifferentActionsError(info_states[wrong])
-    return numbers
+    return found
 
   def _make_room(self, count):
-    """Makes room for so many new sets."""
-    most = self.num_sets + count
-    if most > len(self._sets.begin):
-      size = max(int(most * _GROWTH), _LEAST_SLOTS)
+    """Makes room for a number of new sets."""
+    max_sets = self.num_sets + count
+    if max_sets > len(self._sets.begin):
+      size = max(int(max_sets * _GROWTH), _MIN_SLOTS)
       self._sets = _Sets(*(_resized(column, size) for column in self._sets))
-    if 2 * most > len(self._slots):
+    if 2 * max_sets > len(self._slots):
       slots = len(self._slots)
-      while slots < 2 * most:
+      while slots < 2 * max_sets:
         slots *= 2
-      self._slots = None  # before the new ones take memory
+      self._slots = None  # freed before the new table is allocated
       self._slots = np.full(slots, _EMPTY, np.int32)
       _fill(self._sets.hash, self.num_sets, self._slots)
 
   def legal_since(self, first):
-    """Returns the numbers of the legal actions of sets first, first + 1, ..."""
+    """Returns `_Sets.legal` of the sets first, first + 1, ..."""
     return self._sets.legal[first:self.num_sets].copy()
 
   def finish(self):
     """Returns the sets player by player, in order of discovery.
 
     Returns:
-      (info_states, players, legal, numbers): the `InfoStates`; [set] int8;
-      [set] int32, the numbers of the legal actions; and [set in order of
-      discovery] int32, its number here.
+      (info_states, players, legal, rank): the `InfoStates`; [set] int8, who
+      acts; [set] int32, the numbers of the tuples of legal actions; and [set in
+      order of discovery] int32, its new number.
     """
     sets = _Sets(*(column[:self.num_sets] for column in self._sets))
     order = np.argsort(sets.player, kind="stable")
-    numbers = np.empty(self.num_sets, np.int32)
-    numbers[order] = np.arange(self.num_sets, dtype=np.int32)
+    rank = np.empty(self.num_sets, np.int32)
+    rank[order] = np.arange(self.num_sets, dtype=np.int32)
     info_states = InfoStates(self._text, sets.begin[order], sets.length[order])
-    return info_states, sets.player[order], sets.legal[order], numbers
+    return info_states, sets.player[order], sets.legal[order], rank
 
 
 class DifferentActionsError(ValueError):
@@ -212,27 +214,27 @@ def _is_equal(letters, first, second, length):
 
 
 @jit.kernel
-def _add(letters, base, histories, sets, num_sets, slots, numbers):
-  """Numbers the sets of some histories; new texts stay in the buffer.
+def _add(letters, base, histories, sets, num_sets, slots, found):
+  """Finds or adds the sets of some histories; new texts stay in the buffer.
 
   Args:
-    letters: uint8, the buffer; from `base` on stand the texts of the histories.
-      New ones move to the front, the others are overwritten.
-    base: where the texts that are known end.
+    letters: [byte] uint8, the buffer, which has the texts of the histories from
+      `base` on. New texts move to the front, the others are overwritten.
+    base: where the texts of known sets end.
     histories: the `_Histories`.
     sets: the `_Sets`, modified in place, with room for all histories.
-    num_sets: how many sets are known.
-    slots: int32, the hash table, modified in place, large enough.
-    numbers: [history] int32, written.
+    num_sets: number of known sets.
+    slots: [slot] int32, the hash table, modified in place, large enough.
+    found: [history] int32, written: the set of each history.
 
   Returns:
-    (num_sets, used, wrong): how many sets are known now, where their texts end,
-    and the first history whose legal actions are not those of its set, or -1.
+    (num_sets, used, wrong): the new number of sets, where their texts end, and
+    the first history whose legal actions are not those of its set, or -1.
   """
   mask = len(slots) - 1
   begin = used = base
   wrong = -1
-  for i in range(len(numbers)):
+  for i in range(len(found)):
     length, player = histories.length[i], histories.player[i]
     value = _hash(letters, begin, length, player)
     slot = np.int64(value) & mask
@@ -255,14 +257,14 @@ def _add(letters, base, histories, sets, num_sets, slots, numbers):
       slot = (slot + 1) & mask
     if sets.legal[number] != histories.legal[i] and wrong < 0:
       wrong = i
-    numbers[i] = number
+    found[i] = number
     begin += length
   return num_sets, used, wrong
 
 
 @jit.kernel
 def _fill(hashes, num_sets, slots):
-  """Puts sets into an empty hash table, modified in place."""
+  """Inserts sets into an empty hash table, modified in place."""
   mask = len(slots) - 1
   for number in range(num_sets):
     slot = np.int64(hashes[number]) & mask

@@ -1,7 +1,8 @@
-"""The games whose rules are known, and how large these games are.
+"""The games whose rules are known, and their sizes.
 
-The games of this package tell their rules themselves. OpenSpiel's `liars_dice`
-has them here, as a walk of it takes seconds, and with two dice each minutes.
+The games of this package have a method for their rules. Those of OpenSpiel's
+`liars_dice` are here, because its traversal takes seconds, and with two dice
+each minutes.
 """
 
 import itertools
@@ -13,8 +14,8 @@ import pyspiel
 
 from dudo_spiel import deal_rules
 
-_LINE_BYTES = 500  # that a line takes while the form is made
-_NUMBER_BYTES = 8
+_LINE_BYTES = 500  # of a line while the form is made
+_FLOAT_BYTES = 8
 
 
 class LiarsDiceRules(deal_rules.ClaimRules):
@@ -24,8 +25,8 @@ class LiarsDiceRules(deal_rules.ClaimRules):
   ascending order. The highest face is wild.
 
   Args:
-    num_dice: how many dice each player has.
-    sides: how many sides a die has.
+    num_dice: number of dice of each player.
+    sides: number of sides of a die.
     bidding_rule: "reset-face" or "reset-quantity", the order of claims.
   """
 
@@ -58,7 +59,7 @@ class LiarsDiceRules(deal_rules.ClaimRules):
     return ["".join(str(face + 1) for face in hand) for hand in self._hands()]
 
   def matches(self, player):
-    """Returns [hand, rank] int, how many of a hand's dice count for a rank."""
+    """Returns [hand, rank] int, the number of dice that count for a rank."""
     del player
     faces = np.array(self._hands())[:, :, None]
     counts = (faces == np.arange(self._sides)).sum(axis=1)
@@ -79,7 +80,7 @@ _STOCK_RULES = {"liars_dice": _liars_dice}  # by the games' short names
 
 
 def find_rules(game):
-  """Returns the `deal_rules.DealRules` of a game, or None if it tells none.
+  """Returns the `deal_rules.DealRules` of a game, or None if unknown.
 
   Args:
     game: a `pyspiel.Game`.
@@ -94,7 +95,7 @@ def find_rules(game):
 
 
 def num_histories(rules):
-  """Returns how many histories a game has, terminal ones included.
+  """Returns the number of histories of a game, terminal ones included.
 
   Args:
     rules: the game's `deal_rules.DealRules`.
@@ -105,7 +106,7 @@ def num_histories(rules):
 
 
 def form_bytes(rules):
-  """Returns about how much memory a game in deal form and a solver take.
+  """Returns about how many bytes a game in deal form and a solver need.
 
   Args:
     rules: the game's `deal_rules.DealRules`.
@@ -116,4 +117,4 @@ def form_bytes(rules):
   cells = 8 * sum(rules.num_hands) * rules.num_lines
   deals = 4 * math.prod(map(len, rules.draws))
   return (_LINE_BYTES * rules.num_lines +
-          _NUMBER_BYTES * (tables + cells + deals))
+          _FLOAT_BYTES * (tables + cells + deals))

@@ -1,8 +1,8 @@
-"""Finds out whether a game deals in private and then plays in public.
+"""The public tree of a game that deals in private and then plays in public.
 
 Histories with the same actions and chance outcomes after the deal are one
-public node. Each level is checked as it is made, so a game of another kind is
-soon recognised.
+public node. Each depth is checked as it is made, so that other games are
+recognised soon.
 """
 
 from typing import NamedTuple
@@ -13,14 +13,14 @@ from dudo_spiel.algorithms.tabular.tree import game_tree
 
 
 class PublicTree(NamedTuple):
-  """The public tree, node by node, level by level.
+  """The public tree, its nodes in breadth-first order.
 
   Attributes:
     node: [history] int32, the public node of each history after the deal, -1
       before.
     hands: [player, history] int32, the hands dealt.
-    num_hands: (int, int).
-    actor: [public node].
+    num_hands: (int, int), the number of hands of each player.
+    actor: [public node] int64, a player, CHANCE or TERMINAL.
     num_children: [public node] int64.
   """
   node: np.ndarray
@@ -47,14 +47,14 @@ class PublicTree(NamedTuple):
 
     Returns:
       (payoffs, payoff_of): for each player [hand of 0, hand of 1, table]
-      float64, what the player gets, times the probability of chance, and
-      None, as terminal t has table t.
+      float64, the player's payoffs times the probability of chance; and None,
+      because terminal t has table t.
     """
     count = len(terminals)
-    place = np.empty(len(self.actor), dtype=np.int64)
-    place[terminals] = np.arange(count)
+    index = np.empty(len(self.actor), dtype=np.int64)
+    index[terminals] = np.arange(count)
     ends = np.flatnonzero(tree.player == game_tree.TERMINAL)
-    where = (*self.hands[:, ends], place[self.node[ends]])
+    where = (*self.hands[:, ends], index[self.node[ends]])
     weight = tree.chance_reach()[ends]
     payoffs = []
     for player in range(2):
@@ -77,8 +77,8 @@ def merge_deals(tree):
   for player in range(2):
     seen = [tree.state(node).information_state_string(player)
             for node in deal_nodes]
-    names, numbers = np.unique(seen, return_inverse=True)
-    hands[player, deal_nodes] = numbers
+    names, hand = np.unique(seen, return_inverse=True)
+    hands[player, deal_nodes] = hand
     num_hands.append(len(names))
   public = np.full(tree.num_nodes, -1, dtype=np.int32)
   frontier = deal_nodes
@@ -88,11 +88,11 @@ def merge_deals(tree):
   stride = int(tree.action.max()) + 2
   while len(frontier):
     size = int(public[frontier].max()) + 1 - num_public
-    level = _check_level(tree, frontier, public[frontier] - num_public, size,
-                         hands[:, frontier], num_hands)
-    if level is None:
+    checked = _check_depth(tree, frontier, public[frontier] - num_public, size,
+                           hands[:, frontier], num_hands)
+    if checked is None:
       return None
-    actor, count, sets_here = level
+    actor, count, sets_here = checked
     num_sets += sets_here
     actors.append(actor)
     # Children of equal public parents by equal actions are one public node.
@@ -104,19 +104,19 @@ def merge_deals(tree):
     from_public = np.repeat(public[frontier], repeats).astype(np.int64)
     from_public *= stride
     from_public += tree.action[children]
-    keys, numbers = np.unique(from_public, return_inverse=True)
+    keys, child_index = np.unique(from_public, return_inverse=True)
     counts.append(np.bincount(keys // stride - num_public, minlength=size))
     if np.any((actor >= 0) & (counts[-1] != count)):
       return None
     num_public += size
-    public[children] = num_public + numbers
+    public[children] = num_public + child_index
     for own in hands:
       own[children] = np.repeat(own[frontier], repeats)
     frontier = children
   if num_sets != tree.num_info_sets:  # a set has histories of different length
     return None
   return PublicTree(public, hands, tuple(num_hands), np.concatenate(actors),
-                     np.concatenate(counts))
+                    np.concatenate(counts))
 
 
 def _deal_nodes(tree):
@@ -132,7 +132,7 @@ def _deal_nodes(tree):
   return found if np.all(tree.player[found] >= 0) else None
 
 
-def _check_level(tree, frontier, public, size, hands, num_hands):
+def _check_depth(tree, frontier, public, size, hands, num_hands):
   """Returns each public node's actor and number of actions, and counts sets.
 
   Returns None where histories of one public node differ in their actor or
@@ -151,11 +151,11 @@ def _check_level(tree, frontier, public, size, hands, num_hands):
   num_sets = 0
   for player in range(2):
     acts = actor[public] == player
-    place = (public[acts].astype(np.int64) * num_hands[player] +
-             hands[player, acts])
+    cell = (public[acts].astype(np.int64) * num_hands[player] +
+            hands[player, acts])
     info_set = tree.info_set[frontier[acts]]
-    pairs = len(np.unique(place * tree.num_info_sets + info_set))
-    if pairs != len(np.unique(place)) or pairs != len(np.unique(info_set)):
+    pairs = len(np.unique(cell * tree.num_info_sets + info_set))
+    if pairs != len(np.unique(cell)) or pairs != len(np.unique(info_set)):
       return None
     num_sets += pairs
   return actor, count, num_sets

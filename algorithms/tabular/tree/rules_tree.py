@@ -1,12 +1,12 @@
-"""The tree of a game of deal form, from its rules instead of a walk.
+"""The tree of a game of deal form, from its rules instead of a traversal.
 
-Some games tell their rules as a few tables: hands, lines of play and returns
+Some games give their rules as a few tables: hands, lines of play and returns
 (see `deal_rules`). Every history is then a deal and a line. What solvers need
-of the tree follows from the tables; the arrays over all histories are made only
-when something asks for them.
+of the tree follows from the tables; arrays over all histories are made on first
+use.
 
-The tree equals the walked one in all numbers and names. A few histories are
-compared with the game's own states. If one differs, the game is walked.
+The tree is equal to the one of a traversal. A few histories are compared with
+the game's own states. If one differs, the game is walked.
 """
 
 import bisect
@@ -27,20 +27,21 @@ _NODE_BYTES = 32  # of the largest array over histories, while it is made
 _TEXT_BYTES = 150  # of an information state, and more for long ones
 _ATTRIBUTES = (  # of a `GameTree`
     "game", "num_players", "num_nodes", "player", "parent", "action",
-    "child_begin", "chance", "info_set", "level_begin", "returns",
+    "child_begin", "chance", "info_set", "depth_begin", "returns",
     "num_info_sets", "info_states", "set_player", "set_actions", "set_node")
 
 
 def make_tree(game, max_nodes=None, deal_form=False, node_bytes=None):
-  """Returns the `RulesTree` of a game that tells its rules, or else walks it.
+  """Returns the `RulesTree` of a game with known rules, or else its `GameTree`.
 
   Args:
     game: a `pyspiel.Game`.
-    max_nodes: how many histories there may be; None for as many as fit into
+    max_nodes: largest allowed number of histories; None for as many as fit into
       memory.
     deal_form: whether the deal form is wanted, if the game has it. Then a game
-      that tells its rules may have any number for which there is memory.
-    node_bytes: see `GameTree`.
+      with known rules may have as many histories as memory allows.
+    node_bytes: bytes of memory of a history in all that is made of the tree;
+      None for those of the forms and their solvers.
   """
   rules = known_rules.find_rules(game)
   if rules is not None:
@@ -54,19 +55,20 @@ def make_tree(game, max_nodes=None, deal_form=False, node_bytes=None):
 
 
 class RulesTree(game_tree.GameTree):
-  """The `GameTree` of a game that tells its rules.
+  """The `GameTree` of a game with known rules.
 
   Args:
     game: the `pyspiel.Game`.
     rules: its `deal_rules.DealRules`.
 
   Attributes:
-    num_hands: (int, int), how many hands each player has. Hands are numbered in
-      the order of their names, as `public_tree.merge_deals` does it.
+    num_hands: (int, int), number of hands of each player. Hands are numbered in
+      the order of their names, as in `public_tree.merge_deals`.
     hands: [player, deal] int64.
     deal_reach: [deal] float64, the probabilities of the deals.
     lines: the `deal_rules.Lines`.
-    table_returns: [table, player, hand of 0, hand of 1] float64; see `Lines`.
+    table_returns: [table, player, hand of 0, hand of 1] float64, the tables to
+      which `lines.table` refers.
     num_children: [line] int64.
     set_line: [set] int64, the first line of each information set.
     set_hand: [set] int64, the hand.
@@ -95,41 +97,41 @@ class RulesTree(game_tree.GameTree):
     self._sort_hands(rules)
     game_tree.check_payoffs(game, self.table_returns, "float64")
     sizes = np.cumprod([1, *map(len, self._draws)])
-    self._level_sizes = np.concatenate(
-        [sizes[:-1], sizes[-1] * np.diff(self.lines.level_begin)])
-    self._place_sets()
+    self._depth_sizes = np.concatenate(
+        [sizes[:-1], sizes[-1] * np.diff(self.lines.depth_begin)])
+    self._number_sets_by_lines()
 
   def _sort_hands(self, rules):
     """Numbers the hands in the order of their names."""
     self.num_hands = rules.num_hands
-    self._hand_texts, numbers = [], []
+    self._hand_texts, sorted_hands = [], []
     self.table_returns = rules.returns()
     for player, hands in enumerate(rules.hands()):
       texts = rules.hand_texts(player)
       order = np.argsort([text + self._line_texts[0] for text in texts])
-      number = np.empty(len(order), np.int64)
-      number[order] = np.arange(len(order))
-      numbers.append(number[hands])
+      rank = np.empty(len(order), np.int64)
+      rank[order] = np.arange(len(order))
+      sorted_hands.append(rank[hands])
       self._hand_texts.append([texts[hand] for hand in order])
       self.table_returns = self.table_returns.take(order, axis=2 + player)
-    self.hands = np.stack(numbers)
+    self.hands = np.stack(sorted_hands)
 
-  def _place_sets(self):
-    """Numbers the sets player by player, in the order of a walk.
+  def _number_sets_by_lines(self):
+    """Numbers the sets player by player, in the order of a traversal.
 
-    A walk finds all sets of a hand in the first deal of the hand, in the order
-    in which it comes to their lines.
+    A traversal finds all sets of a hand in the first deal of the hand, in the
+    preorder of their lines.
     """
     lines = self.lines
     acts = np.flatnonzero(lines.actor >= 0)
-    order = acts[np.argsort(self._walk_order()[acts])]
-    first = np.arange(len(lines.actor))  # of the lines that look the same
+    order = acts[np.argsort(self._preorder()[acts])]
+    first = np.arange(len(lines.actor))  # of the lines with the same text
     if self.forgets:
       seen = {}
       for line in acts.tolist():
         first[line] = seen.setdefault(
             (int(lines.actor[line]), self._line_texts[line]), line)
-    self._rank = np.full(len(first), -1, np.int32)  # [line] among looks
+    self._rank = np.full(len(first), -1, np.int32)  # [line] among `looks`
     self._set_begin = []  # for each player [hand] int32, the first of its sets
     columns = []
     count = 0
@@ -138,7 +140,7 @@ class RulesTree(game_tree.GameTree):
       looks = first[order[lines.actor[order] == player]]
       looks = looks[np.sort(np.unique(looks, return_index=True)[1])]
       self._rank[looks] = np.arange(len(looks))
-      found = np.argsort(deals)  # the hands in the order of a walk
+      found = np.argsort(deals)  # the hands in order of discovery
       begin = np.empty(len(found), np.int32)
       begin[found] = count + len(looks) * np.arange(len(found))
       self._set_begin.append(begin)
@@ -154,11 +156,11 @@ class RulesTree(game_tree.GameTree):
         np.concatenate, zip(*columns))
     self.set_node = self._nodes(deals, self.set_line)
 
-  def _walk_order(self):
-    """Returns [line] int64, when a walk, depth first, comes to a line."""
+  def _preorder(self):
+    """Returns [line] int64, the index of each line in preorder."""
     lines = self.lines
     size = np.ones(len(lines.parent), np.int64)  # of the subtree
-    begins = lines.level_begin
+    begins = lines.depth_begin
     for begin, end in zip(begins[-2:0:-1], begins[:1:-1]):
       np.add.at(size, lines.parent[begin:end], size[begin:end])
     order = np.zeros_like(size)
@@ -171,17 +173,17 @@ class RulesTree(game_tree.GameTree):
 
   def _nodes(self, deals, lines):
     """Returns int32, the nodes of deals and lines."""
-    level = np.searchsorted(self.lines.level_begin, lines, side="right") - 1
-    begin = self.lines.level_begin[level]
-    width = self.lines.level_begin[level + 1] - begin
-    return (self.level_begin[level + len(self._draws)] + deals * width + lines -
+    depth = np.searchsorted(self.lines.depth_begin, lines, side="right") - 1
+    begin = self.lines.depth_begin[depth]
+    width = self.lines.depth_begin[depth + 1] - begin
+    return (self.depth_begin[depth + len(self._draws)] + deals * width + lines -
             begin).astype(np.int32)
 
   def agrees_with_states(self, seed=0):
-    """Returns whether a few histories are those of the game's own states.
+    """Returns whether a few random histories agree with the game's states.
 
     Args:
-      seed: for the choice.
+      seed: for the choice of histories.
     """
     rng = random_streams.chooser(seed)
     ends = np.flatnonzero(self.num_children == 0)
@@ -192,7 +194,7 @@ class RulesTree(game_tree.GameTree):
     return True
 
   def _agrees(self, deal, end):
-    """Returns whether a history is that of the game's own states."""
+    """Returns whether a history agrees with the game's states."""
     state = self.game.new_initial_state()
     for draw, outcome in zip(self._draws, self._outcomes(deal, self._draws)):
       if not state.is_chance_node() or (
@@ -213,11 +215,11 @@ class RulesTree(game_tree.GameTree):
     return state.is_terminal() and (
         state.returns() == self.table_returns[table, :, own, other].tolist())
 
-  def _outcomes(self, place, draws):
-    """Returns the list of what chance has drawn at a place among its nodes."""
+  def _outcomes(self, index, draws):
+    """Returns the list of chance outcomes that lead to a node of the deal."""
     outcomes = []
     for draw in reversed(draws):
-      place, outcome = divmod(place, len(draw))
+      index, outcome = divmod(index, len(draw))
       outcomes.append(outcome)
     return outcomes[::-1]
 
@@ -230,21 +232,21 @@ class RulesTree(game_tree.GameTree):
 
   def history(self, node):
     """Returns the actions that lead to the node."""
-    begins, line_begins = self._level_lists
-    node, depth = int(node), len(self._draws)
-    level = bisect.bisect_right(begins, node) - 1
-    if level < depth:
-      return self._outcomes(node - begins[level], self._draws[:level])
-    begin, end = line_begins[level - depth:level - depth + 2]
-    deal, line = divmod(node - begins[level], end - begin)
+    begins, line_begins = self._depth_lists
+    node, num_draws = int(node), len(self._draws)
+    depth = bisect.bisect_right(begins, node) - 1
+    if depth < num_draws:
+      return self._outcomes(node - begins[depth], self._draws[:depth])
+    begin, end = line_begins[depth - num_draws:depth - num_draws + 2]
+    deal, line = divmod(node - begins[depth], end - begin)
     path = self._path(begin + line)
     return (self._outcomes(deal, self._draws) +
             self.lines.action[path[1:]].tolist())
 
   @functools.cached_property
-  def _level_lists(self):
-    """The first nodes and the first lines of each level, as lists."""
-    return self.level_begin.tolist(), self.lines.level_begin.tolist()
+  def _depth_lists(self):
+    """The first nodes and the first lines of each depth, as lists."""
+    return self.depth_begin.tolist(), self.lines.depth_begin.tolist()
 
   def _legal_actions(self, line):
     """Returns the tuple of legal actions at a line."""
@@ -256,11 +258,11 @@ class RulesTree(game_tree.GameTree):
 
   @functools.cached_property
   def _first_action(self):
-    """[line] int64, the first legal action; of a line that ends, any."""
+    """[line] int64, the first legal action; arbitrary at terminal lines."""
     first_child = 1 + np.cumsum(self.num_children) - self.num_children
     return self.lines.action[np.minimum(first_child, len(first_child) - 1)]
 
-  # What a `GameTree` has, made when it is first needed.
+  # The attributes of a `GameTree`, made on first use.
 
   @functools.cached_property
   def info_states(self):
@@ -268,9 +270,8 @@ class RulesTree(game_tree.GameTree):
     ram.check("game", self.game, _TEXT_BYTES * self.num_info_sets,
               f"a list of {self.num_info_sets:,} information states",
               "a smaller game")
-    return [self._info_state(*place) for place in zip(
-        self.set_player.tolist(), self.set_hand.tolist(),
-        self.set_line.tolist())]
+    return list(map(self._info_state, self.set_player.tolist(),
+                    self.set_hand.tolist(), self.set_line.tolist()))
 
   @functools.cached_property
   def set_actions(self):
@@ -282,9 +283,9 @@ class RulesTree(game_tree.GameTree):
             for first, size in zip(begin.tolist(), count.tolist())]
 
   @functools.cached_property
-  def level_begin(self):
-    """[level + 1] int64, the first node of each level."""
-    return np.append(0, np.cumsum(self._level_sizes))
+  def depth_begin(self):
+    """[depth + 1] int64, the first node of each depth."""
+    return np.append(0, np.cumsum(self._depth_sizes))
 
   @functools.cached_property
   def player(self):
@@ -325,19 +326,19 @@ class RulesTree(game_tree.GameTree):
     return begin
 
   def fingerprint(self):
-    """Returns a str that tells this tree from others; see `GameTree`."""
+    """Returns a content hash of the tree, equal to that of a `GameTree`."""
     digest = hashlib.sha256()
-    for levels in (self._players, self._parents, self._actions, self._chances,
-                   self._info_sets, self._returns):
-      for level in levels():
-        digest.update(np.ascontiguousarray(level).tobytes())
+    for parts in (self._players, self._parents, self._actions, self._chances,
+                  self._info_sets, self._returns):
+      for part in parts():
+        digest.update(np.ascontiguousarray(part).tobytes())
     digest.update("\n".join(self.info_states).encode())
     return digest.hexdigest()[:16]
 
   def with_perfect_recall(self):
-    """Returns the tree with sets split so that players forget nothing.
+    """Returns the tree with sets split so that players have perfect recall.
 
-    It is a plain `GameTree`, as its sets do not follow from the rules.
+    It is a plain `GameTree`, because its sets do not follow from the rules.
     """
     plain = game_tree.GameTree.__new__(game_tree.GameTree)
     for name in _ATTRIBUTES:
@@ -346,65 +347,65 @@ class RulesTree(game_tree.GameTree):
 
   @property
   def payoffs(self):
-    """Array of all that players may get."""
+    """Array of all returns."""
     return self.table_returns
 
-  # Each of these yields an array for each level.
+  # Each of these yields an array for each depth.
 
-  def _join(self, levels):
-    """Returns the levels as one array, if there is memory enough."""
+  def _join(self, parts):
+    """Returns the arrays of all depths as one, if there is memory enough."""
     ram.check("game", self.game, _NODE_BYTES * self.num_nodes,
               f"an array of {self.num_nodes:,} histories", "a smaller game")
-    return np.concatenate(list(levels))
+    return np.concatenate(list(parts))
 
-  def _line_levels(self):
-    """Yields the lines of each level, as a slice."""
-    for begin, end in zip(self.lines.level_begin, self.lines.level_begin[1:]):
+  def _line_slices(self):
+    """Yields the lines of each depth, as a slice."""
+    for begin, end in zip(self.lines.depth_begin, self.lines.depth_begin[1:]):
       yield slice(begin, end)
 
   def _players(self):
-    for size in self._level_sizes[:len(self._draws)]:
+    for size in self._depth_sizes[:len(self._draws)]:
       yield np.full(size, game_tree.CHANCE, np.int8)
     actor = self.lines.actor.astype(np.int8)
-    for level in self._line_levels():
-      yield np.tile(actor[level], len(self.deal_reach))
+    for span in self._line_slices():
+      yield np.tile(actor[span], len(self.deal_reach))
 
   def _parents(self):
-    begins = self.level_begin
+    begins = self.depth_begin
     yield np.array([-1], np.int32)
     for number, draw in enumerate(self._draws):
       yield np.repeat(np.arange(begins[number], begins[number + 1],
                                 dtype=np.int32), len(draw))
-    line_begin = self.lines.level_begin
+    line_begin = self.lines.depth_begin
     deals = np.arange(len(self.deal_reach), dtype=np.int32)[:, None]
-    for number, level in enumerate(self._line_levels()):
+    for number, span in enumerate(self._line_slices()):
       if number:
         width = line_begin[number] - line_begin[number - 1]
         before = (begins[len(self._draws) + number - 1] +
-                  self.lines.parent[level] - line_begin[number - 1])
+                  self.lines.parent[span] - line_begin[number - 1])
         yield (deals * np.int32(width) + before.astype(np.int32)).ravel()
 
   def _actions(self):
     yield np.array([-1], np.int32)
-    for size, draw in zip(self._level_sizes, self._draws):
+    for size, draw in zip(self._depth_sizes, self._draws):
       yield np.tile(np.arange(len(draw), dtype=np.int32), size)
     action = self.lines.action.astype(np.int32)
-    for number, level in enumerate(self._line_levels()):
+    for number, span in enumerate(self._line_slices()):
       if number:
-        yield np.tile(action[level], len(self.deal_reach))
+        yield np.tile(action[span], len(self.deal_reach))
 
   def _chances(self):
     yield np.ones(1)
-    for size, draw in zip(self._level_sizes, self._draws):
+    for size, draw in zip(self._depth_sizes, self._draws):
       yield np.tile(draw, size)
-    for size in self._level_sizes[len(self._draws) + 1:]:
+    for size in self._depth_sizes[len(self._draws) + 1:]:
       yield np.ones(size)
 
   def _info_sets(self):
-    for size in self._level_sizes[:len(self._draws)]:
+    for size in self._depth_sizes[:len(self._draws)]:
       yield np.full(size, -1, np.int32)
-    for level in self._line_levels():
-      rank, actor = self._rank[level], self.lines.actor[level]
+    for span in self._line_slices():
+      rank, actor = self._rank[span], self.lines.actor[span]
       begin = [begin[hands][:, None] for begin, hands in zip(self._set_begin,
                                                              self.hands)]
       info_set = rank + np.where(actor == 0, *begin)
@@ -412,22 +413,22 @@ class RulesTree(game_tree.GameTree):
       yield info_set.ravel()
 
   def _returns(self):
-    for size in self._level_sizes[:len(self._draws)]:
+    for size in self._depth_sizes[:len(self._draws)]:
       yield np.zeros((size, 2))
     own, other = self.hands[:, :, None]
-    for level in self._line_levels():
-      table = self.lines.table[level]
+    for span in self._line_slices():
+      table = self.lines.table[span]
       returns = self.table_returns[table, :, own, other]  # [deal, line, player]
       returns[:, table < 0] = 0.0
       yield returns.reshape(-1, 2)
 
 
 class RulesPublicTree(NamedTuple):
-  """What a `RulesTree` tells the deal form, as `public_tree.PublicTree` does.
+  """The `public_tree.PublicTree` of a `RulesTree`: its nodes are lines.
 
   Attributes:
-    num_hands: (int, int).
-    actor: [public node], which is a line.
+    num_hands: (int, int), the number of hands of each player.
+    actor: [public node] int64, a player, CHANCE or TERMINAL.
     num_children: [public node] int64.
   """
   num_hands: tuple[int, int]
@@ -439,11 +440,16 @@ class RulesPublicTree(NamedTuple):
     return tree.set_line, tree.set_hand
 
   def payoffs(self, tree, terminals):
-    """Returns tables of payoffs, and each terminal's; see `PublicTree`.
+    """Returns the payoff tables, and the table of each terminal.
 
     Args:
       tree: the `RulesTree`.
       terminals: [terminal] int64, the public nodes in the order of the form.
+
+    Returns:
+      (payoffs, payoff_of): for each player [hand of 0, hand of 1, table]
+      float64, the player's payoffs times the probability of chance; and
+      [terminal] int64, the table of each terminal.
     """
     own, other = tree.hands
     payoffs = []

@@ -1,7 +1,7 @@
-"""Information sets split so that players forget nothing.
+"""Information sets split so that players have perfect recall.
 
-Two histories stay in one set if the player has acted in the same sets in the
-same way before.
+Two histories stay in one set if the player's earlier sets and actions are the
+same.
 """
 
 import collections.abc
@@ -22,9 +22,8 @@ class SplitSets(NamedTuple):
   Attributes:
     node: [set] int32, the first node.
     original: [set] int32, the set of which it is a part.
-    before: [set] int32, the new set in which the player acted last, -1 if there
-      is none.
-    action: [set] int32, the action there; 0 if there is none.
+    before: [set] int32, the new set of the player's last action, or -1.
+    action: [set] int32, that action, or 0.
   """
   node: np.ndarray
   original: np.ndarray
@@ -33,10 +32,10 @@ class SplitSets(NamedTuple):
 
 
 class SplitInfoStates(collections.abc.Sequence):
-  """Information states of players who remember what they knew and did.
+  """Information states of players with perfect recall.
 
-  A text is "x after (s, a)": the information state x of the game, and the set
-  and the action before; "x after ()" where there is none.
+  A text is "x after (s, a)": the information state x of the game, and the
+  player's last set and action; "x after ()" where there is none.
 
   Args:
     info_states: the `info_states.InfoStates` of the game.
@@ -48,7 +47,7 @@ class SplitInfoStates(collections.abc.Sequence):
     self._sets = sets
 
   def __len__(self):
-    """Returns how many texts there are."""
+    """Returns the number of texts."""
     return len(self._sets.node)
 
   def __getitem__(self, number):
@@ -71,9 +70,9 @@ def split(tree):
     tree: the `game_tree.GameTree`.
   """
   info_set = np.full(tree.num_nodes, -1, dtype=np.int32)
-  most = int(np.sum(tree.info_set >= 0))
-  sets = SplitSets(*np.zeros((4, most), np.int32))
-  slots = np.full(2**(2 * most).bit_length(), _EMPTY, np.int32)
+  max_sets = int(np.sum(tree.info_set >= 0))
+  sets = SplitSets(*np.zeros((4, max_sets), np.int32))
+  slots = np.full(2**(2 * max_sets).bit_length(), _EMPTY, np.int32)
   last = np.stack([tree.last_own_actions(player)
                    for player in range(tree.num_players)])
   count = _split(tree.player, tree.parent, tree.action, tree.info_set, last,
@@ -86,17 +85,17 @@ def _split(players, parents, actions, old_sets, last, sets, slots, info_set):
   """Splits sets, parents first.
 
   Args:
-    players: [node] int8.
-    parents: [node] int32.
-    actions: [node] int32.
+    players: [node] int8, who acts.
+    parents: [node] int32, -1 for the root.
+    actions: [node] int32, the action that leads to the node.
     old_sets: [node] int32, the sets to split, -1 where nobody acts.
     last: [player, node] int32, the node after the player's last action.
     sets: the `SplitSets`, written, with room for a set at every node.
-    slots: int32, an empty hash table, modified in place.
+    slots: [slot] int32, an empty hash table, modified in place.
     info_set: [node] int32, modified in place where a player acts.
 
   Returns:
-    How many new sets there are.
+    The number of new sets.
   """
   mask = len(slots) - 1
   count = 0

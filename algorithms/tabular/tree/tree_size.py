@@ -1,22 +1,20 @@
-"""How large a game is, before it is walked.
+"""The size of a game, before its traversal.
 
-A walk of millions of histories takes minutes, and a game that is too large
+A traversal of millions of histories takes minutes, and a game that is too large
 should be refused at once. Two ways prove that it is:
 
   1. Where the rules are known, so is the number of histories (`known_rules`).
-     Other games of this package know a number of histories that they surely
-     have (`min_histories`).
-  2. For any game, estimates level by level (stochastic enumeration: Rubinstein,
-     Ridder & Vaisman 2014). A sample of the histories of a level, each as
-     likely as the others, tells how many children they have on average, and so
-     how large the next level is. Some of these children are the next sample.
+     Other games of this package know a lower bound (`min_histories`).
+  2. For any game, estimates depth by depth (stochastic enumeration: Rubinstein,
+     Ridder & Vaisman 2014). A uniform sample of the histories of one depth has
+     an average number of children, which estimates the number of histories of
+     the next depth. Some of these children are the next sample.
 
-The mean of such an estimate is the true number. So, if a game is within the
-limit, a bet that stakes three quarters of what it has on each estimate, and is
-paid the estimate divided by the limit, ever becomes a million times as large
-with a probability of at most one in a million (Ville's inequality). Estimates
-refuse a game only then. The bet is not lost by a few small estimates, which are
-common in deep games.
+Such an estimate is unbiased. So, if a game is within the limit, a bet that
+stakes three quarters of its capital on each estimate, and is paid the estimate
+divided by the limit, ever grows a million times with a probability of at most
+one in a million (Ville's inequality). Estimates refuse a game only then. A few
+small estimates, which are common in deep games, do not lose the bet.
 """
 
 import time
@@ -24,19 +22,19 @@ import time
 from dudo_spiel.algorithms.runtime import random_streams
 from dudo_spiel.algorithms.tabular.tree import known_rules
 
-_WIDTHS = (64, 512)  # histories on a level that are looked at: first, most
+_WIDTHS = (64, 512)  # histories in a sample: at first, at most
 _MAX_CHILDREN = 30_000  # of a sample; with more it becomes smaller
-_LEAST_WIDTH = 8
+_MIN_WIDTH = 8
 _MAX_ESTIMATES = 50
 _MAX_SECONDS = 1.5  # for all estimates
 _STAKE = 0.75
-_PROOF = 1e6  # what the bet has when a game is refused
-_HOPELESS = 1e-3  # what it has when a game is walked without further estimates
-_SAMPLES = 16  # estimates whose mean is taken
+_PROOF = 1e6  # capital of the bet at which a game is refused
+_HOPELESS = 1e-3  # capital at which estimates end and the game is walked
+_SAMPLES = 16  # estimates in a mean
 _SAMPLE_WIDTH = 256
 _SAMPLE_SECONDS = 1.0
-_MOST = 10**15  # histories; more are not counted
-_MAX_RATIO = 1e3  # of an estimate to the limit; it is not followed further
+_MAX_COUNTED = 10**15  # histories
+_MAX_RATIO = 1e3  # of an estimate to the limit, at which it ends
 
 
 def is_surely_larger(game, limit, seed=0):
@@ -47,7 +45,7 @@ def is_surely_larger(game, limit, seed=0):
 
   Args:
     game: a `pyspiel.Game` with sequential moves.
-    limit: how many histories are allowed.
+    limit: largest allowed number of histories.
     seed: for the samples.
   """
   rules = known_rules.find_rules(game)
@@ -69,10 +67,9 @@ def is_surely_larger(game, limit, seed=0):
 
 
 def estimated_histories(game, seed=0):
-  """Returns about how many histories a game has, terminal ones included.
+  """Returns an estimate of the number of histories, terminal ones included.
 
-  It takes a second at most; the size of a very large game is an estimate from
-  below.
+  It takes a second at most; very large games are underestimated.
 
   Args:
     game: a `pyspiel.Game` with sequential moves.
@@ -82,47 +79,47 @@ def estimated_histories(game, seed=0):
   end = time.thread_time() + _SAMPLE_SECONDS
   found = []
   while len(found) < _SAMPLES and time.thread_time() < end:
-    found.append(_estimate(game, _MOST, _SAMPLE_WIDTH, end, rng))
+    found.append(_estimate(game, _MAX_COUNTED, _SAMPLE_WIDTH, end, rng))
   return sum(found) / len(found)
 
 
-def _estimate(game, most, width, end, rng):
-  """Returns an estimate of how many histories a game has.
+def _estimate(game, max_total, width, end, rng):
+  """Returns an estimate of the number of histories of a game.
 
   Its mean is the number of histories, or less where it ends early.
 
   Args:
     game: a `pyspiel.Game`.
-    most: the estimate ends when it is as large as this.
-    width: how many histories of a level are looked at, at most.
+    max_total: the estimate ends when it is as large as this.
+    width: largest number of histories in a sample.
     end: the thread's time at which the estimate ends.
     rng: Python's generator of random numbers.
   """
   sample = [game.new_initial_state()]
-  level_size = total = 1.0
-  while total < most and time.thread_time() < end:
+  depth_size = total = 1.0
+  while total < max_total and time.thread_time() < end:
     actions = [() if state.is_terminal() else state.legal_actions()
                for state in sample]
     count = sum(map(len, actions))
     if count == 0:
       break
-    # The width may depend on what was seen before, but not on the children.
-    now = min(width, max(_MAX_CHILDREN * len(sample) // count, _LEAST_WIDTH))
-    chosen = sorted(rng.sample(range(count), min(now, count)))
-    level_size *= count / len(sample)
-    total += level_size
+    # The size may depend on earlier samples, but not on the chosen children.
+    size = min(width, max(_MAX_CHILDREN * len(sample) // count, _MIN_WIDTH))
+    chosen = sorted(rng.sample(range(count), min(size, count)))
+    depth_size *= count / len(sample)
+    total += depth_size
     sample = _children(sample, actions, chosen)
-  return min(total, most)
+  return min(total, max_total)
 
 
 def _children(states, actions, chosen):
-  """Returns some children of states, which change.
+  """Returns some children of states.
 
   Args:
-    states: list of states; the last child of each that is chosen takes its
-      place, as copies take most of the time.
+    states: list of states, modified: the last chosen child of a state reuses
+      it, because copies take most of the time.
     actions: list of lists of their legal actions.
-    chosen: list of int, growing, which of all children to return.
+    chosen: list of int, ascending, the indices of the children to return.
   """
   picks, first, number = [], 0, 0
   for pick in chosen:

@@ -1,11 +1,11 @@
-"""The walk over all histories of an OpenSpiel game.
+"""The depth-first traversal of all histories of an OpenSpiel game.
 
-Most of its time goes into copying states. So a node's own state becomes that of
-its last child, when all its other children have been visited; the others get
-copies when their turn comes. Then there is one state for each history on the
-path from the root, however many children a node has. What the walk finds goes
-into typed buffers, about 30 bytes a history. Information states are looked up
-for many histories at once, by compiled code.
+Most of its time goes into copying states. So the state of a node becomes that
+of its last child after all other children have been visited; the others get
+copies when they are visited. Then there is one state for each history on the
+path from the root, however many children a node has. Results go into typed
+buffers, about 30 bytes per history. Information states are looked up for many
+histories at once, by compiled code.
 """
 
 import array
@@ -18,11 +18,11 @@ from dudo_spiel.algorithms.tabular.tree import info_states
 
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 _NONE = -1  # no information set
-_SOON = -2  # one that is looked up soon
+_PENDING = -2  # an information set that has not been looked up yet
 
 
 class Walk:
-  """What a walk has found so far, in the order of the walk, parents first.
+  """The nodes that a traversal has visited so far, in preorder.
 
   Args:
     game: a `pyspiel.Game` with sequential moves.
@@ -33,13 +33,14 @@ class Walk:
     actions: [node] int32, the action that leads to the node, -1 for the root.
     chances: [node] float64, the probability of that action where chance acts,
       else 1.
-    depths: [node] uint16, how many actions lead to it.
+    depths: [node] uint16, number of actions that lead to it.
     info_sets: [node] int32, the number of the information set in `sets`; -1
       where no player acts.
-    returns: [terminal * player] float64, of the terminal nodes in turn.
+    returns: [terminal * player] float64, of the terminal nodes in order.
     sets: the `info_states.SetIndex`.
-    num_entries: how many actions the sets have in all.
-    legal_actions: {tuple of actions: number}, the legal actions of sets.
+    num_entries: total number of actions of the sets.
+    legal_actions: {tuple of actions: number}, the distinct legal actions of
+      sets.
   """
 
   def __init__(self, game):
@@ -55,14 +56,14 @@ class Walk:
     self._sizes = array.array("i")  # of `legal_actions`
     self._num_looked_up = 0  # nodes
 
-  def visit(self, often):
-    """Walks depth first; yields the number of histories now and then.
+  def visit(self, interval):
+    """Traverses the game; yields the number of visited histories.
 
     Args:
-      often: how many histories are visited between two yields.
+      interval: number of histories between two yields.
     """
     try:
-      for count in self._visit(often):
+      for count in self._visit(interval):
         self._look_up()
         yield count
     except OverflowError as error:
@@ -70,7 +71,7 @@ class Walk:
                        "that is too long a number; actions must be below 2^31 "
                        "and histories shorter than 2^16") from error
 
-  def _visit(self, often):
+  def _visit(self, interval):
     # (the parent's state, parent, action, probability, whether it is the last)
     stack = [(self._game.new_initial_state(), -1, -1, 1.0, False)]
     push, pop = stack.append, stack.pop
@@ -98,7 +99,7 @@ class Walk:
       else:
         if player >= 0:
           legal = tuple(state.legal_actions())
-          add_set(_SOON)
+          add_set(_PENDING)
           add_info_state(state.information_state_string(player))
           add_legal(number_of(legal, len(self.legal_actions)))
           outcomes = [(child, 1.0) for child in legal]
@@ -112,12 +113,12 @@ class Walk:
         for outcome in outcomes[-2::-1]:
           push((state, node, *outcome, False))
       node += 1
-      if node % often == 0:
+      if node % interval == 0:
         yield node
     yield node
 
   def release(self, name):
-    """Returns a buffer, which the walk then has no more.
+    """Returns a buffer and drops it.
 
     Args:
       name: of the attribute.
@@ -125,24 +126,24 @@ class Walk:
     return self.__dict__.pop(name)
 
   def _look_up(self):
-    """Finds the information sets of the nodes since the last time."""
+    """Looks up the information sets of all pending nodes."""
     info_sets = np.frombuffer(self.info_sets, np.int32)[self._num_looked_up:]
     players = np.frombuffer(self.players, np.int8)[self._num_looked_up:]
-    acts = info_sets == _SOON
+    acts = info_sets == _PENDING
     legal = np.array(self._legal, np.int32)
-    known = self.sets.num_sets
+    num_known = self.sets.num_sets
     try:
-      numbers = self.sets.add(players[acts], self._info_states, legal)
+      found = self.sets.add(players[acts], self._info_states, legal)
     except info_states.DifferentActionsError as error:
       raise ValueError(
           f"game={self._game}: information state {error.args[0]!r} has "
           "histories with different legal actions; no policy can be defined on "
           "it") from error
-    info_sets[acts] = numbers
+    info_sets[acts] = found
     self._info_states.clear()
     del self._legal[:]
     self._num_looked_up = len(self.players)
     self._sizes.extend(map(len, itertools.islice(
         self.legal_actions, len(self._sizes), None)))
     self.num_entries += int(np.asarray(self._sizes)[
-        self.sets.legal_since(known)].sum())
+        self.sets.legal_since(num_known)].sum())

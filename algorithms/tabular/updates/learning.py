@@ -1,10 +1,10 @@
-"""What CFR learns from the values of a block: the updates, and their numbers.
+"""The updates of CFR: how the values of a block change its tables.
 
-Most variants of CFR are one update with different numbers, a `Rule`. Some keep
-more of a set than sums of regrets. Such an update is a kernel of its own, and
-so is its rule: a named tuple of another class. A kernel is compiled for the
-types of its arguments. So the class of the rule chooses the update when the
-kernel is compiled, and no solver pays for the updates of others.
+Most variants of CFR are one update with different parameters, a `Rule`. Some
+keep more than sums of regrets for a set. They have an update kernel of their
+own, and a rule of another class. A kernel is compiled for the types of its
+arguments, so the class of the rule chooses the update at compile time, and no
+solver pays for the updates of others.
 """
 
 import math
@@ -13,14 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import regret_tables
 from dudo_spiel.algorithms.tabular.updates import strips
-
-_TINY_32 = float(np.finfo(np.float32).tiny)
-_TINY_64 = float(np.finfo(np.float64).tiny)
 
 
 class Rule(NamedTuple):
-  """How iterations change the tables (see `cfr`, `fictitious_play`).
+  """The parameters of an iteration of CFR or fictitious play.
 
   Each attribute is a number, or [iteration]: `decay` and `step`, the weights of
   averages, in float64, the others in the type of the strategy.
@@ -30,10 +28,10 @@ class Rule(NamedTuple):
     negative: factor on negative regrets; 0 clips them (regret matching+).
     prediction: weight of the newest regret as a prediction of the next.
     decay: factor on the cumulative strategy before the new one is added.
-    epsilon: the lowest probability that an action may have.
-    step: how far a strategy moves towards the best action.
-    rounding: how many rounding errors there may be in a sum of regrets, as each
-      iteration adds one.
+    epsilon: the lowest probability of an action.
+    step: step size of a strategy towards the best action (fictitious play).
+    rounding: number of rounding errors that a sum of regrets may contain: one
+      for each iteration.
   """
   positive: float
   negative: float
@@ -45,14 +43,15 @@ class Rule(NamedTuple):
 
 
 class AsymmetricRule(NamedTuple):
-  """How iterations of APCFR+ change the tables, as `Rule` does.
+  """The parameters of an iteration of APCFR+: numbers, or [iteration].
 
   Attributes:
-    decay: factor on the cumulative strategy before the new one is added.
-    epsilon: the lowest probability that an action may have.
+    decay: float64, factor on the cumulative strategy before the new one is
+      added.
+    epsilon: the lowest probability of an action.
     step: not used.
-    rounding: as of a `Rule`.
-    limit: float64, how large the asymmetry may be.
+    rounding: number of rounding errors that a sum of regrets may contain.
+    limit: float64, the largest asymmetry.
   """
   decay: float
   epsilon: float
@@ -62,16 +61,16 @@ class AsymmetricRule(NamedTuple):
 
 
 class VolatileRule(NamedTuple):
-  """How iterations of VAD-CFR change the tables, as `Rule` does.
+  """The parameters of an iteration of VAD-CFR: numbers, or [iteration].
 
   Attributes:
     time: float64, the number of the iteration, from 1.
     optimism: float64, weight of the newest regret as a prediction of the next
       where regrets are steady.
     is_averaged: float64, 1 if the strategy counts in the average, otherwise 0.
-    epsilon: the lowest probability that an action may have.
+    epsilon: the lowest probability of an action.
     step: not used.
-    rounding: as of a `Rule`.
+    rounding: number of rounding errors that a sum of regrets may contain.
   """
   time: float
   optimism: float
@@ -81,16 +80,16 @@ class VolatileRule(NamedTuple):
   rounding: float
 
 
-# What is float64 always of any rule.
+# The attributes of rules that are always float64.
 _WEIGHTS = ("decay", "step", "limit", "time", "optimism", "is_averaged")
 
 
 def rule_arrays(rule, count, dtype):
-  """Returns a rule of arrays [iteration] that kernels can take.
+  """Returns a rule whose attributes are arrays [iteration], for kernels.
 
   Args:
     rule: the `Rule`, or another class of rules, of numbers or arrays.
-    count: how many iterations there are.
+    count: number of iterations.
     dtype: the type of the strategy.
   """
   return type(rule)(*(
@@ -101,7 +100,12 @@ def rule_arrays(rule, count, dtype):
 
 @jit.kernel
 def rule_at(rules, t):
-  """Returns the rule of one iteration of a rule of arrays."""
+  """Returns the rule of one iteration.
+
+  Args:
+    rules: the rule of arrays [iteration].
+    t: the index of the iteration.
+  """
   return Rule(rules.positive[t], rules.negative[t], rules.prediction[t],
               rules.decay[t], rules.epsilon[t], rules.step[t],
               rules.rounding[t])
@@ -121,7 +125,7 @@ def _volatile_rule_at(rules, t):
 
 @jit.kernel
 def named_rule(columns):
-  """Returns the rule of one iteration that was made a plain tuple."""
+  """Returns the rule of one iteration from a plain tuple of its attributes."""
   return Rule(*columns)
 
 
@@ -135,60 +139,40 @@ def _named_volatile_rule(columns):
   return VolatileRule(*columns)
 
 
-@jit.kernel
-def _matched_value(block, values, set_value, epsilon, out):
-  """Writes each set's value of regret matching, without the perturbation.
-
-  The strategy is epsilon + (1 - |A| epsilon) times regret matching.
-  """
-  width, rows = block.width, block.rows
-  first = values[rows[0]:rows[0] + width]
-  scale = 1.0 - len(rows) * epsilon
-  factor = out.dtype.type(1.0 / scale if scale > 0.0 else 0.0)
-  for j in range(width):
-    out[j] = set_value[j] - first[j]
-  for a in range(1, len(rows)):
-    value = values[rows[a]:rows[a] + width]
-    for j in range(width):
-      out[j] -= epsilon * (value[j] - first[j])
-  for j in range(width):
-    out[j] = first[j] + factor * out[j]
-
-
 @jit.forceinline
 def _match(block, strategy, total, epsilon):
-  """Divides a block's positive regrets by their sums, in a perturbed game too.
+  """Turns a block's positive regrets into probabilities.
 
   Args:
     block: the `set_blocks.Block`.
     strategy: [entry], modified in place: positive regrets, then probabilities.
     total: [set], modified in place: the sums of the positive regrets.
-    epsilon: the lowest probability that an action may have.
+    epsilon: the lowest probability of an action.
   """
   begin, width, num_actions = block.begin, block.width, len(block.rows)
   uniform = 1.0 / num_actions
   low = strategy.dtype.type(epsilon)
   scale = strategy.dtype.type(1.0 - num_actions * epsilon)
-  # Where the sum is below every normal number its inverse could be infinite.
-  least = strategy.dtype.type(_TINY_32 if total.itemsize == 4 else _TINY_64)
+  min_sum = regret_tables.min_sum(total)
   for j in range(width):
-    total[j] = scale / total[j] if total[j] >= least else -1.0
+    total[j] = scale / total[j] if total[j] >= min_sum else -1.0
   for a in range(num_actions):
     first = begin + a * block.stride
-    shares = strategy[first:first + width]
+    p = strategy[first:first + width]
     for j in range(width):
-      shares[j] = low + shares[j] * total[j] if total[j] >= 0.0 else uniform
+      p[j] = low + p[j] * total[j] if total[j] >= 0.0 else uniform
 
 
 # APCFR+.
 
 
 @jit.forceinline
-def _learn_asymmetric(block, tables, values, out, reach, rule, work):
-  """Does what `learn_block` does, as APCFR+ does it.
+def _learn_asymmetric(block, tables, values, out, reach, rule, scratch):
+  """Is the `learn_block` of APCFR+, with the same arguments.
 
-  Its `state` of a set: the sums of squared changes of the regrets from one
-  iteration to the next, and of squared changes of their sums.
+  Its `state` of a set has two entries: the sum of squared changes of the
+  regrets from one iteration to the next, and that of squared changes of their
+  sums.
   """
   begin, width, rows = block.begin, block.width, block.rows
   strips.play_block(block, tables.strategy, values, out)
@@ -200,12 +184,12 @@ def _learn_asymmetric(block, tables, values, out, reach, rule, work):
     for j in range(width):
       cumulative[j] = cumulative[j] * rule.decay + reach[j] * strategy[j]
   if len(rows) == 1:
-    return  # nothing to regret, and no room for two numbers
+    return  # nothing to regret, and no room for two entries of the state
   base = out
   if rule.epsilon > 0.0:
-    base = work[width:2 * width]
-    _matched_value(block, values, out, rule.epsilon, base)
-  least = block.least * rule.rounding
+    base = scratch[width:2 * width]
+    strips.write_unperturbed(block, values, out, rule.epsilon, base)
+  min_regret = block.min_regret * rule.rounding
   zero = tables.strategy.dtype.type(0.0)
   errors = tables.state[begin:begin + width]
   moves = tables.state[begin + block.stride:begin + block.stride + width]
@@ -217,18 +201,18 @@ def _learn_asymmetric(block, tables, values, out, reach, rule, work):
     for j in range(width):
       new = value[j] - base[j]
       r = regret[j] + new
-      r = r if r > least else zero
+      r = r if r > min_regret else zero
       error = np.float64(new - latest[j])
       move = np.float64(r - regret[j])
       errors[j] += error * error
       moves[j] += move * move
       regret[j] = r
       latest[j] = new
-  total, share = work[:width], work[width:2 * width]
+  total, prediction = scratch[:width], scratch[width:2 * width]
   for j in range(width):
     asymmetry = (math.sqrt(errors[j] / moves[j]) if moves[j] > 0.0 else
                  rule.limit)
-    share[j] = 1.0 / (1.0 + min(asymmetry, rule.limit))
+    prediction[j] = 1.0 / (1.0 + min(asymmetry, rule.limit))
     total[j] = 0.0
   for a in range(len(rows)):
     first = begin + a * block.stride
@@ -236,50 +220,55 @@ def _learn_asymmetric(block, tables, values, out, reach, rule, work):
     strategy, regret = tables.strategy[first:last], tables.regret[first:last]
     latest = tables.latest[first:last]
     for j in range(width):
-      r = regret[j] + share[j] * latest[j]
-      strategy[j] = r if r > least else zero
+      r = regret[j] + prediction[j] * latest[j]
+      strategy[j] = r if r > min_regret else zero
       total[j] += strategy[j]
   _match(block, tables.strategy, total, rule.epsilon)
 
 
-# VAD-CFR, with the numbers of its paper.
-_ALPHA, _BETA, _LEAST_ALPHA = 1.5, -0.1, 0.1
+# VAD-CFR, with the parameters of its paper.
+_ALPHA, _BETA, _MIN_ALPHA = 1.5, -0.1, 0.1
 _SENSITIVITY = 0.5  # of discounts and optimism to volatility
-_USUAL_REGRET = 2.0  # regrets of this size are as volatile as can be
-_NEWEST = 0.1  # share of the newest size in the moving average of sizes
+_USUAL_REGRET = 2.0  # at this size of regrets the volatility is 1
+_NEWEST = 0.1  # weight of the newest size in the moving average of sizes
 _BOOST = 1.1  # factor on new regrets that are positive
-_LEAST_REGRET = -20.0
-_GAMMA, _MOST_GAMMA, _GAMMA_SENSITIVITY = 2.0, 4.0, 1.5
+_MIN_REGRET = -20.0
+_GAMMA, _MAX_GAMMA, _GAMMA_SENSITIVITY = 2.0, 4.0, 1.5
 
 
 @jit.kernel
 def _volatile_weight(time, size):
-  """Returns what a strategy weighs whose largest regret has this size."""
+  """Returns the weight in the average of a strategy.
+
+  Args:
+    time: the number of the iteration, from 1.
+    size: the absolute value of the largest new regret.
+  """
   gamma = _GAMMA + _GAMMA_SENSITIVITY * min(1.0, size / _USUAL_REGRET)
-  return (time**min(_MOST_GAMMA, gamma) * math.sqrt(1.0 + size / _USUAL_REGRET)
+  return (time**min(_MAX_GAMMA, gamma) * math.sqrt(1.0 + size / _USUAL_REGRET)
           / (1.0 + size * math.sqrt(size)))
 
 
 @jit.kernel
-def _kept(time, power):
+def _discount(time, power):
   """Returns time^power / (time^power + 1)."""
   return 1.0 / (1.0 + time**-power)
 
 
 @jit.kernel
-def _learn_volatile(block, tables, values, out, reach, rule, work):
-  """Does what `learn_block` does, as VAD-CFR does it.
+def _learn_volatile(block, tables, values, out, reach, rule, scratch):
+  """Is the `learn_block` of VAD-CFR, with the same arguments.
 
-  Its `state` of a set: the moving average of its largest regrets' sizes. All is
-  computed in float64, set by set.
+  Its `state` of a set is the moving average of the absolute value of its
+  largest regret. It computes in float64, set by set.
   """
   begin, width, rows = block.begin, block.width, block.rows
   strips.play_block(block, tables.strategy, values, out)
-  least = block.least * rule.rounding
+  min_regret = block.min_regret * rule.rounding
   base = out
   if rule.epsilon > 0.0:
-    base = work[width:2 * width]
-    _matched_value(block, values, out, rule.epsilon, base)
+    base = scratch[width:2 * width]
+    strips.write_unperturbed(block, values, out, rule.epsilon, base)
   low, scale = rule.epsilon, 1.0 - len(rows) * rule.epsilon
   for j in range(width):
     size = 0.0
@@ -290,9 +279,9 @@ def _learn_volatile(block, tables, values, out, reach, rule, work):
       mean = _NEWEST * size + (1.0 - _NEWEST) * tables.state[begin + j]
     tables.state[begin + j] = mean
     volatility = min(1.0, mean / _USUAL_REGRET)
-    alpha = max(_LEAST_ALPHA, _ALPHA - _SENSITIVITY * volatility)
+    alpha = max(_MIN_ALPHA, _ALPHA - _SENSITIVITY * volatility)
     beta = min(alpha, _BETA - _SENSITIVITY * volatility)
-    positive, negative = _kept(rule.time, alpha), _kept(rule.time, beta)
+    positive, negative = _discount(rule.time, alpha), _discount(rule.time, beta)
     optimism = rule.optimism * (1.0 - _SENSITIVITY * volatility)
     weight = rule.is_averaged * reach[j]
     if weight > 0.0:
@@ -304,39 +293,57 @@ def _learn_volatile(block, tables, values, out, reach, rule, work):
       new = np.float64(values[rows[a] + j]) - base[j]
       new *= _BOOST if new > 0.0 else 1.0
       r = np.float64(tables.regret[e])
-      r = max(_LEAST_REGRET, r * (positive if r >= 0.0 else negative) + new)
+      r = max(_MIN_REGRET, r * (positive if r >= 0.0 else negative) + new)
       tables.regret[e] = r
       r = r * (positive if r >= 0.0 else negative) + optimism * new
-      r = r if r > least else 0.0
+      r = r if r > min_regret else 0.0
       tables.strategy[e] = r
       total += r * math.sqrt(r)
     for a in range(len(rows)):
       e = begin + a * block.stride + j
       r = np.float64(tables.strategy[e])
       tables.strategy[e] = (low + scale * (r * math.sqrt(r) / total)
-                            if total >= _TINY_64 else 1.0 / len(rows))
+                            if total >= regret_tables.min_sum(total) else
+                            1.0 / len(rows))
 
 
-def _choose(standard, asymmetric, volatile):
+def by_num_fields(rules):
+  """Returns {number of fields: class of rules}.
+
+  Numba passes a rule to threads as a plain tuple, whose length must tell its
+  class.
+
+  Args:
+    rules: the classes of rules.
+
+  Raises:
+    ValueError: if two classes have equally many fields.
+  """
+  found = {len(rule._fields): rule for rule in rules}
+  if len(found) < len(rules):
+    raise ValueError("rules: must have different numbers of fields, as threads "
+                     "cannot tell them apart otherwise")
+  return found
+
+
+def _choose(*kernels):
   """Lets the class of a rule choose the kernel that other kernels call.
 
   Args:
-    standard: the kernel for a `Rule`, whose name stands for all of them.
-    asymmetric: the one for an `AsymmetricRule`.
-    volatile: the one for a `VolatileRule`.
+    *kernels: the kernels for a `Rule`, an `AsymmetricRule` and a
+      `VolatileRule`. Callers use the name of the first.
   """
-  kernels = {Rule: standard, AsymmetricRule: asymmetric, VolatileRule: volatile}
-  by_length = {len(rule._fields): rule for rule in kernels}
+  kernel_of = dict(zip((Rule, AsymmetricRule, VolatileRule), kernels))
+  rule_of = by_num_fields(kernel_of)
 
   def choose(kinds):
     for kind in kinds:
       rule = getattr(kind, "instance_class", None)
-      if rule in kernels:
-        return kernels[rule]
-    # Threads get rules as plain tuples, which differ in their lengths.
-    return kernels[by_length[kinds[0].count]]
+      if rule in kernel_of:
+        return kernel_of[rule]
+    return kernel_of[rule_of[kinds[0].count]]
 
-  jit.choose_by_types(standard, choose)
+  jit.choose_by_types(kernels[0], choose)
 
 
 learn_block = strips.learn_block  # the update for a `Rule`

@@ -1,15 +1,15 @@
-"""How the numbers of all information sets are laid out, and kernels on them.
+"""The layout of tables over information sets, and the updates of blocks.
 
-A block holds information sets of one player that have equally many actions and
-are handled together. Each set has one entry per action. The entries of a block
-stand action by action, so that all loops run over neighbouring sets:
+A block holds information sets of one player with equally many actions, which
+are processed together. Each set has one entry per action. The entries of a
+block are ordered by action, so that all loops run over neighbouring sets:
 
   entry of action a in set j of block b = entry_begin[b] + a * width[b] + j
 
-Each form of a game (`deal_form`, `sequence_form`, `history_form`) decides which
-sets make a block, and computes counterfactual values from the last sets to the
-first. This module decides what happens with the values of a block, whatever the
-form: it holds the updates of fictitious play, `learning` those of CFR.
+Each form of a game (`deal_form`, `sequence_form`, `history_form`) chooses the
+sets of a block, and computes counterfactual values from the last sets to the
+first. `update_block` does the same with the values of a block in all forms:
+this module has the updates of fictitious play, `learning` those of CFR.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.tabular.updates import learning
 from dudo_spiel.algorithms.tabular.updates import strips
 
-# What to do with the values of a block.
+# What `update_block` does with the values of a block.
 EVALUATE = 0  # play the strategy
 LEARN = 1  # play the strategy, then change it by regrets
 DECIDE = 2  # play the strategy, then move it towards the best action
@@ -32,9 +32,9 @@ class Blocks(NamedTuple):
   """The layout, as arrays that kernels can take.
 
   Attributes:
-    player: [block] int64, whose sets these are.
-    actions: [block] int64, how many actions each set has.
-    width: [block] int64, how many sets there are.
+    player: [block] int64, the player who acts in its sets.
+    actions: [block] int64, number of actions of each set.
+    width: [block] int64, number of sets.
     entry_begin: [block] int64, the first entry.
   """
   player: np.ndarray
@@ -47,23 +47,23 @@ _NONE = np.zeros(0)
 
 
 class SolverTables(NamedTuple):
-  """What a solver keeps: arrays [entry] of float64 or float32.
+  """The tables of a solver: arrays [entry] of float64 or float32.
 
-  A solver has the tables that it needs; the others are empty. What is averaged
-  over all iterations is float64 always: a sum of millions of float32 numbers
-  would no longer change when another one is added.
+  Tables that a solver does not need are empty. Averages over all iterations are
+  always float64: a sum of millions of float32 numbers would no longer change
+  when another one is added.
 
   Attributes:
     strategy: the current strategy.
     regret: the (discounted, clipped) sums of regrets.
-    cumulative: float64, the weighted sums of strategies, each times the reach
-      of the player who acts. Where the strategy itself is an average (mode
-      DECIDE), the strategy before it was rounded to float32.
+    cumulative: float64, the weighted sums of strategies, each times the own
+      reach of the player who acts. Where the strategy itself is an average
+      (mode DECIDE), the strategy before it was rounded to float32.
     response: the best response to the others' strategies.
     mean: float64, the sums of all strategies so far, each with weight one.
     latest: the regrets of the last iteration.
-    state: float64, what an update knows of a set besides its entries: the k-th
-      number stands where the entry of action k would.
+    state: float64, what an update keeps for a set besides its entries; the k-th
+      number is at the entry of action k.
   """
   strategy: np.ndarray
   regret: np.ndarray = _NONE
@@ -74,7 +74,7 @@ class SolverTables(NamedTuple):
   state: np.ndarray = _NONE
 
 
-AVERAGES = ("cumulative", "mean", "state")  # the tables that are float64 always
+AVERAGES = ("cumulative", "mean", "state")  # tables that are always float64
 
 
 @jit.kernel
@@ -88,7 +88,13 @@ def set_uniform(blocks, table):
 
 @jit.kernel
 def normalize(blocks, table, out):
-  """Writes each set's shares of the table; uniform where it sums to zero."""
+  """Writes the table with each set divided by its sum; uniform if that is 0.
+
+  Args:
+    blocks: the `Blocks`.
+    table: [entry], at least 0.
+    out: [entry], written.
+  """
   for b in range(len(blocks.width)):
     width, actions = blocks.width[b], blocks.actions[b]
     begin = blocks.entry_begin[b]
@@ -103,46 +109,53 @@ def normalize(blocks, table, out):
 
 @jit.kernel
 def perturb(blocks, epsilon, strategy):
-  """Makes every action at least so likely; modified in place.
+  """Gives every action at least a minimum probability.
 
-  A set in which one is not gets epsilon + (1 - |A| epsilon) times what it had.
+  A set with an action below it gets epsilon + (1 - |A| epsilon) times its
+  strategy.
+
+  Args:
+    blocks: the `Blocks`.
+    epsilon: the minimum.
+    strategy: [entry], modified in place.
   """
   for b in range(len(blocks.width)):
     width, actions = blocks.width[b], blocks.actions[b]
     begin = blocks.entry_begin[b]
     for j in range(width):
-      least = 1.0
+      lowest = 1.0
       for a in range(actions):
-        least = min(least, strategy[begin + a * width + j])
-      if least < epsilon:
+        lowest = min(lowest, strategy[begin + a * width + j])
+      if lowest < epsilon:
         for a in range(actions):
           e = begin + a * width + j
           strategy[e] = epsilon + (1.0 - actions * epsilon) * strategy[e]
 
 
 class Block(NamedTuple):
-  """One block during a pass over a form.
+  """One block during a traversal of a form.
 
   Attributes:
     begin: int, its first entry.
-    width: int, how many sets it has.
-    stride: int, how far apart the entries of a set are: the width, unless this
-      is a part of a block, which only the updates of CFR take.
+    width: int, number of its sets.
+    stride: int, distance between the entries of consecutive actions of a set.
+      Equals `width`, except for slices of a block, which only CFR updates
+      receive.
     rows: [action] int64, where the values of each action begin in an array of
       values.
-    least: up to this size new regrets may be rounding errors (see
-      `least_regrets`).
+    min_regret: up to this size new regrets may be rounding errors (see
+      `min_regrets`).
   """
   begin: int
   width: int
   stride: int
   rows: np.ndarray
-  least: float = 0.0
+  min_regret: float = 0.0
 
 
 @jit.kernel
 def _choose(block, values, best, choice):
-  """Writes each set's best value and its action, the first among equals."""
+  """Writes each set's best value and the first action that has it."""
   width, rows = block.width, block.rows
   value = values[rows[0]:rows[0] + width]
   for j in range(width):
@@ -158,40 +171,40 @@ def _choose(block, values, best, choice):
 
 
 @jit.kernel
-def respond_block(block, response, values, out, rule, work):
-  """Writes the best value of each set; its response becomes the best action.
+def respond_block(block, response, values, out, rule, scratch):
+  """Writes the best response of each set, and its value.
 
   With `rule.epsilon` above 0, the response plays every other action with that
   probability.
 
   Args:
     block: the `Block`.
-    response: [entry], modified in place; the first among equals is the best.
+    response: [entry], written: the first of the best actions.
     values: array that `block.rows` points into.
-    out: [set], modified in place.
+    out: [set], written: the values.
     rule: the `learning.Rule` of this iteration.
-    work: [2 * set] scratch.
+    scratch: [2 * set].
   """
   begin, width, rows = block.begin, block.width, block.rows
-  best, choice = work[:width], work[width:2 * width]
+  best, choice = scratch[:width], scratch[width:2 * width]
   _choose(block, values, best, choice)
   low = response.dtype.type(rule.epsilon)
   high = response.dtype.type(1.0 - (len(rows) - 1) * rule.epsilon)
   for j in range(width):
     out[j] = best[j]
   for a in range(len(rows)):
-    shares = response[begin + a * width:begin + (a + 1) * width]
+    probability = response[begin + a * width:begin + (a + 1) * width]
     value = values[rows[a]:rows[a] + width]
     number = response.dtype.type(a)
     for j in range(width):
-      shares[j] = high if choice[j] == number else low
+      probability[j] = high if choice[j] == number else low
     if low > 0.0:
       for j in range(width):
         out[j] += low * (value[j] - best[j])
 
 
 @jit.kernel
-def decide_block(block, tables, values, out, rule, work):
+def decide_block(block, tables, values, out, rule, scratch):
   """Moves a block's strategy towards the best decisions; writes its values.
 
   Equations 3 and 23 of Schulze, with d = epsilon + (1 - |A| epsilon) [a is
@@ -202,12 +215,12 @@ def decide_block(block, tables, values, out, rule, work):
     tables: the `SolverTables`; strategy, cumulative and mean are modified in
       place.
     values: array that `block.rows` points into.
-    out: [set], modified in place: each set's value under the old strategy.
+    out: [set], written: each set's value under the old strategy.
     rule: the `learning.Rule` of this iteration.
-    work: [2 * set] scratch.
+    scratch: [2 * set].
   """
   begin, width, rows = block.begin, block.width, block.rows
-  best, choice = work[:width], work[width:2 * width]
+  best, choice = scratch[:width], scratch[width:2 * width]
   strips.play_block(block, tables.strategy, values, out)
   _choose(block, values, best, choice)
   is_rounded = len(tables.cumulative) > 0
@@ -231,23 +244,23 @@ def decide_block(block, tables, values, out, rule, work):
 
 
 @jit.kernel
-def mix_block(begin, width, num_actions, tables, reach, work):
-  """Adds a block's response to its strategy, each weighted by its reach.
+def mix_block(begin, width, num_actions, tables, reach, scratch):
+  """Mixes a block's response into its strategy, weighted by own reaches.
 
   Equation 21 of Schulze (Heinrich, Lanctot & Silver 2015) with step 1/(n+1):
-  the sums of reach times response, the first strategy included, are kept; the
-  strategy is each action's share of them.
+  `cumulative` is the sum of reach times response over all iterations, the first
+  strategy included. The strategy is that sum, normalized.
 
   Args:
     begin: the block's first entry.
-    width: how many sets it has.
-    num_actions: how many actions each set has.
+    width: number of its sets.
+    num_actions: number of actions of each set.
     tables: the `SolverTables`; strategy, cumulative and mean are modified in
       place.
-    reach: [set], how likely the player plays to each set with the response.
-    work: [set] scratch.
+    reach: [set], the player's own reach of each set with the response.
+    scratch: [set].
   """
-  total = work[:width]
+  total = scratch[:width]
   total[:] = 0.0
   for a in range(num_actions):
     first, last = begin + a * width, begin + (a + 1) * width
@@ -269,7 +282,7 @@ def mix_block(begin, width, num_actions, tables, reach, work):
 
 @jit.kernel
 def _add_to_mean(begin, end, tables):
-  """Adds strategies to the sums of all, if the solver keeps these."""
+  """Adds strategies to their sums, if the solver keeps these."""
   if len(tables.mean) > 0:
     strategy, mean = tables.strategy[begin:end], tables.mean[begin:end]
     for e in range(end - begin):
@@ -277,64 +290,60 @@ def _add_to_mean(begin, end, tables):
 
 
 @jit.inline
-def update_block(block, tables, values, out, reach, mode, rule, work):
+def update_block(block, tables, values, out, reach, mode, rule, scratch):
   """Writes the values of a block, and changes its tables as the mode says.
 
   Args:
     block: the `Block`.
     tables: the `SolverTables`, modified in place.
     values: array that `block.rows` points into.
-    out: [set], modified in place: each set's value.
-    reach: [set], how likely the player plays to each set; read only to learn.
+    out: [set], written: each set's value.
+    reach: [set], the player's own reach of each set; read in mode LEARN only.
     mode: EVALUATE, RESPOND, LEARN, DECIDE or MIX.
     rule: the `learning.Rule` of this iteration.
-    work: [2 * set] scratch.
+    scratch: [2 * set].
   """
   if mode >= RESPOND:
-    respond_block(block, tables.response, values, out, rule, work)
+    respond_block(block, tables.response, values, out, rule, scratch)
   elif mode == DECIDE:
-    decide_block(block, tables, values, out, rule, work)
+    decide_block(block, tables, values, out, rule, scratch)
   elif mode == LEARN:
-    learning.learn_block(block, tables, values, out, reach, rule, work)
+    learning.learn_block(block, tables, values, out, reach, rule, scratch)
   else:
     strips.play_block(block, tables.strategy, values, out)
 
 
-# Each form has its own copy of the kernels `renew` and `run`: Numba does not
-# cache kernels that take functions as arguments. A test keeps the copies equal.
-
-
 def entry_rows(blocks):
-  """Returns [block, most actions] int64, where each action's entries begin."""
+  """Returns [block, largest number of actions] int64, each action's begin."""
   actions = np.arange(blocks.actions.max())
   return blocks.entry_begin[:, None] + actions * blocks.width[:, None]
 
 
 class FormWorkspace(NamedTuple):
-  """What the passes over a form need besides a solver's tables.
+  """What traversals of a form need besides a solver's tables.
 
   Attributes:
     arrays: the form's arrays, their floats in the type of the tables.
-    reach: reaches of all players, kept up to date by `propagate`.
-    values: scratch of `evaluate`.
-    work: scratch of `evaluate`.
+    reach: own reaches of all players, kept up to date by `propagate`.
+    values: counterfactual values, written by `evaluate`.
+    scratch: of the updates of blocks.
   """
   arrays: NamedTuple
   reach: np.ndarray
   values: np.ndarray
-  work: np.ndarray
+  scratch: np.ndarray
 
 
 ROUNDING = 2.0**-49  # 16 times the rounding error of one number
 
 
-def least_regrets(tree):
+def min_regrets(tree):
   """Returns [set] float64, up to which size regrets may be rounding errors.
 
   A regret is a difference of sums of payoffs, each times the reach of chance
-  and of the other players. The largest payoff times the reach of chance limits
-  what is summed. Where all actions of a set are worth the same, the exact
-  regrets are zero, and what is left of them must not decide its strategy.
+  and of the other players. The largest payoff times the reach of chance bounds
+  these sums. Where all actions of a set have the same value, the exact regrets
+  are zero, and their rounding errors must not decide the strategy.
 
   Args:
     tree: the `game_tree.GameTree`.
@@ -350,15 +359,15 @@ def least_regrets(tree):
 def with_dtype(arrays, dtype):
   """Returns the arrays with all floats in the given type.
 
-  In float32 `least` is 0: as many roundings of it are no longer small beside
-  what a set that others rarely reach must learn.
+  In float32 `min_regret` is 0: the bound is not small against the regrets of a
+  set that others rarely reach.
 
   Args:
     arrays: a form's arrays.
     dtype: float64 or float32.
   """
   if dtype == np.float32:
-    arrays = arrays._replace(least=np.zeros_like(arrays.least))
+    arrays = arrays._replace(min_regret=np.zeros_like(arrays.min_regret))
   return arrays._replace(**{
       name: array.astype(dtype, copy=False)
       for name, array in arrays._asdict().items()

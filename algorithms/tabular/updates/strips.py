@@ -1,8 +1,9 @@
-"""Kernels that handle the sets of a block strip by strip.
+"""Kernels that process the sets of a block strip by strip.
 
-A strip is as many sets as fill a vector of 64 bytes (see `simd`). Whatever an
-iteration does with a set is done for one strip before the next one, so that its
-numbers come from memory once. The last strip of a block may be a part.
+A strip is as many neighbouring sets as fill a vector of 64 bytes (see `simd`).
+An iteration does all that it does to a strip before it goes to the next one, so
+that the strip's entries are loaded once. The last strip of a block may be
+shorter.
 """
 
 from typing import NamedTuple
@@ -10,24 +11,22 @@ from typing import NamedTuple
 import numpy as np
 
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import regret_tables
 from dudo_spiel.algorithms.runtime import simd
-
-_TINY_32 = float(np.finfo(np.float32).tiny)
-_TINY_64 = float(np.finfo(np.float64).tiny)
-_LANES_32 = 16  # numbers of float32 in a strip
 
 
 class _Strips(NamedTuple):
-  """What the strips of a block are made of: numbers and pointers.
+  """A block as its strips need it: sizes and pointers.
 
   Attributes:
     begin: the block's first entry.
-    stride: how far apart the entries of a set are.
-    num_actions: how many actions each set has.
-    rows: [action] int64, where each action's values begin.
-    strategy: [entry].
-    values: what `rows` points into.
-    out: [set], the value of each set.
+    stride: distance between the entries of consecutive actions of a set.
+    num_actions: number of actions of each set.
+    rows: [action] int64 pointer, where the values of each action begin.
+    strategy: [entry] pointer.
+    values: pointer to the array that `rows` points into.
+    out: [set] pointer, the value of each set.
+    min_sum: the `regret_tables.min_sum` of the strategy's type.
   """
   begin: int
   stride: int
@@ -36,6 +35,7 @@ class _Strips(NamedTuple):
   strategy: np.ndarray
   values: np.ndarray
   out: np.ndarray
+  min_sum: float
 
 
 @jit.forceinline
@@ -43,17 +43,36 @@ def _strips(block, strategy, values, out):
   """Returns the `_Strips` of a block."""
   return _Strips(block.begin, block.stride, len(block.rows),
                  jit.pointer(block.rows), jit.pointer(strategy),
-                 jit.pointer(values), jit.pointer(out))
+                 jit.pointer(values), jit.pointer(out),
+                 regret_tables.min_sum(strategy))
+
+
+@jit.inline
+def _for_each_strip(kernel, args, width, lanes):
+  """Calls a kernel for all whole strips, then for the remainder.
+
+  Args:
+    kernel: called with `*args`, the first set of a strip, and the number of its
+      sets, which is None for a whole strip (see `simd`).
+    args: tuple of the kernel's first arguments.
+    width: number of sets.
+    lanes: number of sets in a whole strip.
+  """
+  whole = width // lanes * lanes
+  for j in range(0, whole, lanes):
+    kernel(*args, j, None)
+  if whole < width:
+    kernel(*args, whole, width - whole)
 
 
 @jit.forceinline
 def _play_strip(strips, j, count):
-  """Writes and returns the values of the sets from j on.
+  """Writes and returns the values of the sets of a strip.
 
   Args:
     strips: the `_Strips`.
-    j: the first of the sets.
-    count: how many there are, None for a whole strip (see `simd`).
+    j: the first set of the strip.
+    count: number of its sets; None for a whole strip.
   """
   values = strips.values
   first = simd.load_strip(values, strips.rows[0] + j, count)
@@ -70,33 +89,38 @@ def _play_strip(strips, j, count):
 def play_block(block, strategy, values, out):
   """Writes the value of each set: its strategy times its actions' values.
 
-  The sum is taken over differences from the first action's value. So a set
-  whose actions are all worth the same is worth exactly that: its regrets are
+  The sum is over differences from the first action's value. So if all actions
+  of a set have the same value, the set has exactly that value: its regrets are
   zero, and not rounding errors that would look like preferences.
 
   Args:
     block: the `set_blocks.Block`.
-    strategy: [entry].
-    values: array that `block.rows` points into.
-    out: [set], modified in place.
+    strategy: [entry] float64 or float32.
+    values: array that `block.rows` points into, of the strategy's type.
+    out: [set] of the strategy's type, written.
   """
-  strips = _strips(block, strategy, values, out)
-  lanes = simd.strip_size(strategy)
-  whole = block.width // lanes * lanes
-  for j in range(0, whole, lanes):
-    _play_strip(strips, j, None)
-  if whole < block.width:
-    _play_strip(strips, whole, block.width - whole)
+  _for_each_strip(_play_strip, (_strips(block, strategy, values, out),),
+                  block.width, simd.strip_size(strategy))
 
 
 @jit.forceinline
-def _matched_strip(strips, out, epsilon, j, count):
-  """Returns values of regret matching as `learning` writes them for blocks."""
+def _unperturbed(strips, value, epsilon, j, count):
+  """Returns the values of regret matching in a perturbed game.
+
+  The strategy is epsilon + (1 - |A| epsilon) times regret matching.
+
+  Args:
+    strips: the `_Strips`.
+    value: vector, the value of the strategy in each set.
+    epsilon: the lowest probability of an action.
+    j: the first set of the strip.
+    count: number of its sets; None for a whole strip.
+  """
   values = strips.values
   first = simd.load_strip(values, strips.rows[0] + j, count)
   scale = 1.0 - strips.num_actions * epsilon
   factor = 1.0 / scale if scale > 0.0 else 0.0
-  matched = out - first
+  matched = value - first
   low = simd.splat_like(epsilon, first)
   for a in range(1, strips.num_actions):
     matched -= low * (simd.load_strip(values, strips.rows[a] + j, count) -
@@ -105,8 +129,40 @@ def _matched_strip(strips, out, epsilon, j, count):
 
 
 @jit.forceinline
+def _write_unperturbed(strips, set_value, epsilon, j, count):
+  """Writes `_unperturbed` of the sets of a strip to `strips.out`."""
+  value = simd.load_strip(set_value, j, count)
+  simd.store_strip(strips.out, j,
+                   _unperturbed(strips, value, epsilon, j, count), count)
+
+
+@jit.forceinline
+def write_unperturbed(block, values, set_value, epsilon, out):
+  """Writes each set's value of regret matching in a perturbed game.
+
+  Args:
+    block: the `set_blocks.Block`.
+    values: array that `block.rows` points into.
+    set_value: [set], the value of the perturbed strategy.
+    epsilon: the lowest probability of an action.
+    out: [set], written.
+  """
+  _for_each_strip(_write_unperturbed,
+                  (_strips(block, out, values, out), jit.pointer(set_value),
+                   epsilon), block.width, simd.strip_size(out))
+
+
+@jit.forceinline
 def _average_strip(cumulative, entry, played, decay, count):
-  """Adds how likely each entry from this one on was played to the average."""
+  """Discounts the average of a strip's entries, and adds what was played.
+
+  Args:
+    cumulative: pointer to the sums of strategies.
+    entry: the first entry.
+    played: vector, own reach times probability.
+    decay: factor on the sums.
+    count: number of the strip's sets; None for a whole strip.
+  """
   old = simd.load_like(cumulative, entry, played, count)
   simd.store_strip(
       cumulative, entry,
@@ -115,23 +171,23 @@ def _average_strip(cumulative, entry, played, decay, count):
 
 
 @jit.forceinline
-def _learn_strip(strips, regret, cumulative, reach, rule, least, j, count):
-  """Does for the sets from j on what `learn_block` does for a block.
+def _learn_strip(strips, tables, reach, rule, min_regret, j, count):
+  """Does for a strip what `learn_block` does for a block.
 
   Args:
     strips: the `_Strips`.
-    regret: pointer to the regrets.
-    cumulative: pointer to the sums of strategies.
-    reach: [set] pointer, how likely the player plays to each set.
+    tables: (regret, cumulative), pointers.
+    reach: [set] pointer, the player's own reach of each set.
     rule: the `learning.Rule` of this iteration.
-    least: sums of regrets up to this size may be rounding errors.
-    j: the first of the sets.
-    count: how many there are, None for a whole strip (see `simd`).
+    min_regret: sums of regrets up to this size may be rounding errors.
+    j: the first set of the strip.
+    count: number of its sets; None for a whole strip.
   """
+  regret, cumulative = tables
   num_actions, strategy = strips.num_actions, strips.strategy
   base = _play_strip(strips, j, count)
   if rule.epsilon > 0.0:
-    base = _matched_strip(strips, base, rule.epsilon, j, count)
+    base = _unperturbed(strips, base, rule.epsilon, j, count)
   own = simd.load_strip(reach, j, count)
   positive = simd.splat_like(rule.positive, base)
   negative = simd.splat_like(rule.negative, base)
@@ -140,32 +196,40 @@ def _learn_strip(strips, regret, cumulative, reach, rule, least, j, count):
   total = zero
   for a in range(num_actions):
     entry = strips.begin + a * strips.stride + j
-    share = simd.load_strip(strategy, entry, count)
-    _average_strip(cumulative, entry, own * share, rule.decay, count)
+    probability = simd.load_strip(strategy, entry, count)
+    _average_strip(cumulative, entry, own * probability, rule.decay, count)
     new = simd.load_strip(strips.values, strips.rows[a] + j, count) - base
     r = simd.load_strip(regret, entry, count) + new
-    r = r * simd.where_above(r, least, positive, negative)
+    r = r * simd.where_above(r, min_regret, positive, negative)
     simd.store_strip(regret, entry, r, count)
     r += prediction * new
-    r = simd.where_above(r, least, r, zero)
+    r = simd.where_above(r, min_regret, r, zero)
     simd.store_strip(strategy, entry, r, count)
     total += r
   low = simd.splat_like(rule.epsilon, base)
   scale = simd.splat_like(1.0 - num_actions * rule.epsilon, base)
   uniform = simd.splat_like(1.0 / num_actions, base)
-  # Where the sum is below every normal number its inverse could be infinite.
-  tiny = _TINY_32 if simd.strip_size(strategy) == _LANES_32 else _TINY_64
   inverse = scale / total
   for a in range(num_actions):
     entry = strips.begin + a * strips.stride + j
-    share = low + simd.load_strip(strategy, entry, count) * inverse
-    simd.store_strip(strategy, entry,
-                     simd.where_from(total, tiny, share, uniform), count)
+    probability = low + simd.load_strip(strategy, entry, count) * inverse
+    simd.store_strip(
+        strategy, entry,
+        simd.where_from(total, strips.min_sum, probability, uniform), count)
 
 
 @jit.forceinline
 def _pass_strip(strips, cumulative, reach, decay, j, count):
-  """Does what `_learn_strip` does where sets have one action only."""
+  """Does what `_learn_strip` does where sets have only one action.
+
+  Args:
+    strips: the `_Strips`.
+    cumulative: pointer to the sums of strategies.
+    reach: [set] pointer, the player's own reach of each set.
+    decay: factor on the sums of strategies.
+    j: the first set of the strip.
+    count: number of its sets; None for a whole strip.
+  """
   value = simd.load_strip(strips.values, strips.rows[0] + j, count)
   simd.store_strip(strips.out, j, value, count)
   own = simd.load_strip(reach, j, count)
@@ -173,61 +237,54 @@ def _pass_strip(strips, cumulative, reach, decay, j, count):
 
 
 @jit.forceinline
-def learn_block(block, tables, values, out, reach, rule, work):
-  """Writes the values of a block, and learns from them.
+def learn_block(block, tables, values, out, reach, rule, scratch):
+  """Writes the values of a block, and updates its tables by them.
 
-  It adds the regrets and the strategy, and makes the next strategy. All of this
-  is done for a strip of sets before the next one, so that the numbers come
-  from memory once. Where there is only one action nothing is to be learnt.
+  It adds the regrets and the strategy, and computes the next strategy. Where
+  sets have only one action there is nothing to learn.
 
   In a perturbed game the next strategy is epsilon + (1 - |A| epsilon) times
-  regret matching, and regrets are those of regret matching (Farina, Kroer &
-  Sandholm 2017): nobody regrets what is forced.
+  regret matching, and regrets compare actions with regret matching (Farina,
+  Kroer & Sandholm 2017): nobody regrets what is forced.
 
   Sums of regrets that may be rounding errors do not count as positive (see
-  `set_blocks.least_regrets`).
+  `set_blocks.min_regrets`).
 
   Args:
     block: the `set_blocks.Block`.
     tables: the `set_blocks.SolverTables`, modified in place.
     values: array that `block.rows` points into.
-    out: [set], modified in place: the value of each set.
-    reach: [set], how likely the player plays to each set.
+    out: [set], written: the value of each set.
+    reach: [set], the player's own reach of each set.
     rule: the `learning.Rule` of this iteration.
-    work: not used here; [2 * set] scratch of other updates.
+    scratch: [2 * set], which only other updates use.
   """
   strips = _strips(block, tables.strategy, values, out)
-  regret, own = jit.pointer(tables.regret), jit.pointer(reach)
-  cumulative = jit.pointer(tables.cumulative)
-  least = block.least * rule.rounding
+  cumulative, own = jit.pointer(tables.cumulative), jit.pointer(reach)
   lanes = simd.strip_size(tables.strategy)
-  whole = block.width // lanes * lanes
-  rest = block.width - whole
   if strips.num_actions == 1:
-    for j in range(0, whole, lanes):
-      _pass_strip(strips, cumulative, own, rule.decay, j, None)
-    if rest > 0:
-      _pass_strip(strips, cumulative, own, rule.decay, whole, rest)
-    return
-  for j in range(0, whole, lanes):
-    _learn_strip(strips, regret, cumulative, own, rule, least, j, None)
-  if rest > 0:
-    _learn_strip(strips, regret, cumulative, own, rule, least, whole, rest)
+    _for_each_strip(_pass_strip, (strips, cumulative, own, rule.decay),
+                    block.width, lanes)
+  else:
+    _for_each_strip(_learn_strip,
+                    (strips, (jit.pointer(tables.regret), cumulative), own,
+                     rule, block.min_regret * rule.rounding),
+                    block.width, lanes)
 
 
 @jit.forceinline
 def _propagate_strip(reach, strategy, source, entry, width, rows, j, count):
-  """Writes the reaches of the children of the cells from j on.
+  """Writes the reaches of the children of the cells of a strip.
 
   Args:
     reach: pointer to all reaches.
-    strategy: pointer to the strategy.
-    source: where the reaches of the class begin.
-    entry: the first entry of the class, or -1 if the player does not choose.
-    width: how many cells there are.
+    strategy: [entry] pointer.
+    source: where the reaches of the node class begin.
+    entry: the first entry of the node class; -1 if the player does not choose.
+    width: number of cells.
     rows: [action] int64, where the children's reaches begin, or -1.
-    j: the first of the cells.
-    count: how many there are, None for a whole strip (see `simd`).
+    j: the first cell of the strip.
+    count: number of its cells; None for a whole strip.
   """
   own = simd.load_strip(reach, source + j, count)
   if entry < 0:
@@ -236,35 +293,30 @@ def _propagate_strip(reach, strategy, source, entry, width, rows, j, count):
         simd.store_strip(reach, rows[a] + j, own, count)
     return
   for a in range(len(rows)):
-    share = simd.load_strip(strategy, entry + a * width + j, count)
-    simd.store_strip(reach, rows[a] + j, own * share, count)
+    probability = simd.load_strip(strategy, entry + a * width + j, count)
+    simd.store_strip(reach, rows[a] + j, own * probability, count)
 
 
 @jit.forceinline
 def propagate_block(reach, strategy, source, entry, width, rows):
-  """Writes the reaches of the children of all cells of a class.
+  """Writes the reaches of the children of all cells of a node class.
 
   Args:
-    reach: all reaches, modified in place.
-    strategy: [entry].
-    source: where the reaches of the class begin.
-    entry: the first entry of the class, or -1 if the player does not choose.
-    width: how many cells there are.
+    reach: [cell] float64 or float32, all reaches, modified in place.
+    strategy: [entry] of the same type.
+    source: where the reaches of the node class begin.
+    entry: the first entry of the node class; -1 if the player does not choose.
+    width: number of cells.
     rows: [action] int64, where the children's reaches begin, or -1.
   """
-  reaches, shares = jit.pointer(reach), jit.pointer(strategy)
-  lanes = simd.strip_size(strategy)
-  whole = width // lanes * lanes
-  for j in range(0, whole, lanes):
-    _propagate_strip(reaches, shares, source, entry, width, rows, j, None)
-  if whole < width:
-    _propagate_strip(reaches, shares, source, entry, width, rows, whole,
-                     width - whole)
+  _for_each_strip(_propagate_strip,
+                  (jit.pointer(reach), jit.pointer(strategy), source, entry,
+                   width, rows), width, simd.strip_size(strategy))
 
 
 @jit.forceinline
 def _sum_strip(values, rows, target, j, count):
-  """Writes the sums of the children's values to the cells from j on."""
+  """Writes the sums of the children's values to the cells of a strip."""
   total = simd.load_strip(values, rows[0] + j, count)
   total += simd.splat_like(0.0, total)
   for a in range(1, len(rows)):
@@ -274,10 +326,13 @@ def _sum_strip(values, rows, target, j, count):
 
 @jit.forceinline
 def sum_block(values, rows, target, width):
-  """Writes the sums of the values of the rows to the target."""
-  numbers, lanes = jit.pointer(values), simd.strip_size(values)
-  whole = width // lanes * lanes
-  for j in range(0, whole, lanes):
-    _sum_strip(numbers, rows, target, j, None)
-  if whole < width:
-    _sum_strip(numbers, rows, target, whole, width - whole)
+  """Writes the sums of the children's values to the cells of a node class.
+
+  Args:
+    values: [cell] float64 or float32, all values, modified in place.
+    rows: [action] int64, where the children's values begin.
+    target: where the values of the node class begin.
+    width: number of cells.
+  """
+  _for_each_strip(_sum_strip, (jit.pointer(values), rows, target), width,
+                  simd.strip_size(values))

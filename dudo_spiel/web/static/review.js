@@ -4,7 +4,7 @@ import { api, claim, h, lossText, percent, select, smallDice } from "./ui.js";
 
 const BEST = 0.00005; // a move that loses less is as good as the best one
 
-export function positionLink(move) {
+function positionLink(move) {
   const claims = move.position.claims ? `/${move.position.claims}` : "";
   return `#/explore/${move.position.round}${claims}?hand=${move.hand}`;
 }

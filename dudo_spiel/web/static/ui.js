@@ -122,7 +122,7 @@ export function bar(share, kind = "") {
     inner);
 }
 
-export class RequestError extends Error {
+class RequestError extends Error {
   constructor(status, message) {
     super(message);
     this.status = status;

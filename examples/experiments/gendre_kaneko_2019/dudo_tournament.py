@@ -41,13 +41,12 @@ from dudo_spiel.algorithms import pass_through
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import simulation
-from dudo_spiel.algorithms.runtime import files
 
 _GAME = flags.DEFINE_string("game", "dudo_single_round", "The game.")
 _SECONDS = flags.DEFINE_float("seconds", 60.0, "Seconds to train each solver.",
                               lower_bound=0.0)
-_GAMES = flags.DEFINE_integer("games", 400_000, "Games per pairing.",
-                              lower_bound=100)
+_NUM_GAMES = flags.DEFINE_integer(
+    "num_games", 400_000, "Games per pairing.", lower_bound=100)
 _SOLVERS = flags.DEFINE_list(
     "solvers", ["PPT+WT", "MCPT+NR", "FSI+WT", "PFSI+T", "PFSI+WT",
                 "PFSI-dynamic+WT"], "Which solvers to train.")
@@ -68,7 +67,7 @@ _RESPONSE = flags.DEFINE_integer(
     "this many deals; 0: skip.", lower_bound=0)
 _POINTS = flags.DEFINE_integer("points", 10, "Lines of the log per solver.",
                                lower_bound=1)
-_THREADS = flags.DEFINE_integer("threads", None, "Threads of each solver. "
+_THREADS = flags.DEFINE_integer("num_threads", None, "Threads of each solver. "
                                 "Default: all, shared by the workers.",
                                 lower_bound=1)
 _ENGINE = flags.DEFINE_enum("engine", "local", jobs.ENGINES, "Where solvers "
@@ -77,7 +76,7 @@ _WORKERS = flags.DEFINE_integer("workers", 1, "How many solvers train at a "
                                 "time on this machine.", lower_bound=1)
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals and games.",
                              lower_bound=0, upper_bound=2**63 - 1)
-_FOLDER = flags.DEFINE_string("folder", None, "Folder to save everything to.")
+_FOLDER = flags.DEFINE_string("folder", None, "Save everything to this folder.")
 
 _PROCESS_BYTES = 300_000_000  # Python and the kernels
 _COLUMNS = ("solver", "seconds", "iterations", "untrained", "random",
@@ -198,7 +197,7 @@ class Log:
     writer = csv.DictWriter(text, _COLUMNS)
     writer.writeheader()
     writer.writerows(self.lines)
-    with files.replacing(os.path.abspath(self._path)) as file:
+    with binary.replacing(self._path) as file:
       file.write(text.getvalue().encode())
 
 
@@ -249,10 +248,10 @@ def train(name, options, folder, is_kept, lines):
     seconds += time.perf_counter() - begin
     if is_kept:
       solver.save(path)
-    numbers = measure(game, solver.average_policy(), options)
+    rates = measure(game, solver.average_policy(), options)
     lines.append(dict(zip(_COLUMNS, (
         name, round(seconds, 3), solver.iteration,
-        *(round(float(x), 6) for x in numbers)))))
+        *(round(float(x), 6) for x in rates)))))
     log.replace(name, lines)
   log.replace(name, lines)
   policy = solver.average_policy()
@@ -273,27 +272,27 @@ def train_all(game, options, folder, is_kept):
   """
   log = Log(os.path.join(folder, "log.csv"))
   for name in _SOLVERS.value:
-    take_log(log, folder, name)  # of a run that was stopped
-  work = [jobs.Job(name, (name, options, folder, is_kept, log.of(name)),
+    move_log(log, folder, name)  # of a run that was stopped
+  job_list = [jobs.Job(name, (name, options, folder, is_kept, log.of(name)),
                    _PROCESS_BYTES + 2 * make_solver(name, game,
                                                     options).memory_bytes,
                    options.threads) for name in _SOLVERS.value]
   try:
-    with contextlib.closing(jobs.run(train, work, _ENGINE.value,
+    with contextlib.closing(jobs.run(train, job_list, _ENGINE.value,
                                      _WORKERS.value)) as outcomes:
       for job, result, error in outcomes:
         if error:
           raise ValueError(f"{job.name}: {error.removeprefix(job.name + ': ')}")
-        take_log(log, folder, job.name)
+        move_log(log, folder, job.name)
         print(result, flush=True)
   finally:
     for name in _SOLVERS.value:
-      take_log(log, folder, name)
+      move_log(log, folder, name)
   return {name: policies.load_policy(os.path.join(folder, f"{name}.npz"))
           for name in _SOLVERS.value}
 
 
-def take_log(log, folder, name):
+def move_log(log, folder, name):
   """Moves what a solver has logged to the log of all."""
   path = own_log(folder, name)
   if os.path.exists(path):
@@ -318,8 +317,8 @@ def print_pairing(game, players, left, right):
   seats = game.num_players()
   for many in range(seats - 1, 0, -1):
     lineup = [players[left]] * many + [players[right]] * (seats - many)
-    rate, error = simulation.play_games(game, lineup, _GAMES.value, _SEED.value,
-                                       _THREADS.value).rates[0]
+    rate, error = simulation.play_games(
+        game, lineup, _NUM_GAMES.value, _SEED.value, _THREADS.value).rates[0]
     cells.append(f"{100 * rate:6.2f} ± {100 * error:.2f}")
   is_papers = game.get_parameters() in ({}, _PAPERS_GAME)
   paper = _PAPER.get((left, right), ()) if is_papers else ()
@@ -329,8 +328,8 @@ def print_pairing(game, players, left, right):
 
 def main(_):
   game = binary.load_game(_GAME.value)
-  if _GAMES.value % game.num_players():
-    raise ValueError(f"--games={_GAMES.value}: must be a multiple of "
+  if _NUM_GAMES.value % game.num_players():
+    raise ValueError(f"--num_games={_NUM_GAMES.value}: must be a multiple of "
                      f"{game.num_players()}")
   pfsi.abstract_game(game)
   if _RESPONSE.value == 1:
@@ -343,9 +342,10 @@ def main(_):
   binary.make_folder(_FOLDER)
   threads = _THREADS.value or max(
       numba.config.NUMBA_NUM_THREADS // _WORKERS.value, 1)
-  options = Options(_GAME.value, _SECONDS.value, _POINTS.value, _GAMES.value,
-                    _DYNAMIC.value, _REACH.value, _ACTION.value, _TREMBLE.value,
-                    _GAMMA.value, _SEED.value, threads)
+  options = Options(
+      _GAME.value, _SECONDS.value, _POINTS.value, _NUM_GAMES.value,
+      _DYNAMIC.value, _REACH.value, _ACTION.value, _TREMBLE.value, _GAMMA.value,
+      _SEED.value, threads)
   with ctrl_c.raised(), binary.holding(_FOLDER, "tournament"), (
       contextlib.nullcontext(_FOLDER.value) if _FOLDER.value else
       tempfile.TemporaryDirectory()) as folder:

@@ -1,8 +1,8 @@
 """Draws the log of dudo_tournament.py: figures 2 to 7 of Gendre & Kaneko.
 
-`examples/experiments/gendre_kaneko_2019/dudo_tournament.py --folder=FOLDER` writes the log. Speed is measured
-between two lines of the log. Win rates are those of one player against three of
-another kind; the dotted line is even play.
+`dudo_tournament.py --folder=FOLDER` writes the log. Speed is measured between
+two lines of the log. Win rates are those of one player against three of another
+kind; the dotted line is even play.
 """
 
 from dudo_spiel_examples.support import binary

@@ -13,7 +13,7 @@ visit to one of the player's own information sets changes its strategy at once.
   3. The player's own columns are copied back.
 
 As in the paper, nodes that the strategies do not reach are visited, too. Tables
-have the layout of `trainer.RoundTrainer`, so they can become a `MatchPolicy`.
+have the layout of `pair_trainer.PairTrainer`, so they can become a `MatchPolicy`.
 """
 
 import time

@@ -29,8 +29,9 @@ from dudo_spiel.algorithms import simulation
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import pair_trainer
 
-_ROUNDS = flags.DEFINE_list("rounds", ["1v1", "1v2", "2v1", "2v2"],
-                            "Figure 4: rounds for both algorithms.")
+_ROUNDS = flags.DEFINE_list(
+    "rounds", ["1v1", "1v2", "2v1", "2v2"], "Figure 4: rounds for both "
+    "algorithms, such as 1v1,2v1.")
 _FSICFR_ROUNDS = flags.DEFINE_list(
     "fsicfr_rounds", ["2v3", "3v3"],
     "Figure 4: more rounds for FSICFR, up to 5v5 (which takes 2 GB).")
@@ -40,22 +41,22 @@ _HANDS_MET = flags.DEFINE_integer(
 _MEASURE_SECONDS = flags.DEFINE_float(
     "measure_seconds", 2.0, "Figure 4: shortest measurement, in seconds.",
     lower_bound=0.0)
-_SECONDS = flags.DEFINE_integer(
-    "seconds", 32, "Figure 3: train for 1, 2, 4, ... up to this; 0: skip.",
-    lower_bound=0)
-_GAMES = flags.DEFINE_integer("games", 1_000_000, "Figure 3: games to play.",
-                              lower_bound=2)
+_SECONDS = flags.DEFINE_float(
+    "seconds", 32.0, "Figure 3: train for 1, 2, 4, ... seconds, up to this; 0: "
+    "skip.", lower_bound=0.0)
+_NUM_GAMES = flags.DEFINE_integer(
+    "num_games", 1_000_000, "Figure 3: games to play.", lower_bound=2)
 _PRETRAIN = flags.DEFINE_integer(
     "pretrain", 2000, "Figure 3: sweeps over all deals of the smaller rounds.",
     lower_bound=1)
 _GAMMA = flags.DEFINE_float(
     "gamma", 0.0, "Figure 3: FSICFR's iteration t weighs t^gamma; 0 is the "
     "paper's form.", lower_bound=0.0, upper_bound=10.0)
-_RECALL = flags.DEFINE_integer("recall_length", 3, "Claims remembered.",
+_RECALL = flags.DEFINE_integer("recall", 3, "Claims remembered.",
                                lower_bound=1)
-_MEMORY = flags.DEFINE_string(
-    "memory", None, "What players remember instead of the last "
-    "--recall_length claims, such as claims2_ranks2 or player_ranks.")
+_ABSTRACTION = flags.DEFINE_string(
+    "abstraction", None, "What players remember instead of the last --recall "
+    "claims, such as claims2_ranks2 or player_ranks.")
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals and games.",
                              lower_bound=0, upper_bound=2**32 - 1)
 _PLOT = flags.DEFINE_string("plot", None, "Draw figure 3 to this PNG file.")
@@ -86,7 +87,7 @@ def parse_rounds(names):
 
 def make_fsicfr(match, rounds, num_shifts, gamma):
   """Returns a trainer of the rounds by FSICFR on one thread."""
-  return pair_trainer.RoundTrainer(match, rounds, seed=_SEED.value,
+  return pair_trainer.PairTrainer(match, rounds, seed=_SEED.value,
                                     num_shifts=num_shifts, gamma=gamma)
 
 
@@ -157,16 +158,16 @@ def figure_3(game):
   """Prints, and returns, the win rates of FSICFR by seconds of training."""
   smaller = fsicfr.MatchSolver(pyspiel.load_game("dudo(start_dice=2v1)"),
                                _RECALL.value, _SEED.value,
-                               memory=_MEMORY.value)
+                               memory=_ABSTRACTION.value)
   smaller.run(iterations=_PRETRAIN.value)
   policy = smaller.average_policy()
   match, key = abstract_rules.abstract_rules(
-      game, _MEMORY.value or _RECALL.value), (2, 2)
+      game, _ABSTRACTION.value or _RECALL.value), (2, 2)
   ours = make_fsicfr(match, [key], None, _GAMMA.value)
   make_cfr(match, [key], policy.values).iterate()  # compiles
   peer = make_cfr(match, [key], policy.values)
   deals = match.rolls(2).num_rolls**2
-  print(f"\nFigure 3: FSICFR's win rate, 2v2, {_GAMES.value:,} games")
+  print(f"\nFigure 3: FSICFR's win rate, 2v2, {_NUM_GAMES.value:,} games")
   print(f"{'seconds':>9}{'sweeps (deals) of FSICFR':>28}{'deals of CFR':>14}"
         f"{'hands met':>11}{'win rate':>20}{'starting':>10}{'second':>9}")
   spent, results, seconds = [0.0, 0.0], {}, 1
@@ -178,8 +179,8 @@ def figure_3(game):
       both = [policies.MatchPolicy(
           game, _RECALL.value,
           {**policy.tables, key: trainer.tables[key].cumulative},
-          policy.values, memory=_MEMORY.value) for trainer in (ours, peer)]
-      result = simulation.play_matches(both, key, _GAMES.value, _SEED.value)
+          policy.values, memory=_ABSTRACTION.value) for trainer in (ours, peer)]
+      result = simulation.play_matches(both, key, _NUM_GAMES.value, _SEED.value)
       results[seconds] = result
       met = int(np.any(peer.tables[key].cumulative, axis=0).sum())
       sweeps = f"{ours.iteration:,} ({ours.iteration * deals:,})"
@@ -220,12 +221,13 @@ def main(_):
   if any(sum(keys[0]) > 5 for keys in rounds):
     raise ValueError(f"--rounds={','.join(_ROUNDS.value)}: must have at "
                      "most 5 dice in play, as CFR would take hours")
-  if _GAMES.value % 2:
-    raise ValueError(f"--games={_GAMES.value}: must be even")
+  if _NUM_GAMES.value % 2:
+    raise ValueError(f"--num_games={_NUM_GAMES.value}: must be even")
   figures.check_plot(_PLOT)
   game = pyspiel.load_game("dudo(numdice=2)")
   if rounds or fsicfr_rounds:
-    match = abstract_rules.abstract_rules(game, _MEMORY.value or _RECALL.value)
+    match = abstract_rules.abstract_rules(
+        game, _ABSTRACTION.value or _RECALL.value)
     figure_4(match, rounds, fsicfr_rounds)
   if _SECONDS.value:
     results = figure_3(game)

@@ -19,9 +19,10 @@ from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import policies
 
-_RECALLS = flags.DEFINE_list(
-    "recall", ["1", "2", "3", "4", "5"], "What to remember: how many of the "
-    "last claims, or other memories such as claims2_ranks2 or player_ranks.")
+_ABSTRACTIONS = flags.DEFINE_list(
+    "abstractions", ["claims1", "claims2", "claims3", "claims4", "claims5"],
+    "What players remember, such as claims3 for the last three claims, "
+    "claims2_ranks2 or player_ranks.")
 _SECONDS = flags.DEFINE_float("seconds", 10.0, "Seconds to train each.",
                               lower_bound=0.0)
 _TARGET = flags.DEFINE_float("target", 1e-5, "Exploitability at which a "
@@ -34,20 +35,18 @@ _SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals.", lower_bound=0)
 def main(_):
   game = pyspiel.load_game("dudo", {"numdice": 1, "dice_sides": _SIDES.value})
   solvers = {}
-  for recall in _RECALLS.value:
-    memory = int(recall) if recall.isdecimal() else recall
-    with binary.errors_of(f"recall={recall}"):
-      solvers[recall] = fsicfr.MatchSolver(game, memory=memory,
-                                           seed=_SEED.value)
+  for name in _ABSTRACTIONS.value:
+    with binary.errors_of("abstractions"):
+      solvers[name] = fsicfr.MatchSolver(game, memory=name, seed=_SEED.value)
   optimal_solver = cfr.PDCFRPlusSolver(game)
   best = optimal_solver.solve(target_exploitability=_TARGET.value)
   optimal = optimal_solver.average_policy()
   print(f"optimal play: value {best.value:.6f} to the starter (exploitability "
         f"{best.exploitability:.1g})")
   print("win rate lost to optimal play in percent, and exploitability")
-  print(f"{'recall':<16}{'iterations':>12}{'value':>10}{'starting':>10}"
+  print(f"{'abstraction':<16}{'iterations':>12}{'value':>10}{'starting':>10}"
         f"{'second':>10}{'mean':>10}{'exploitability':>16}")
-  for recall, solver in solvers.items():
+  for name, solver in solvers.items():
     solver.run(seconds=_SECONDS.value)
     policy = solver.average_policy()
     losses = []
@@ -55,7 +54,7 @@ def main(_):
       values = exploitability.expected_values(
           game, policies.SeatPolicy(game, seats))
       losses.append(50 * (best.values[seat] - values[seat]))
-    print(f"{recall:<16}{solver.iterations(1, 1):>12,}"
+    print(f"{name:<16}{solver.iterations(1, 1):>12,}"
           f"{solver.value(1, 1):>10.5f}{losses[0]:>10.3f}{losses[1]:>10.3f}"
           f"{sum(losses) / 2:>10.3f}"
           f"{exploitability.exploitability(game, policy):>16.5f}", flush=True)

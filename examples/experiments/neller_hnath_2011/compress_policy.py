@@ -25,20 +25,22 @@ _NUMDICE = flags.DEFINE_integer("numdice", 2, "Dice per player.",
                                 lower_bound=1, upper_bound=5)
 _RECALL = flags.DEFINE_integer("recall", 3, "How many claims players remember.",
                                lower_bound=1)
-_MEMORY = flags.DEFINE_string("memory", None, "What players remember instead "
-                              "of the last --recall claims, such as "
-                              "claims2_ranks2 or player_ranks.")
+_ABSTRACTION = flags.DEFINE_string(
+    "abstraction", None, "What players remember instead of the last --recall "
+    "claims, such as claims2_ranks2 or player_ranks.")
 _SECONDS = flags.DEFINE_float("seconds", 30.0, "Seconds to train.",
                               lower_bound=0.0)
-_GAMES = flags.DEFINE_integer("games", 1_000_000, "Games against the "
-                              "uncompressed policy; even.", lower_bound=2)
+_NUM_GAMES = flags.DEFINE_integer(
+    "num_games", 1_000_000, "Games against the uncompressed policy; even.",
+    lower_bound=2)
 _EXACT_DICE = flags.DEFINE_integer(
-    "exact_dice", 2, "Show exploitability for rounds of up to this many dice "
-    "per player, both having the same number.", lower_bound=0, upper_bound=2)
+    "exact_dice", 4, "Show the exploitability of rounds with at most this many "
+    "dice in play, if both players have equally many.", lower_bound=0,
+    upper_bound=4)
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals and games.",
                              lower_bound=0)
 
-# Least probability of an action, least reach of a situation.
+# Smallest probability of an action, smallest reach of a situation.
 _SETTINGS = [(0.0, 0.0), (0.001, 1e-6), (0.003, 1e-4), (0.01, 1e-3),
              (0.03, 0.003), (0.1, 0.01), (0.2, 0.03), (0.5, 0.1)]
 
@@ -52,16 +54,16 @@ def file_size(policy):
 
 
 def main(_):
-  if _GAMES.value % 2:
-    raise ValueError(f"--games={_GAMES.value}: must be even")
+  if _NUM_GAMES.value % 2:
+    raise ValueError(f"--num_games={_NUM_GAMES.value}: must be even")
   game = pyspiel.load_game("dudo", {"numdice": _NUMDICE.value})
   solver = fsicfr.MatchSolver(game, _RECALL.value, _SEED.value,
-                              memory=_MEMORY.value)
+                              memory=_ABSTRACTION.value)
   solver.run(seconds=_SECONDS.value)
   original = solver.average_policy()
-  rounds = [(n, n) for n in range(1, min(_EXACT_DICE.value,
-                                         _NUMDICE.value) + 1)]
-  print("bits  least probability  least reach          kB"
+  rounds = [(n, n) for n in range(1, _NUMDICE.value + 1)
+            if 2 * n <= _EXACT_DICE.value]
+  print("bits    min probability    min reach          kB"
         + "".join(f"{'exploitability ' + f'{a}v{b}':>20}" for a, b in rounds)
         + "      win rate")
   versions = [("32" + " " * 32, original)]
@@ -72,7 +74,7 @@ def main(_):
     measured = [exploitability.round_exploitability(policy, dice)
                 for dice in rounds]
     result = simulation.play_matches(
-        (policy, original), game.start_dice, _GAMES.value, _SEED.value)
+        (policy, original), game.start_dice, _NUM_GAMES.value, _SEED.value)
     print(f"{name:<34}{file_size(policy) / 1e3:>14,.1f}"
           + "".join(f"{value:>20.5f}" for value in measured)
           + f"  {result.win_rate:.3%} ± {result.standard_error:.3%}",

@@ -3,9 +3,9 @@
 For each number of dice: how often the policy wins when it starts, when the
 other starts, and in all, if they trade seats. These are exact values, not
 samples. The last opponent is the worst that there is: a best response to the
-policy. What it gets is taken from the policy's file if it stands there. With
---games the same pairs also play so many games, as a check; the standard error
-says how far the two may differ.
+policy. What it gets is read from the policy's file if it is stored there. With
+--num_games the same pairs also play that many games, as a check; the standard
+error says how far the two may differ.
 """
 
 from dudo_spiel_examples.support import binary
@@ -23,33 +23,27 @@ from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import policy_bots
 from dudo_spiel.algorithms import simulation
 
-_DICE = flags.DEFINE_list("numdice", ["2"], "Numbers of dice per player.")
+_NUMDICE = flags.DEFINE_multi_integer(
+    "numdice", [2], "Dice per player; may be given several times.",
+    lower_bound=1, upper_bound=5)
 _POLICY = flags.DEFINE_string("policy", policy_bots.TRAINED,
                               "The policy: trained, or a policy file.")
 _OPPONENTS = flags.DEFINE_list(
     "opponents", ["recall3", "heuristic", "random", "uniform"],
     "Bots, or files of policies that remember some claims. Those that do not "
-    "know so many dice are left out.")
-_GAMES = flags.DEFINE_integer("games", 0, "Also play so many games a pair.",
-                              lower_bound=0)
-flags.register_validator("games", lambda games: games != 1,
+    "know this many dice are left out.")
+_NUM_GAMES = flags.DEFINE_integer(
+    "num_games", 0, "Also play this many games a pair.", lower_bound=0)
+flags.register_validator("num_games", lambda games: games != 1,
                          "must be 0, or at least 2 for a standard error")
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the dice and bots.",
                              lower_bound=0, upper_bound=2**32 - 1)
 
 
-def dice_numbers():
-  """Returns the numbers of dice, or raises a ValueError."""
-  if not _DICE.value or not all(text.isdecimal() for text in _DICE.value):
-    raise ValueError(f"--numdice={','.join(_DICE.value)}: must be whole "
-                     "numbers, such as 2,3")
-  return [int(text) for text in _DICE.value]
-
-
 def opponent_policy(name, game):
   """Returns an opponent as a policy with tables, None if it cannot play."""
   if name in bots.bot_names(game):
-    return simulation.bot_policy(name, game)
+    return simulation.bot_policy(game, name)
   policy = policy_bots.load_policy(name)
   if not isinstance(policy, policies.MatchPolicy):
     raise ValueError(f"{name!r}: must be a bot, or a policy that remembers "
@@ -64,7 +58,7 @@ def opponent_policy(name, game):
 def play(policy, name, game, rng):
   """Returns the win rate in sampled games, and its standard error."""
   wins = []
-  for number in range(_GAMES.value):
+  for number in range(_NUM_GAMES.value):
     seat = number % 2
     players = [bots.PolicyBot(p, rng, policy) if p == seat else
                policy_bots.make_bot(name, game, p, rng) for p in range(2)]
@@ -75,14 +69,12 @@ def play(policy, name, game, rng):
 
 def main(_):
   rng = np.random.RandomState(_SEED.value)
-  numbers = dice_numbers()
-  with binary.errors_of("numdice"):
-    games = [pyspiel.load_game("dudo", {"numdice": n}) for n in numbers]
   measured = []  # here, and not only by files
   print("| dice | against | starts: wins % | other starts: wins % | in all % "
-        + "| played % " * (_GAMES.value > 0) + "|")
-  print("|---" * (6 if _GAMES.value > 0 else 5) + "|")
-  for number, game in zip(numbers, games):
+        + "| played % " * (_NUM_GAMES.value > 0) + "|")
+  print("|---" * (6 if _NUM_GAMES.value > 0 else 5) + "|")
+  for number in _NUMDICE.value:
+    game = pyspiel.load_game("dudo", {"numdice": number})
     with binary.errors_of("policy"):
       policy = policy_bots.load_policy(_POLICY.value, game)
       if not isinstance(policy, policies.RecallPolicy):
@@ -99,7 +91,7 @@ def main(_):
         continue
       found = simulation.exact_match(policy, other, game)
       played = ""
-      if _GAMES.value > 0:
+      if _NUM_GAMES.value > 0:
         mean, error = play(policy, name, game, rng)
         played = f" {100 * mean:.2f} ± {100 * error:.2f} |"
       show(number, name, found.win_rate_as_starter, found.win_rate_as_other,
@@ -108,7 +100,7 @@ def main(_):
     is_told = policy not in measured and _POLICY.value != policy_bots.TRAINED
     show(number, "its best response" + ", by its file" * is_told,
          0.5 * (1.0 + found.low), 0.5 * (1.0 - found.high),
-         " |" * (_GAMES.value > 0))
+         " |" * (_NUM_GAMES.value > 0))
 
 
 def show(number, name, starts, answers, played):

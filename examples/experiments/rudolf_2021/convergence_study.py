@@ -5,7 +5,7 @@ Goofspiel, Liar's Dice, Oshi-Zumo and dark chess up to a million histories. The
 games with more are --preset=large. --games takes any others.
 
 Each solver on each game is a job. Jobs run on the cores of this machine, or
-with --engine=ray on a Ray cluster. What was measured is in the folder --output
+with --engine=ray on a Ray cluster. What was measured is in the folder --folder
 as soon as a job ends: convergence.csv has a line for each measurement, and a
 picture has a panel for each game. The same command continues where it stopped;
 other games and solvers are added to what is there.
@@ -29,7 +29,6 @@ import tqdm
 
 from dudo_spiel.algorithms import convergence
 from dudo_spiel.algorithms import jobs
-from dudo_spiel.algorithms.runtime import files
 
 
 def goofspiel(num_cards, order):
@@ -88,16 +87,17 @@ _ITERATIONS = flags.DEFINE_integer("iterations", 8192, "Measure at 32, 64, "
                                    lower_bound=1)
 _AT = flags.DEFINE_list("at", None, "Measure after these numbers of iterations "
                         "instead, such as 100,1000,5000.")
-_SECONDS = flags.DEFINE_list("seconds", None, "Measure after these seconds of "
-                             "iterating instead, such as 1,10,60.")
-_OUTPUT = flags.DEFINE_string("output", "convergence", "Save everything to "
+_AT_SECONDS = flags.DEFINE_list(
+    "at_seconds", None, "Measure after these seconds of iterating instead, "
+    "such as 1,10,60.")
+_FOLDER = flags.DEFINE_string("folder", "convergence", "Save everything to "
                               "this folder.")
 _ENGINE = flags.DEFINE_enum("engine", "local", jobs.ENGINES, "Where jobs run: "
                             "on this machine or on a Ray cluster.")
 _WORKERS = flags.DEFINE_integer("workers", None, "How many jobs run at a time "
                                 "on this machine. Default: one on each core.",
                                 lower_bound=1)
-_PLOT = flags.DEFINE_bool("plot", True, "Draw the pictures; they need "
+_DRAW = flags.DEFINE_bool("draw", True, "Draw the pictures; they need "
                           "matplotlib.")
 
 
@@ -130,27 +130,16 @@ def chosen_games():
 
 def chosen_points():
   """Returns {"iterations" or "seconds": list}, when to measure."""
-  if _AT.value is not None and _SECONDS.value is not None:
-    raise ValueError("--at, --seconds: must not both be given")
-  if _SECONDS.value is not None:
-    return {"seconds": _numbers("seconds", _SECONDS.value, float)}
+  if _AT.value is not None and _AT_SECONDS.value is not None:
+    raise ValueError("--at, --at_seconds: must not both be given")
+  if _AT_SECONDS.value is not None:
+    return {"seconds": binary.positive_numbers(_AT_SECONDS)}
   if _AT.value is not None:
-    return {"iterations": _numbers("at", _AT.value, int)}
+    return {"iterations": binary.positive_numbers(_AT, int)}
   last = _ITERATIONS.value
   doubled = (_FIRST * 2**power for power in itertools.count())
   return {"iterations": [*itertools.takewhile(lambda x: x < last, doubled),
                          last]}
-
-
-def _numbers(flag, values, kind):
-  try:
-    numbers = sorted(map(kind, values))
-  except ValueError:
-    numbers = []
-  if not numbers or not numbers[0] > 0 or numbers[-1] == float("inf"):
-    raise ValueError(f"--{flag}={','.join(values)}: must be numbers above 0, "
-                     "with , between them")
-  return numbers
 
 
 def _is_near(measured, seconds):
@@ -161,7 +150,7 @@ def _is_near(measured, seconds):
 
 def _is_other():
   """Returns the ValueError for a file that no study has written."""
-  return ValueError(f"--output={_OUTPUT.value}: its convergence.csv is of "
+  return ValueError(f"--folder={_FOLDER.value}: its convergence.csv is of "
                     "another study; it must have the columns "
                     f"{','.join(_COLUMNS)}")
 
@@ -196,24 +185,29 @@ class Table:
           raise ValueError
       except (TypeError, ValueError):
         raise ValueError(
-            f"--output={_OUTPUT.value}: line {reader.line_num} of its "
+            f"--folder={_FOLDER.value}: line {reader.line_num} of its "
             "convergence.csv must have a number in each of the columns "
             "iteration, seconds, exploitability and value") from None
       self._cells.setdefault(key, []).append(measured)
 
   def has(self, key, points):
-    """Returns whether there are measurements at all points, see `measure`."""
+    """Returns whether a job was measured at all points.
+
+    Args:
+      key: tuple of str, (game, solver, parameters).
+      points: {"iterations" or "seconds": list}, when to measure.
+    """
     measured = self._cells.get(key, [])
     if "seconds" in points:
-      return all(any(_is_near(each, point) for each in measured)
-                 for point in points["seconds"])
-    return set(points["iterations"]) <= {each.iteration for each in measured}
+      return all(any(_is_near(point, seconds) for point in measured)
+                 for seconds in points["seconds"])
+    return set(points["iterations"]) <= {point.iteration for point in measured}
 
   def add(self, key, measured):
     """Adds the measurements of a job; those at other points stay."""
-    new = {each.iteration: each for each in measured}
-    old = {each.iteration: each for each in self._cells.get(key, [])}
-    self._cells[key] = [each for _, each in sorted({**old, **new}.items())]
+    new = {point.iteration: point for point in measured}
+    old = {point.iteration: point for point in self._cells.get(key, [])}
+    self._cells[key] = [point for _, point in sorted({**old, **new}.items())]
     self._write()
 
   def _write(self):
@@ -221,11 +215,11 @@ class Table:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)
     for (game, solver, parameters), measured in sorted(self._cells.items()):
-      for each in measured:
-        writer.writerow([solver, parameters, game, each.iteration,
-                         f"{each.seconds:.6f}", f"{each.exploitability:.9g}",
-                         f"{each.value:.9g}"])
-    with files.replacing(os.path.abspath(self.path)) as file:
+      for point in measured:
+        writer.writerow([solver, parameters, game, point.iteration,
+                         f"{point.seconds:.6f}", f"{point.exploitability:.9g}",
+                         f"{point.value:.9g}"])
+    with binary.replacing(self.path) as file:
       file.write(text.getvalue().encode())
 
   def curves(self, game, solvers):
@@ -239,7 +233,7 @@ def run_jobs(games, solvers, points, table):
   """Measures all that is missing; returns a list of str, what failed."""
   arguments = points.get("iterations"), points.get("seconds")
   planned = {}  # Job.name: key in the table
-  work = []
+  job_list = []
   for game in games:
     missing = [solver for solver in solvers if not table.has(
         (game, solver.name, solver.parameters), points)]
@@ -247,20 +241,21 @@ def run_jobs(games, solvers, points, table):
     for solver in missing:
       name = f"{solver} on {game}"
       planned[name] = game, solver.name, solver.parameters
-      work.append(jobs.Job(name, (game, str(solver), *arguments), memory))
+      job_list.append(jobs.Job(name, (game, str(solver), *arguments), memory))
   errors = []
-  with (contextlib.closing(jobs.run(convergence.measure, work, _ENGINE.value,
-                                    _WORKERS.value)) as outcomes,
-        tqdm.tqdm(total=len(work), unit="job", disable=None) as bar):
+  running = jobs.run(convergence.measure, job_list, _ENGINE.value,
+                     _WORKERS.value)
+  with (contextlib.closing(running) as outcomes,
+        tqdm.tqdm(total=len(job_list), unit="job", disable=None) as bar):
     for job, result, error in outcomes:
       if error:
         errors.append(f"{job.name}: {error.removeprefix(job.name + ': ')}")
       else:
         table.add(planned[job.name], result)
       bar.update()
-  print(f"{len(work) - len(errors)} jobs done, "
-        f"{len(games) * len(solvers) - len(work)} were done before")
-  if len(errors) < len(work):
+  print(f"{len(job_list) - len(errors)} jobs done, "
+        f"{len(games) * len(solvers) - len(job_list)} were done before")
+  if len(errors) < len(job_list):
     print(f"wrote {table.path}")
   return errors
 
@@ -281,20 +276,20 @@ def main(_):
   if "iterations" in points:
     solvers, names = (
         [convergence.with_plan(solver, points["iterations"][-1])
-         for solver in each] for each in (solvers, names))
+         for solver in group] for group in (solvers, names))
   names = list(dict.fromkeys(map(str, (*names, *solvers))))
   jobs.check_engine(_ENGINE.value)
-  if _PLOT.value:
-    figures.check_matplotlib(_PLOT)
-  binary.make_folder(_OUTPUT)
-  with ctrl_c.raised(), binary.holding(_OUTPUT, "study"):
-    table = Table(os.path.join(_OUTPUT.value, "convergence.csv"))
+  if _DRAW.value:
+    figures.check_matplotlib(_DRAW)
+  binary.make_folder(_FOLDER)
+  with ctrl_c.raised(), binary.holding(_FOLDER, "study"):
+    table = Table(os.path.join(_FOLDER.value, "convergence.csv"))
     errors = run_jobs(games, solvers, points, table)
-    for name, panels in pictures.items() if _PLOT.value else ():
+    for name, panels in pictures.items() if _DRAW.value else ():
       curves = {game: table.curves(game, solvers) for game in panels}
       study_panels.draw(
-          {game: each for game, each in curves.items() if each}, names,
-          "seconds" in points, os.path.join(_OUTPUT.value, f"{name}.png"))
+          {game: lines for game, lines in curves.items() if lines}, names,
+          "seconds" in points, os.path.join(_FOLDER.value, f"{name}.png"))
   if errors:
     raise ValueError(f"{len(errors)} of {len(games) * len(solvers)} jobs "
                      "failed: " + "; ".join(errors))

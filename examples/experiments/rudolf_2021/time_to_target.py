@@ -9,6 +9,7 @@ installed. All runs use one thread, one after the other.
 """
 
 from dudo_spiel_examples.support import binary
+from dudo_spiel_examples.support import measuring
 
 import contextlib
 import io
@@ -70,14 +71,6 @@ class Run:
       self.iterations += count
 
 
-def repeated(step):
-  """Returns a function that makes a number of steps."""
-  def iterate(count):
-    for _ in range(count):
-      step()
-  return iterate
-
-
 def our_run(solver, game):
   """Returns the `Run` of one of our solvers."""
   made = convergence.make_solver(solver, game)
@@ -95,7 +88,7 @@ def open_spiel_run(name, game):
     solver = {"pyspiel CFR": pyspiel.CFRSolver,
               "pyspiel CFR+": pyspiel.CFRPlusSolver}[name](game)
     step = solver.evaluate_and_update_policy
-  return Run(repeated(step), lambda: exploitability.exploitability(
+  return Run(measuring.repeated(step), lambda: exploitability.exploitability(
       game, solver.average_policy()))
 
 
@@ -121,7 +114,7 @@ def lite_efg_run(name, game):
     graph.update_graph(environment)
     environment.update_strategy(graph.current_strategy(*policy))
 
-  return Run(repeated(step), lambda: sum(environment.exploitability(
+  return Run(measuring.repeated(step), lambda: sum(environment.exploitability(
       graph.current_strategy(*policy), average)) / 2)
 
 
@@ -144,20 +137,8 @@ def cells(run, targets):
   return texts
 
 
-def chosen_targets():
-  """Returns the targets, the largest first."""
-  try:
-    targets = sorted(map(float, _TARGETS.value), reverse=True)
-  except ValueError:
-    targets = []
-  if not targets or not targets[-1] > 0.0:
-    raise ValueError(f"--targets={','.join(_TARGETS.value)}: must be numbers "
-                     "above 0, with , between them")
-  return targets
-
-
 def main(_):
-  targets = chosen_targets()
+  targets = binary.positive_numbers(_TARGETS)[::-1]
   with binary.errors_of("solvers"):
     names = [str(convergence.solver_name(name)) for name in
              convergence.split_solvers(_SOLVERS.value)]

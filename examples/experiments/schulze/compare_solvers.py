@@ -8,6 +8,7 @@ the target. "BDFP" is measured on its iterates, "BDFP averaged" on their running
 average.
 """
 
+from dudo_spiel_examples.experiments.schulze import solver_runs
 from dudo_spiel_examples.support import binary
 from dudo_spiel_examples.support import figures
 
@@ -23,7 +24,7 @@ from dudo_spiel.algorithms import fictitious_play
 _NAMES = {
     "Kuhn": "kuhn_poker",
     "Leduc": "leduc_poker",
-    "Leduc(10,2)": None,  # made by figures.leduc
+    "Leduc(10,2)": None,  # made by solver_runs.leduc
     "Neumann(10,2)": "neumann_poker(num_ranks=10)",
     "Neumann(100,2)": "neumann_poker(num_ranks=100)",
     "Liar's Dice": "liars_dice",
@@ -62,26 +63,14 @@ _INITIAL = flags.DEFINE_enum("initial", "uniform", ["uniform", "random"],
                              "The initial strategies.")
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of random initial strategies.",
                              lower_bound=0)
-_LEAST = flags.DEFINE_bool("least", False, "Add the smallest exploitability "
-                           "that was measured.")
-
-
-def read_targets():
-  """Returns the targets, the largest first."""
-  text = ",".join(_TARGETS.value)
-  try:
-    targets = sorted((float(t) for t in _TARGETS.value), reverse=True)
-  except ValueError:
-    targets = []
-  if not targets or not all(target > 0 for target in targets):
-    raise ValueError(f"--targets={text}: must be numbers above 0")
-  return targets
+_MINIMUM = flags.DEFINE_bool(
+    "minimum", False, "Add the smallest exploitability that was measured.")
 
 
 def load(name):
   """Returns a game, and by how much its stakes are too high."""
   if name == "Leduc(10,2)":
-    return figures.leduc(10), figures.LEDUC_SCALE
+    return solver_runs.leduc(10), solver_runs.LEDUC_SCALE
   return binary.load_game(_NAMES.get(name, name)), 1.0
 
 
@@ -95,40 +84,40 @@ def first_counts(solver, scale, targets, bar):
     bar: a `tqdm` bar to show them on.
 
   Returns:
-    [target] int or None, the first counts; and the least exploitability.
+    [target] int or None, the first counts; and the smallest exploitability.
   """
-  found, least = [], float("inf")
+  found, minimum = [], float("inf")
   solver.run(0)  # these two compile what needs to be, before the clock starts
   solver.exploitability()
   begin = time.process_time()
   for count in figures.counts(_ITERATIONS.value, _GROWTH):
     solver.run(count - solver.iteration)
     reached = solver.exploitability(perturbed=True) / scale
-    least = min(least, reached)
+    minimum = min(minimum, reached)
     bar.set_postfix(iterations=count, exploitability=f"{reached:.1e}")
     while len(found) < len(targets) and reached <= targets[len(found)]:
       found.append(count)
     if (len(found) == len(targets) or
         time.process_time() - begin > _SECONDS.value):
       break
-  return found + [None] * (len(targets) - len(found)), least
+  return found + [None] * (len(targets) - len(found)), minimum
 
 
 def cells(name, game, scale, targets, alternating, bar):
   """Returns the table's cells for one run."""
   solver = _ALL[name](game, alternating=alternating, epsilon=_EPSILON.value,
                       initial=_INITIAL.value, seed=_SEED.value)
-  found, least = first_counts(solver, scale, targets, bar)
+  found, minimum = first_counts(solver, scale, targets, bar)
   texts = [f"{count:,}" if count else f"> {solver.iteration:,}"
            for count in found]
-  return texts + ([f"{least:.1e}"] if _LEAST.value else [])
+  return texts + ([f"{minimum:.1e}"] if _MINIMUM.value else [])
 
 
 def compare(name, solvers, targets):
   """Prints the table of one game."""
   game, scale = load(name)
   columns = [f"{target:g}" for target in targets]
-  columns += ["least"] if _LEAST.value else []
+  columns += ["minimum"] if _MINIMUM.value else []
   print(f"\n| {name} | " + " | ".join(
       f"{update} {columns[0]} | " + " | ".join(columns[1:])
       for update in ("simultaneous:", "alternating:")).replace("|  |", "|")
@@ -145,7 +134,7 @@ def compare(name, solvers, targets):
 
 
 def main(_):
-  targets = read_targets()
+  targets = binary.positive_numbers(_TARGETS)[::-1]
   for name in _SOLVER.value or [""]:
     if name not in _ALL:
       raise ValueError(f"--solvers={name}: must be of {', '.join(_ALL)}")

@@ -12,6 +12,7 @@ Thresholds are measured as shares of hands: x1 by how often weak hands bet, x2
 by how often strong hands check, y1 by how often hands fold, without epsilon.
 """
 
+from dudo_spiel_examples.experiments.schulze import solver_runs
 from dudo_spiel_examples.support import binary
 from dudo_spiel_examples.support import figures
 
@@ -39,8 +40,8 @@ _CALL, _RAISE = 1, 2
 
 def strategy(policy):
   """Returns the probabilities to bet and to call: [rank] each."""
-  return [figures.by_rank(policy, "", _RAISE),
-          figures.by_rank(policy, "b", _CALL)]
+  return [solver_runs.by_rank(policy, "", _RAISE),
+          solver_runs.by_rank(policy, "b", _CALL)]
 
 
 def gains(bet, call):
@@ -63,17 +64,17 @@ def thresholds(bet, call, epsilon):
 
 def solve(game, epsilon):
   """Prints a table; returns {name: (bet, call)}."""
-  value, error = figures.reference(game, epsilon)
+  value, error = solver_runs.reference(game, epsilon)
   print(f"\nepsilon = {epsilon:g}: the value is {value:.8f} ± {error:.1e}"
         + ("" if epsilon else f" (with hands in [0, 1]: 1/18 = {1 / 18:.8f})"))
   print(f"{'':6}{'value':>12}{'exploitability':>16}"
         + "".join(f"{name:>9}" for name in _THRESHOLDS))
   strategies = {}
-  for name, make in figures.SOLVERS.items():
+  for name, make in solver_runs.SOLVERS.items():
     solver = make(game, epsilon=epsilon, alternating=False, initial="random",
                   seed=_SEED.value)
     solver.run(_ITERATIONS.value)
-    reached, gain = figures.measure(solver)
+    reached, gain = solver_runs.measure(solver)
     strategies[name] = strategy(solver.average_policy())
     measured = thresholds(*strategies[name], epsilon)
     print(f"{name:6}{reached:>12.8f}{gain:>16.2e}"

@@ -11,6 +11,7 @@ rate of p means that exploitability fell like n^-p between a tenth of the
 iterations and the end. The paper's total exploitability is twice ours.
 """
 
+from dudo_spiel_examples.experiments.schulze import solver_runs
 from dudo_spiel_examples.support import binary
 from dudo_spiel_examples.support import figures
 
@@ -35,11 +36,11 @@ def solve(game):
   options = {"alternating": _ALTERNATING.value, "initial": "random",
              "seed": _SEED.value}
   curves = {}
-  for name, make in figures.SOLVERS.items():
+  for name, make in solver_runs.SOLVERS.items():
     more = {"average": True} if name == "BDFP" else {}
     solver = make(game, **options, **more)
-    average, current = figures.follow(
-        name, solver, _ITERATIONS.value, scale=figures.LEDUC_SCALE,
+    average, current = solver_runs.follow(
+        name, solver, _ITERATIONS.value, scale=solver_runs.LEDUC_SCALE,
         current=name != "XFP")
     if name == "BDFP":
       curves |= {"BDFP": current, "BDFP averaged": average}
@@ -52,19 +53,19 @@ def solve(game):
 
 def report(curves):
   """Prints where the solvers end, and their smallest exploitability."""
-  print(f"{'':16}{'value':>11}{'exploitability':>16}{'least':>11}"
+  print(f"{'':16}{'value':>11}{'exploitability':>16}{'minimum':>11}"
         f"{'at iteration':>14}{'rate':>7}")
   for name, curve in curves.items():
-    least, when = min(zip(curve.exploitabilities, curve.iterations))
+    minimum, when = min(zip(curve.exploitabilities, curve.iterations))
     print(f"{name:16}{curve.values[-1]:>11.7f}"
-          f"{curve.exploitabilities[-1]:>16.3e}{least:>11.2e}{when:>14,}"
-          f"{figures.rate(curve):>7.2f}")
+          f"{curve.exploitabilities[-1]:>16.3e}{minimum:>11.2e}{when:>14,}"
+          f"{solver_runs.rate(curve):>7.2f}")
   exact = _EXACT.get(_RANKS.value)
   if exact:
     print(f"{'exact':16}{exact:>11.7f}")
-  xfp = figures.last_part(curves["XFP"])[1]
+  xfp = solver_runs.last_part(curves["XFP"])[1]
   for name in ("BDFP", "BDFP averaged"):
-    ratios = figures.last_part(curves[name])[1] / xfp
+    ratios = solver_runs.last_part(curves[name])[1] / xfp
     print(f"{name} / XFP, exploitabilities over the last tenfold: "
           f"{ratios.min():.2f} to {ratios.max():.2f}, mean {ratios.mean():.2f}")
 
@@ -73,7 +74,7 @@ def plot(path, curves):
   """Draws values, exploitabilities, and those with unaveraged CFR."""
   figure, axes = figures.subplots(3, 1, figsize=(8, 11), sharex=True)
   last = curves.pop("CFR unaveraged")
-  figures.draw_curves(axes[0], curves, "values", ylabel="value to player 1")
+  solver_runs.draw_curves(axes[0], curves, "values", ylabel="value to player 1")
   for name, known, style in [("exact", _EXACT, "-"), ("paper", _PAPER, ":")]:
     if _RANKS.value in known:
       axes[0].axhline(known[_RANKS.value], color="black", linewidth=0.9,
@@ -81,9 +82,9 @@ def plot(path, curves):
                       label=f"{name}: {known[_RANKS.value]:g}")
   middle = curves["XFP"].values[-1]
   axes[0].set(ylim=(middle - 0.04, middle + 0.04))
-  figures.draw_curves(axes[1], curves, "exploitabilities",
+  solver_runs.draw_curves(axes[1], curves, "exploitabilities",
                       ylabel="exploitability")
-  figures.draw_curves(axes[2], {**curves, "CFR unaveraged": last},
+  solver_runs.draw_curves(axes[2], {**curves, "CFR unaveraged": last},
                       "exploitabilities", ylabel="exploitability")
   axes[2].set(yscale="linear", ylim=(0, None))
   for axis in axes:
@@ -97,7 +98,7 @@ def plot(path, curves):
 
 def main(_):
   figures.check_plot(_PLOT)
-  curves = solve(figures.leduc(_RANKS.value))
+  curves = solve(solver_runs.leduc(_RANKS.value))
   print(f"Leduc({_RANKS.value}, 2), {_ITERATIONS.value:,} iterations")
   report(curves)
   if _PLOT.value:

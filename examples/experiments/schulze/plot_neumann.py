@@ -13,6 +13,7 @@ They are fitted to BDFP's strategy and drawn in the perturbed game. Player 2
 answers a bet by fold < raise < call < raise (the paper's text has a slip).
 """
 
+from dudo_spiel_examples.experiments.schulze import solver_runs
 from dudo_spiel_examples.support import binary
 from dudo_spiel_examples.support import figures
 
@@ -64,7 +65,7 @@ _PANELS = {
 
 def probabilities(policy, steps):
   """Returns [rank], how likely the player plays a sequence."""
-  return np.prod([figures.by_rank(policy, *step) for step in steps], axis=0)
+  return np.prod([solver_runs.by_rank(policy, *step) for step in steps], axis=0)
 
 
 def free_thresholds(policy):
@@ -84,21 +85,21 @@ def free_thresholds(policy):
 
 def solve(game, epsilon):
   """Prints a table; returns {name: curve}, {name: policy} and the value."""
-  value, error = figures.reference(game, epsilon)
+  value, error = solver_runs.reference(game, epsilon)
   print(f"\nepsilon = {epsilon:g}: the value is {value:.8f} ± {error:.1e}"
         + ("" if epsilon else f" (hands in [0, 1]: -44/1083 = {_LIMIT:.8f})"))
   print(f"{'':6}{'value':>12}{'exploitability':>16}{'rate':>7}{'x5':>8}"
         f"{'x8':>8}")
   curves, found = {}, {}
-  for name, make in figures.SOLVERS.items():
+  for name, make in solver_runs.SOLVERS.items():
     solver = make(game, epsilon=epsilon, alternating=_ALTERNATING.value,
                   initial="random", seed=_SEED.value)
-    curves[name], _ = figures.follow(name, solver, _ITERATIONS.value)
+    curves[name], _ = solver_runs.follow(name, solver, _ITERATIONS.value)
     found[name] = solver.average_policy()
     x5, x8 = free_thresholds(found[name])
     print(f"{name:6}{curves[name].values[-1]:>12.8f}"
           f"{curves[name].exploitabilities[-1]:>16.2e}"
-          f"{figures.rate(curves[name]):>7.2f}{x5:>8.3f}{x8:>8.3f}")
+          f"{solver_runs.rate(curves[name]):>7.2f}{x5:>8.3f}{x8:>8.3f}")
   print(f"{'at least':41}{_X5_LEAST:>8.3f}{_X8_LEAST:>8.3f}")
   return curves, found, value
 
@@ -137,11 +138,11 @@ def plot(path, results):
     for axis, title in zip(column, _PANELS):
       shown = policies if epsilon else {"BDFP": policies["BDFP"]}
       draw_strategies(axis, title, shown, fit=epsilon > 0)
-    figures.draw_curves(column[3], curves, "values", ylabel="value")
+    solver_runs.draw_curves(column[3], curves, "values", ylabel="value")
     column[3].axhline(value, color="black", linewidth=0.9,
                       label=f"exact: {value:.6f}")
     column[3].set(ylim=(value - 0.01, value + 0.01))
-    figures.draw_curves(column[4], curves, "exploitabilities",
+    solver_runs.draw_curves(column[4], curves, "exploitabilities",
                         ylabel="exploitability")
     for axis in column[3:]:
       axis.legend(fontsize="small")

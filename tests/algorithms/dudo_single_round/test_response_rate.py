@@ -54,7 +54,8 @@ def test_nash_conv_is_the_sum_of_what_seats_gain():
   solver = pfsi.FSISolver(game, abstraction="type_recall", num_threads=2)
   solver.run(100)
   policy = solver.average_policy()
-  rates = [response_rate.best_response_rate(policy, seat).rate for seat in range(3)]
+  rates = [response_rate.best_response_rate(policy, seat).rate
+           for seat in range(3)]
   assert solver.nash_conv() == pytest.approx(sum(rates) - 1.0)
   assert solver.nash_conv() == pytest.approx(
       exploitability.nash_conv(game, policy))
@@ -79,8 +80,8 @@ def test_samples_have_standard_errors_and_threads_do_not_matter():
   policy = train(game, "wait_type_recall")
   full = response_rate.best_response_rate(policy, 0, "decisions", num_deals=36)
   assert full.error == 0.0
-  one, two = (response_rate.best_response_rate(policy, 0, "decisions", num_deals=30,
-                                          num_threads=n) for n in (1, 2))
+  one, two = (response_rate.best_response_rate(
+      policy, 0, "decisions", num_deals=30, num_threads=n) for n in (1, 2))
   assert one.rate == two.rate
   np.testing.assert_array_equal(one.policy.table, two.policy.table)
   other = response_rate.best_response_rate(policy, 0, "decisions", num_deals=30,

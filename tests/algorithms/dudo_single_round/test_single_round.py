@@ -61,7 +61,8 @@ def test_full_size(abstraction, sizes):
 def test_abstract_game():
   game = pyspiel.load_game("dudo_single_round_ir(abstraction=no_recall)")
   assert str(single_round_layout.abstract_game(game)) == str(game)
-  assert "type_recall" in str(single_round_layout.abstract_game(game, "type_recall"))
+  assert "type_recall" in str(
+      single_round_layout.abstract_game(game, "type_recall"))
   real = pyspiel.load_game("dudo_single_round(players=2)")
   abstract = single_round_layout.abstract_game(real, recall_length=1)
   assert abstract.num_players() == 2 and abstract.recall_length == 1
@@ -69,13 +70,15 @@ def test_abstract_game():
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda game: single_round_layout.abstract_game(game, "all"), "abstraction='all'"),
+    (lambda game: single_round_layout.abstract_game(game, "all"),
+     "abstraction='all'"),
     (lambda game: single_round_layout.abstract_game(game, recall_length=-1),
      "recall_length=-1"),
     (lambda game: single_round_layout.abstract_game(pyspiel.load_game("dudo")),
      "game=dudo"),
     (lambda game: single_round_layout.SetLayout(
-        single_round_layout.abstract_game(game, recall_length=9)), "recall_length=9")])
+        single_round_layout.abstract_game(game, recall_length=9)),
+     "recall_length=9")])
 def test_wrong_arguments(call, message):
   with pytest.raises(ValueError, match=message):
     call(pyspiel.load_game("dudo_single_round"))

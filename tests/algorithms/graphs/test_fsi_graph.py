@@ -96,7 +96,7 @@ def test_merged_histories_have_the_same_continuation(game):
           tree.chance[begin:end])
     else:
       assert _set(graph, merged) == tree.info_set[node]
-  depth = len(tree.level_begin) - 2
+  depth = len(tree.depth_begin) - 2
   assert graph_kernels.longest_path(graph.arrays) == depth
 
 

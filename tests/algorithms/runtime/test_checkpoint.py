@@ -370,7 +370,7 @@ from dudo_spiel.algorithms.runtime import checkpoint
 
 kind, place, kills = sys.argv[1], sys.argv[2], int(sys.argv[3])
 rng = random.Random(kind)
-folder = os.path.dirname(place) if kind == "file" else place
+folder = os.path.dirname(place)
 
 
 def solver_of():
@@ -386,7 +386,7 @@ def save(number):
 def save_for_ever():
   number = checkpoint.load(place, "test")[0]["number"] if kind == "file" else 0
   solver = solver_of()
-  if kind == "folder":
+  if kind == "solver":
     solver.load(place)
   os.write(ready, b"x")
   while True:
@@ -451,7 +451,7 @@ print(len(seen), most)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["file", "folder"])
+@pytest.mark.parametrize("kind", ["file", "solver"])
 def test_many_kills_leave_whole_files_and_no_rubbish(kind, tmp_path):
   kills = 300
   place = tmp_path / kind

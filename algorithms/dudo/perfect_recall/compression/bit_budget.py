@@ -103,7 +103,7 @@ class ShareTrials:
         attempt = functools.partial(_try, policy.match, stored, values, flag)
         # The fewest shares first, and as many at a time as fit into memory.
         step = min(num_threads, max(1, ram.available_bytes() // (
-            _TRIAL_BYTES * stored.tree.num_numbers)))
+            _TRIAL_BYTES * stored.tree.num_entries)))
         found = []
         for first in range(0, len(_SHARE_NUMBERS), step):
           found += interrupts.map_tasks(

@@ -20,7 +20,7 @@ OTHER_HOUSE = rules.HouseRules(False, "one", False)
 # With some seeds regrets differ only by rounding, which then decides what is
 # played and sets the oracle apart; with this one they do not.
 def make_trainer(match, rounds, **kwargs):
-  return pair_trainer.RoundTrainer(match, rounds, **{
+  return pair_trainer.PairTrainer(match, rounds, **{
       "seed": 1, "gamma": 0.0, "dtype": np.float64, **kwargs})
 
 

@@ -214,7 +214,7 @@ def _deaf(begun, released):
         policy, 9, num_threads=1)),
     (stored_rounds.StoredRounds, "__getitem__",
      lambda policy: simulation.exact_match(
-         policy, simulation.bot_policy("uniform", policy.game), policy.game)),
+         policy, simulation.bot_policy(policy.game, "uniform"), policy.game)),
 ], ids=["measure", "exploitability", "compressed", "trials", "exact match"])
 def test_ctrl_c_does_not_wait_for_kernels(module, name, work, monkeypatch):
   policy = _solver().average_policy()
@@ -372,7 +372,7 @@ def test_exact_matches_equal_walks(recall_length):
   game = pyspiel.load_game("dudo(numdice=1,dice_sides=3)")
   policy = _solver(str(game), 60).average_policy()
   for other in (_random_tables(game, recall_length),
-                simulation.bot_policy("heuristic", game)):
+                simulation.bot_policy(game, "heuristic")):
     found = _checked_match(policy, other, game)
   assert found.win_rate > 0.55  # the heuristic bot
 
@@ -388,7 +388,7 @@ def test_exact_matches_of_several_rounds():
 @pytest.mark.parametrize("name", ["heuristic", "random", "uniform"])
 def test_bots_as_tables(name):
   game = pyspiel.load_game("dudo(numdice=2,dice_sides=2)")
-  tables = simulation.bot_policy(name, game)
+  tables = simulation.bot_policy(game, name)
   for state in _states(game, 10):
     player = state.current_player()
     if name == "uniform":

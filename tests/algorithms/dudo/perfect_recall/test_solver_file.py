@@ -112,7 +112,7 @@ def test_a_checkpoint_is_for_one_process(tmp_path):
   path = tmp_path / "training.npz"
   with files.locked(f"{path}.lock"):
     helpers.assert_refused(
-        "benchmark_perfect_recall.py", [f"--checkpoint={path}"],
+        "train_perfect_recall.py", [f"--checkpoint={path}"],
         "must not be the file of another training that is running (process "
         f"{os.getpid()})")
   assert not path.exists()

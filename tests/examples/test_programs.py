@@ -1,5 +1,6 @@
-"""What all examples share: wrong flags, files to write, plots, Ctrl-C."""
+"""What all programs share: help, wrong flags, files to write, plots, Ctrl-C."""
 
+import ast
 import os
 import pathlib
 import random
@@ -16,37 +17,73 @@ import pytest
 
 from dudo_spiel.algorithms import cfr
 
-_BINARIES = list(helpers.PROGRAMS)
-# Every flag that names a file to write, with others that the binary needs.
+_run = helpers.run_example
+_PROGRAMS = list(helpers.PROGRAMS)
+
+
+@pytest.mark.parametrize("name", _PROGRAMS)
+def test_help_is_the_docstring_and_then_the_examples_own_flags(name):
+  output = _run(name, "--help", check=False).stdout
+  docstring = ast.get_docstring(ast.parse(
+      helpers.PROGRAMS[name].read_text(encoding="utf-8")))
+  before, _, after = output.partition("\nflags:\n")
+  assert before.strip() == docstring
+  assert after.split()[0].endswith(f"{name}:")
+  assert after.count(".py:") == 1  # no flags of other modules
+
+
+def test_every_program_has_a_test_of_its_own():
+  tests = "".join(path.read_text("utf-8") for path in
+                  (helpers.EXAMPLES.parent / "tests").rglob("test_*.py")
+                  if path.name != "test_programs.py")
+  assert not [name for name in _PROGRAMS if f'"{name}"' not in tests]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _PROGRAMS)
+def test_starts_in_a_process_of_its_own(name):
+  """In its folder. The other tests run programs in forks of a server."""
+  path = helpers.PROGRAMS[name]
+  result = subprocess.run([sys.executable, path.name, "--help"], text=True,
+                          cwd=path.parent, capture_output=True, check=False)
+  expected = _run(name, "--help", check=False).stdout
+  assert result.stdout == expected.replace(str(path), path.name)
+  assert result.stderr == ""
+
+
+# Every flag that names a file to write, with others that the program needs.
 _FILE_FLAGS = [
-    ("benchmark_perfect_recall.py", "checkpoint", []),
     ("benchmark_solvers.py", "plot", []), ("compare_fsicfr.py", "plot", []),
-    ("compare_memories.py", "plot", []),
+    ("compare_abstractions.py", "plot", []),
+    ("compare_abstractions.py", "table", []),
     ("describe_dudo.py", "output", ["--policy=nowhere.npz"]),
     ("game_statistics.py", "plot", []),
-    ("make_policies.py", "output", ["--checkpoint=nowhere.npz"]),
+    ("make_policies.py", "policy", ["--checkpoint=nowhere.npz"]),
     ("plot_asymmetric_neumann.py", "plot", []), ("plot_doubt.py", "plot", []),
     ("plot_leduc.py", "plot", []), ("plot_neumann.py", "plot", []),
     ("plot_regret_matching.py", "plot", []),
     ("plot_tournament.py", "plot", ["--log=nowhere.csv"]),
     ("solve_game.py", "checkpoint", []), ("solve_game.py", "plot", []),
-    ("solve_game.py", "policy", []), ("train_dudo.py", "policy", [])]
-_FOLDER_FLAGS = [("convergence_study.py", "output"),
+    ("solve_game.py", "policy", []), ("train_dudo.py", "checkpoint", []),
+    ("train_dudo.py", "policy", []),
+    ("train_perfect_recall.py", "checkpoint", []),
+    ("train_perfect_recall.py", "curve", []),
+    ("train_perfect_recall.py", "policy", [])]
+_FOLDER_FLAGS = [("convergence_study.py", "folder"),
                  ("dudo_tournament.py", "folder"),
-                 ("plot_tutorial.py", "output"),
-                 ("train_dudo.py", "checkpoint")]
+                 ("plot_tutorial.py", "folder")]
 # Flags of solve_game.py are tested always, those of the others are slow tests.
 _QUICK = "solve_game.py"
 _OUTPUT_WORDS = re.compile(r"\b(write|save|draw)\b", re.IGNORECASE)
 
 
 def _cases(cases):
-  """Returns parameters; those of most binaries are marked as slow."""
+  """Returns parameters; those of most programs are marked as slow."""
   return [pytest.param(*case, marks=() if case[0] == _QUICK else
                        pytest.mark.slow) for case in cases]
 
 
-@pytest.mark.parametrize("name", _cases([(name,) for name in _BINARIES]))
+@pytest.mark.parametrize("name", _cases([(name,) for name in _PROGRAMS]))
 def test_an_unknown_flag_is_named_in_one_line(name):
   helpers.assert_refused(name, ["--colour=red"], "--colour: no such flag")
 
@@ -57,14 +94,9 @@ def test_flags_that_look_alike_are_suggested():
 
 
 def test_every_flag_that_names_an_output_is_tested_here():
-  found = set()
-  for name in _BINARIES:
-    text = helpers.PROGRAMS[name].read_text(encoding="utf-8")
-    for flag, about in re.findall(
-        r'DEFINE_string\(\s*"(\w+)",\s*(?:None|"[^"]*"),\s*((?:"[^"]*"\s*)+)',
-        text):
-      if _OUTPUT_WORDS.search(about) and "as written by" not in about.lower():
-        found.add((name, flag))
+  found = {(flag.program, flag.name) for name in _PROGRAMS
+           for flag in helpers.defined_flags(name)
+           if flag.type == "string" and _OUTPUT_WORDS.search(flag.help)}
   assert found == ({(name, flag) for name, flag, _ in _FILE_FLAGS} |
                    set(_FOLDER_FLAGS))
 
@@ -165,29 +197,32 @@ def test_ctrl_c_during_imports():
   assert (code, output, errors) == (130, "", "\nstopped by Ctrl-C\n")
 
 
-# Binaries that would run for at least half a minute.
+# Programs that would run for at least half a minute.
 _LONG_RUNS = {
     "benchmark_fictitious_play.py": [], "benchmark_fsicfr.py": ["--numdice=3"],
-    "benchmark_games.py": [], "benchmark_perfect_recall.py": [],
+    "benchmark_games.py": [],
+    "benchmark_perfect_recall.py": ["--numdice=4"],
     "benchmark_sizes.py": [],
     "benchmark_pfsi.py": [], "benchmark_roofline.py": [],
-    "benchmark_solvers.py": ["--rounds=99"], "bot_match.py": ["--games=99999"],
+    "benchmark_solvers.py": ["--repeats=99"],
+    "bot_match.py": ["--num_games=99999"],
     "compare_doubt.py": [], "compare_fsicfr.py": [],
-    "compare_memories.py": [], "compare_recall.py": [],
+    "compare_abstractions.py": [], "compare_recall.py": [],
     "compare_solvers.py": [],
     "compress_policy.py": [], "convergence_study.py": [],
     "dudo_exploitability.py": [],
     "dudo_page.py": ["--port=0"], "dudo_tournament.py": [],
-    "head_to_head.py": ["--games=99999"],
+    "head_to_head.py": ["--num_games=99999"],
     "plot_asymmetric_neumann.py": [],
     "liar_die_tables.py": ["--iterations=99999999"],
-    "plot_doubt.py": ["--games=99999999"],
+    "plot_doubt.py": ["--train_games=99999999"],
     "plot_leduc.py": ["--iterations=9999999"],
     "plot_neumann.py": ["--iterations=9999999"],
     "plot_regret_matching.py": ["--iterations=999999999"],
     "solve_game.py": ["--target=0"],
     "time_to_target.py": ["--targets=1e-30"],
-    "train_dudo.py": ["--numdice=2"]}
+    "train_dudo.py": ["--numdice=2"],
+    "train_perfect_recall.py": []}
 
 
 @pytest.mark.slow

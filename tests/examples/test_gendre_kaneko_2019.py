@@ -1,4 +1,4 @@
-"""Runs the examples for single-round Dudo as a person would."""
+"""Runs the experiments after Gendre and Kaneko, with small flags."""
 
 import helpers
 import pytest
@@ -6,18 +6,10 @@ import pytest
 _SMALL = "--game=dudo_single_round(players=3,numdice=1,dice_sides=2)"
 
 
-def test_benchmark():
-  output = helpers.run_example("benchmark_pfsi.py", _SMALL, "--warm_up=0",
-                               "--seconds=0", "--threads=2").stdout
-  lines = output.splitlines()
-  assert [line.split()[0] for line in lines[2:]] == [
-      "FSI", "PFSI-4", "PFSI-1", "PPT", "MCPT", "simulator:"]
-
-
 @pytest.mark.slow
 def test_tournament_plot_and_play(tmp_path):
-  command = ["dudo_tournament.py", _SMALL, "--games=600", "--points=2",
-             "--solvers=PPT+WT,FSI+WT", "--threads=1",
+  command = ["dudo_tournament.py", _SMALL, "--num_games=600", "--points=2",
+             "--solvers=PPT+WT,FSI+WT", "--num_threads=1",
              f"--folder={tmp_path}/run"]
   output = helpers.run_example(*command, "--seconds=0.1").stdout
   assert "2v1" in output and "1v2" in output
@@ -45,8 +37,8 @@ def test_tournament_plot_and_play(tmp_path):
 def test_tournament_on_a_cluster(tmp_path):
   pytest.importorskip("ray")
   output = helpers.run_example(
-      "dudo_tournament.py", _SMALL, "--games=600", "--points=2",
-      "--solvers=PPT+WT,FSI+WT", "--threads=1", "--seconds=0.1",
+      "dudo_tournament.py", _SMALL, "--num_games=600", "--points=2",
+      "--solvers=PPT+WT,FSI+WT", "--num_threads=1", "--seconds=0.1",
       "--engine=ray", f"--folder={tmp_path}/run").stdout
   assert output.count("±") == 2 * (2 + 2 + 1)
   log = (tmp_path / "run/log.csv").read_text().splitlines()
@@ -57,7 +49,7 @@ def test_tournament_on_a_cluster(tmp_path):
     ("benchmark_pfsi.py", ["--solvers=CFR"], "--solvers=CFR"),
     ("benchmark_pfsi.py", ["--game=dudo"], "game=dudo"),
     ("dudo_tournament.py", ["--solvers=FSI"], "--solvers=FSI"),
-    ("dudo_tournament.py", ["--games=101"], "--games=101"),
+    ("dudo_tournament.py", ["--num_games=101"], "--num_games=101"),
     ("dudo_tournament.py", ["--response_deals=1"], "--response_deals=1"),
     ("dudo_tournament.py", ["--game=dudo"], "game=dudo"),
     ("dudo_tournament.py", [f"--folder={__file__}"], f"--folder={__file__}"),

@@ -23,8 +23,8 @@ from dudo_spiel.algorithms import qlearning
 
 _SIZES = flags.DEFINE_list("sizes", ["2x3", "4x3", "2x6", "4x6"],
                            "Players and dice of each.")
-_GAMES = flags.DEFINE_integer("games", 1_000_000, "Games to learn from.",
-                              lower_bound=10)
+_TRAIN_GAMES = flags.DEFINE_integer(
+    "train_games", 1_000_000, "Games to learn from.", lower_bound=10)
 _REWARDS = flags.DEFINE_list("game_rewards", ["10", "0"],
                              "Rewards of a game to compare.")
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of dice and moves.",
@@ -50,7 +50,7 @@ def load(size):
 def learn(learner):
   """Returns (games, win rates): of all games so far, as in the report."""
   counts, rates = [], []
-  for count in figures.counts(_GAMES.value, growth=1.2):
+  for count in figures.counts(_TRAIN_GAMES.value, growth=1.2):
     learner.run(count - learner.iteration)
     counts.append(count)
     rates.append(100 * learner.wins / count)
@@ -94,8 +94,8 @@ def plot(path, results):
     row[0].axhline(100 / players, color="black", linewidth=0.8, linestyle=":",
                    label="even")
     row[0].set(title=f"{players} players, {size.partition('x')[2]} dice each",
-               xscale="log", xlabel="games", ylim=(0, 80),
-               xlim=(min(100, _GAMES.value / 10), _GAMES.value),
+               xscale="log", xlabel="train_games", ylim=(0, 80),
+               xlim=(min(100, _TRAIN_GAMES.value / 10), _TRAIN_GAMES.value),
                ylabel="games won so far, %")
     row[0].grid(alpha=0.3)
     row[0].legend(fontsize="x-small")
@@ -111,7 +111,7 @@ def main(_):
   except ValueError:
     raise ValueError(f"--game_rewards={','.join(_REWARDS.value)}: must be "
                      "numbers") from None
-  print(f"{_GAMES.value:,} games against dummies; rates in percent")
+  print(f"{_TRAIN_GAMES.value:,} games against dummies; rates in percent")
   print(f"{'size':>6}{'reward':>8}{'seconds':>9}{'won':>8}{'at the end':>17}"
         f"{'even':>7}{'entries':>9}{'tried':>7}{'certain':>9}{'never':>7}")
   results = {}

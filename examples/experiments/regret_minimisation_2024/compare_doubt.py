@@ -29,19 +29,19 @@ from dudo_spiel.algorithms import simulation
 
 _PLAYERS = flags.DEFINE_integer("players", 2, "Players.", lower_bound=2,
                                 upper_bound=6)
-_NUMDICE = flags.DEFINE_integer("numdice", 3, "Dice each.", lower_bound=1,
+_NUMDICE = flags.DEFINE_integer("numdice", 3, "Dice per player.", lower_bound=1,
                                 upper_bound=6)
-_GAMES = flags.DEFINE_integer("games", 1_000_000, "Games to learn from.",
-                              lower_bound=1)
-_PLAYED = flags.DEFINE_integer("played", 200_000, "Games to measure each win "
-                               "rate.", lower_bound=2)
+_TRAIN_GAMES = flags.DEFINE_integer(
+    "train_games", 1_000_000, "Games to learn from.", lower_bound=1)
+_NUM_GAMES = flags.DEFINE_integer(
+    "num_games", 200_000, "Games to measure each win rate.", lower_bound=2)
 _SECONDS = flags.DEFINE_float("seconds", 60.0, "Seconds to train FSICFR, for "
                               "two players.", lower_bound=0.0)
 _RECALL = flags.DEFINE_integer("recall", 2, "Claims that FSICFR remembers.",
                                lower_bound=1)
-_MEMORY = flags.DEFINE_string("memory", None, "What FSICFR remembers instead "
-                              "of the last --recall claims, such as "
-                              "claims2_ranks2 or player_ranks.")
+_ABSTRACTION = flags.DEFINE_string(
+    "abstraction", None, "What FSICFR remembers instead of the last --recall "
+    "claims, such as claims2_ranks2 or player_ranks.")
 _BOUNDS = flags.DEFINE_float("bounds", 0.0, "Seconds to search each round for "
                              "best responses, for two players; 0 for none.",
                              lower_bound=0.0)
@@ -64,7 +64,7 @@ def learned(game):
   for reward in (10.0, 0.0):
     learner = qlearning.DoubtLearner(game, game_reward=reward,
                                      seed=_SEED.value)
-    learner.run(_GAMES.value)
+    learner.run(_TRAIN_GAMES.value)
     agents[f"Q, game reward {reward:g}"] = learner.average_policy()
   return agents
 
@@ -77,11 +77,11 @@ def compare(game, agents):
     print(f"{'':20}" + "".join(f"{name:>16}" for name in opponents))
     for name, agent in agents.items():
       print(f"{name:20}" + "".join(
-          f"{rate(qlearning.play_games(agent, _PLAYED.value, kind)):>16}"
+          f"{rate(qlearning.play_games(agent, _NUM_GAMES.value, kind)):>16}"
           for kind in opponents))
     return opponents
   solver = fsicfr.MatchSolver(game, _RECALL.value, _SEED.value,
-                              memory=_MEMORY.value)
+                              memory=_ABSTRACTION.value)
   solver.run(seconds=_SECONDS.value)
   columns = {name: policy.to_match_policy()
              for name, policy in opponents.items()}
@@ -92,7 +92,7 @@ def compare(game, agents):
         + ("  exploitability" if _BOUNDS.value else ""))
   for name, row in rows.items():
     cells = [rate(simulation.play_matches(
-        [row, column], tuple(game.start_dice), _PLAYED.value // 2 * 2)[:3])
+        [row, column], tuple(game.start_dice), _NUM_GAMES.value // 2 * 2)[:3])
              for column in columns.values()]
     print(f"{name:20}" + "".join(f"{cell:>16}" for cell in cells), end="")
     if _BOUNDS.value:
@@ -160,8 +160,8 @@ def main(_):
   begin = time.perf_counter()
   agents = learned(game)
   print(f"{_PLAYERS.value} players, {_NUMDICE.value} dice each; learned from "
-        f"{_GAMES.value:,} games, in {time.perf_counter() - begin:.0f} s with "
-        "compiling; win rates in percent")
+        f"{_TRAIN_GAMES.value:,} games, in {time.perf_counter() - begin:.0f} s "
+        "with compiling; win rates in percent")
   opponents = compare(game, agents)
   if _STOCK.value:
     compare_stock(parameters, opponents)

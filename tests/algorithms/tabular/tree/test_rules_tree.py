@@ -74,7 +74,7 @@ def _check_equal_to_the_walk(game):
   for name in ("info_states", "set_actions"):
     assert list(getattr(built.tree, name)) == list(getattr(walked.tree, name))
   for name in ("player", "parent", "action", "child_begin", "chance",
-               "info_set", "level_begin", "returns", "set_player", "set_node"):
+               "info_set", "depth_begin", "returns", "set_player", "set_node"):
     _assert_same(getattr(built.tree, name), getattr(walked.tree, name))
   assert built.form_name == walked.form_name
   assert built.has_perfect_recall == walked.has_perfect_recall

@@ -1,12 +1,12 @@
-"""Computes which memory of claims pays in two-player Dudo.
+"""Computes which abstraction of claims pays in two-player Dudo.
 
 Neller & Hnath (2011) let players remember the last claims of a round, and ask
-which abstraction is best. For each memory, this trains matches in which both
+which abstraction is best. For each one, this trains matches in which both
 players begin with one die, two dice, and so on, and computes exactly how
 exploitable the policy is in the first round: what a responder wins on average
 over both seats who knows the policy and forgets nothing. Later rounds are
-valued as if both played the policy. Next to it stands how many memories there
-are, which decides how much memory and time the training takes.
+valued as if both played the policy. The next column is the number of nodes of
+the abstraction, which decides how much memory and time the training takes.
 
 With --table the results are kept in that file, and what it has is not computed
 again. --plot draws all of it.
@@ -27,24 +27,25 @@ import pyspiel
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fsicfr
-from dudo_spiel.algorithms.runtime import files
 
-_MEMORIES = flags.DEFINE_list(
-    "memories", ["claims1", "claims2", "claims3", "claims4", "claims1_ranks1",
-                 "claims1_ranks2", "claims1_ranks3", "claims2_ranks1",
-                 "claims2_ranks2", "player_ranks"], "What players remember.")
-_DICE = flags.DEFINE_list("numdice", ["1", "2"], "Dice per player, 1 to 3.")
+_ABSTRACTIONS = flags.DEFINE_list(
+    "abstractions", ["claims1", "claims2", "claims3", "claims4",
+                     "claims1_ranks1", "claims1_ranks2", "claims1_ranks3",
+                     "claims2_ranks1", "claims2_ranks2", "player_ranks"],
+    "What players remember.")
+_NUMDICE = flags.DEFINE_multi_integer(
+    "numdice", [1, 2], "Dice per player; may be given several times.",
+    lower_bound=1, upper_bound=3)
 _ITERATIONS = flags.DEFINE_integer("iterations", 4000, "Iterations of each "
                                    "round.", lower_bound=1)
-_TABLE = flags.DEFINE_string("table", None, "Keep the results in this CSV "
-                             "file.")
+_TABLE = flags.DEFINE_string("table", None, "Write the results to this CSV "
+                             "file, and compute none that it has.")
 _PLOT = flags.DEFINE_string("plot", None, "Draw all results to this PNG file.")
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals.", lower_bound=0)
 
 
-
 class Family(NamedTuple):
-  """Memories that are one line of the plot.
+  """Abstractions that are one line of the plot.
 
   Attributes:
     pattern: of their names.
@@ -75,29 +76,29 @@ class Result(NamedTuple):
 
   Attributes:
     round: the first round, such as "2v2".
-    memory: the name of the memory.
+    abstraction: the name of the abstraction.
     iterations: how many iterations each round was trained.
     seed: of the deals.
-    memories: how many memories the first round has.
+    nodes: how many nodes the abstraction of the first round has.
     seconds: how long all rounds were trained, without compilation.
     exploitability: of the average policy in the first round.
   """
   round: str
-  memory: str
+  abstraction: str
   iterations: int
   seed: int
-  memories: int
+  nodes: int
   seconds: float
   exploitability: float
 
 
-def measure(numdice, memory):
+def measure(numdice, abstraction):
   """Trains a match and returns the `Result`."""
   game = pyspiel.load_game("dudo", {"numdice": numdice})
-  solver = fsicfr.MatchSolver(game, memory=memory, seed=_SEED.value)
+  solver = fsicfr.MatchSolver(game, memory=abstraction, seed=_SEED.value)
   solver.run(_ITERATIONS.value)
   return Result(
-      f"{numdice}v{numdice}", memory, _ITERATIONS.value, _SEED.value,
+      f"{numdice}v{numdice}", abstraction, _ITERATIONS.value, _SEED.value,
       solver.match.num_nodes(2 * numdice), round(solver.seconds, 1),
       round(exploitability.round_exploitability(
           solver.average_policy(), (numdice, numdice)), 6))
@@ -121,13 +122,13 @@ def read_table():
 
 def write_table(results):
   """Replaces the table."""
-  with files.replacing(os.path.abspath(_TABLE.value)) as file:
+  with binary.replacing(_TABLE.value) as file:
     lines = [",".join(map(str, row)) for row in [Result._fields, *results]]
     file.write("".join(f"{line}\n" for line in lines).encode())
 
 
 def draw(results, path):
-  """Draws exploitability by the number of memories, a panel for each round."""
+  """Draws exploitability by the number of nodes, a panel for each round."""
   rounds = sorted({result.round for result in results})
   figure, panels = figures.subplots(
       1, len(rounds), figsize=(max(4.4 * len(rounds), 6.0), 5.4), squeeze=False,
@@ -138,14 +139,14 @@ def draw(results, path):
     usual = statistics.mode(result.iterations for result in shown)
     for family in _FAMILIES:
       members = sorted((result for result in shown
-                        if re.fullmatch(family.pattern, result.memory)),
-                       key=lambda result: (result.memories, result.iterations))
+                        if re.fullmatch(family.pattern, result.abstraction)),
+                       key=lambda result: (result.nodes, result.iterations))
       if members:
         handles[family.text] = draw_family(axes, family, members, usual)
     for side in "xy":
       figures.set_logarithmic(axes, side)
     axes.margins(x=0.12)
-    axes.set(xlabel="memories in the round (logarithmic)",
+    axes.set(xlabel="nodes of the abstraction (logarithmic)",
              title=f"{name}, {usual:,} iterations")
     axes.tick_params(axis="x", labelrotation=45)
     axes.grid(alpha=0.3)
@@ -162,18 +163,18 @@ def draw_family(axes, family, members, usual):
   Args:
     axes: matplotlib's.
     family: the `Family`.
-    members: its `Result`s, fewest memories first.
+    members: its `Result`s, fewest nodes first.
     usual: how many iterations need not be mentioned.
   """
-  line, = axes.plot([result.memories for result in members],
+  line, = axes.plot([result.nodes for result in members],
                     [result.exploitability for result in members], marker="o",
                     markersize=5, linewidth=1.2, color=family.color)
   for result in members:
     label = family.label.format(
-        *re.fullmatch(family.pattern, result.memory).groups())
+        *re.fullmatch(family.pattern, result.abstraction).groups())
     if result.iterations != usual:
       label += f" ({result.iterations:,} iterations)"
-    axes.annotate(label.strip(), (result.memories, result.exploitability),
+    axes.annotate(label.strip(), (result.nodes, result.exploitability),
                   xytext=family.offset, textcoords="offset points",
                   fontsize=8, color=family.color,
                   ha="left" if family.offset[0] > 0 else "right")
@@ -181,25 +182,23 @@ def draw_family(axes, family, members, usual):
 
 
 def main(_):
-  if not set(_DICE.value) <= {"1", "2", "3"}:
-    raise ValueError(f"--numdice={','.join(_DICE.value)}: must be numbers "
-                     "between 1 and 3 with commas between them")
   binary.check_files(_TABLE, _PLOT)
   figures.check_plot(_PLOT)
   results = read_table()
   known = {result[:4]: result for result in results}
-  print(f"{'round':<7}{'memory':<17}{'memories':>9}{'iterations':>12}"
+  print(f"{'round':<7}{'abstraction':<17}{'nodes':>9}{'iterations':>12}"
         f"{'seconds':>10}{'exploitability':>16}")
-  for numdice in map(int, _DICE.value):
-    for memory in _MEMORIES.value:
-      key = (f"{numdice}v{numdice}", memory, _ITERATIONS.value, _SEED.value)
+  for numdice in _NUMDICE.value:
+    for abstraction in _ABSTRACTIONS.value:
+      key = (f"{numdice}v{numdice}", abstraction, _ITERATIONS.value,
+             _SEED.value)
       if key not in known:
-        known[key] = measure(numdice, memory)
+        known[key] = measure(numdice, abstraction)
         results.append(known[key])
         if _TABLE.value:
           write_table(results)
       result = known[key]
-      print(f"{result.round:<7}{memory:<17}{result.memories:>9,}"
+      print(f"{result.round:<7}{abstraction:<17}{result.nodes:>9,}"
             f"{result.iterations:>12,}{result.seconds:>10,.1f}"
             f"{result.exploitability:>16.4f}", flush=True)
   if _PLOT.value:

@@ -1,15 +1,10 @@
-"""Runs the examples about regret matching, Liar Die and doubt, small."""
+"""Runs the experiments of the report on regret minimisation, small."""
 
 import helpers
 import numpy as np
 import pytest
 
-_PLAY = ["--games=2000", "--played=2000", "--seconds=0.1"]
-
-
-def _is_picture(path):
-  return path.read_bytes().startswith(b"\x89PNG") and (
-      10_000 < path.stat().st_size < 180_000)
+_PLAY = ["--train_games=2000", "--num_games=2000", "--seconds=0.1"]
 
 
 @pytest.mark.slow
@@ -18,7 +13,7 @@ def test_plot_regret_matching(tmp_path):
   result = helpers.run_example("plot_regret_matching.py", "--iterations=2000",
                                f"--plot={picture}")
   assert result.stderr == ""
-  assert _is_picture(picture)
+  assert helpers.is_picture(picture, 10_000, 180_000)
   rows = [line.split() for line in result.stdout.splitlines()[1:13]]
   assert [row[-6] for row in rows] == ["exact", "sampled", "conditional"] * 4
   for row in rows:
@@ -42,7 +37,7 @@ def _liar_die(text, sides):
 
 
 def test_liar_die_tables():
-  result = helpers.run_example("liar_die_tables.py", "--sides=3",
+  result = helpers.run_example("liar_die_tables.py", "--dice_sides=3",
                                "--iterations=3000")
   assert result.stderr == ""
   first, values = _liar_die(result.stdout, 3)
@@ -67,9 +62,9 @@ def test_liar_die_tables_of_the_report():
 def test_plot_doubt(tmp_path):
   picture = tmp_path / "picture.png"
   result = helpers.run_example("plot_doubt.py", "--sizes=2x2,3x1",
-                               "--games=3000", f"--plot={picture}")
+                               "--train_games=3000", f"--plot={picture}")
   assert result.stderr == ""
-  assert _is_picture(picture)
+  assert helpers.is_picture(picture, 10_000, 180_000)
   rows = [line.split() for line in result.stdout.splitlines()[2:-1]]
   assert [row[:2] for row in rows] == [
       ["2x2", "10"], ["2x2", "0"], ["3x1", "10"], ["3x1", "0"]]
@@ -104,7 +99,7 @@ def test_compare_doubt_with_more_players():
 
 @pytest.mark.parametrize("name, flags, message", [
     ("plot_regret_matching.py", ["--iterations=0"], "--iterations=0"),
-    ("liar_die_tables.py", ["--sides=1"], "--sides=1"),
+    ("liar_die_tables.py", ["--dice_sides=1"], "--dice_sides=1"),
     ("liar_die_tables.py", ["extra"], "'extra'"),
     ("plot_doubt.py", ["--sizes=two"], "--sizes=two: must be players x dice"),
     ("plot_doubt.py", ["--sizes=9x3"], "players=9: must be"),

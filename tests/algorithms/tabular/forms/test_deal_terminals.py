@@ -17,7 +17,7 @@ class _Arrays(NamedTuple):
   actor: np.ndarray
   edge_begin: np.ndarray
   edge_row: np.ndarray
-  side_begin: np.ndarray
+  group_begin: np.ndarray
   hand_begin: np.ndarray
   num_hands: np.ndarray
   cell_begin: np.ndarray
@@ -42,8 +42,8 @@ def _payoffs(hands, kinds):
           np.stack([table.T for table in tables[1]], axis=-1)]
 
 
-def _sides(counts, cuts):
-  """Returns (side_begin, hand_begin, num_hands) of hands cut into sides."""
+def _hand_groups(counts, cuts):
+  """Returns (group_begin, hand_begin, num_hands) of hands cut into groups."""
   begins = [count * cut // cuts for count in counts for cut in range(cuts)]
   ends = [count * (cut + 1) // cuts for count in counts for cut in range(cuts)]
   return (np.array([0, cuts, 2 * cuts]), np.array(begins),
@@ -51,8 +51,8 @@ def _sides(counts, cuts):
 
 
 @jit.kernel
-def write_values(space, side, player, c):
-  deal_terminals.write_values(jit.borrowed(space), side, player, c)
+def write_values(space, group, player, c):
+  deal_terminals.write_values(jit.borrowed(space), group, player, c)
 
 
 _LONG = [0] * 21 + [1, 2, 1, 3, 3, 0, 2] + [1] * 16 + [2]
@@ -75,7 +75,7 @@ def test_values_are_products(hands, cuts, kinds, dtype, tolerance):
       payoffs, None, np.array([few, few, nodes[1]]), cuts > 1)
   if -1 not in kinds:
     assert len(matrices[0]) == len(set(kinds))
-  side_begin, hand_begin, num_hands = _sides(hands, cuts)
+  group_begin, hand_begin, num_hands = _hand_groups(hands, cuts)
   sizes = num_hands[:, None] * nodes
   sizes[:, -1] += deal_terminals.PADDING
   begins = (np.cumsum(sizes) - sizes.ravel()).reshape(sizes.shape)
@@ -83,7 +83,7 @@ def test_values_are_products(hands, cuts, kinds, dtype, tolerance):
   rng = np.random.default_rng(6)
   space = set_blocks.FormWorkspace(
       _Arrays(np.array([0, -1, -4]), np.array([0, 2, 3, 3]), targets,
-              side_begin, hand_begin, num_hands, begins,
+              group_begin, hand_begin, num_hands, begins,
               *(matrix.astype(dtype) for matrix in matrices), runs, run_begin,
               table_of, steps.index, steps.coefficient.astype(dtype)),
       rng.random(sizes.sum()).astype(dtype),
@@ -92,9 +92,10 @@ def test_values_are_products(hands, cuts, kinds, dtype, tolerance):
 
   def reach_at(player, c):  # [node, hand]
     return np.concatenate([
-        space.reach[begins[side, c]:][:nodes[c] * num_hands[side]].reshape(
-            nodes[c], num_hands[side])
-        for side in range(side_begin[player], side_begin[player + 1])], axis=1)
+        space.reach[begins[group, c]:][:nodes[c] * num_hands[group]].reshape(
+            nodes[c], num_hands[group])
+        for group in range(group_begin[player], group_begin[player + 1])],
+        axis=1)
 
   for player in range(2):
     # Player 0's reaches change where it chooses; player 1's do not.
@@ -102,11 +103,11 @@ def test_values_are_products(hands, cuts, kinds, dtype, tolerance):
              np.concatenate([reach_at(1, 0)] * 2 + [reach_at(1, 1)]))
     reach[2 * few:] = reach_at(1 - player, 1)
     expected = np.einsum("hgz,zg->zh", payoffs[player], reach)
-    for side in range(side_begin[player], side_begin[player + 1]):
+    for group in range(group_begin[player], group_begin[player + 1]):
       for c in range(2):
-        write_values(space, side, player, c)
-      first, count = hand_begin[side], num_hands[side]
-      begin = begins[side, -1]
+        write_values(space, group, player, c)
+      first, count = hand_begin[group], num_hands[group]
+      begin = begins[group, -1]
       np.testing.assert_allclose(
           space.values[begin:begin + len(kinds) * count].reshape(-1, count),
           expected[:, first:first + count], atol=tolerance)

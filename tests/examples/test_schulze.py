@@ -1,27 +1,12 @@
-"""Runs the examples about fictitious play, with small flags."""
-
+"""Runs the experiments after Schulze, with small flags."""
 
 import helpers
-from open_spiel.python.algorithms import cfr
-from open_spiel.python.algorithms import exploitability
+from open_spiel.python.algorithms import cfr as open_cfr
+from open_spiel.python.algorithms import exploitability as open_exploitability
 import pyspiel
 import pytest
 
-from dudo_spiel.algorithms import exploitability as ours
-from dudo_spiel.algorithms import policies
-
 _SMALL_NEUMANN = ["--ranks=10", "--iterations=1000"]
-
-
-def _rows(text, *names):
-  """Returns {first word: [other words]} of lines that begin with a name."""
-  lines = (line.split() for line in text.splitlines())
-  return {words[0]: words[1:] for words in lines if words and words[0] in names}
-
-
-def _is_picture(path):
-  return path.read_bytes().startswith(b"\x89PNG") and (
-      10_000 < path.stat().st_size < 150_000)
 
 
 def test_plot_asymmetric_neumann(tmp_path):
@@ -29,14 +14,14 @@ def test_plot_asymmetric_neumann(tmp_path):
   result = helpers.run_example("plot_asymmetric_neumann.py", *_SMALL_NEUMANN,
                                f"--plot={picture}")
   assert result.stderr == ""
-  assert _is_picture(picture)
+  assert helpers.is_picture(picture, 10_000, 150_000)
   assert list(tmp_path.iterdir()) == [picture]
   _, plain, perturbed = result.stdout.split("epsilon = ")
   # The exact values, by linear programming.
   assert float(plain.split()[4]) == pytest.approx(11 / 200, abs=3e-7)
   assert float(perturbed.split()[4]) == pytest.approx(0.053617625, abs=3e-7)
   for part, value in [(plain, 11 / 200), (perturbed, 0.053617625)]:
-    rows = _rows(part, "BDFP", "XFP", "CFR", "exact,")
+    rows = helpers.rows(part, "BDFP", "XFP", "CFR", "exact,")
     assert rows["BDFP"] == rows["XFP"]  # nobody decides twice
     assert rows["exact,"][-3:] == ["0.1111", "0.7778", "0.5556"]
     for name in ("BDFP", "CFR"):
@@ -51,11 +36,11 @@ def test_plot_neumann(tmp_path):
   result = helpers.run_example("plot_neumann.py", *_SMALL_NEUMANN,
                                f"--plot={picture}", "--alternating")
   assert result.stderr == ""
-  assert _is_picture(picture)
+  assert helpers.is_picture(picture, 10_000, 150_000)
   _, plain, perturbed = result.stdout.split("epsilon = ")
   for part, value in [(plain, -18 / 475), (perturbed, -0.0376091094)]:
     assert float(part.split()[4]) == pytest.approx(value, abs=1e-6)
-    rows = _rows(part, "BDFP", "XFP", "CFR")
+    rows = helpers.rows(part, "BDFP", "XFP", "CFR")
     assert len({row[0] for row in rows.values()}) == 3
     for row in rows.values():
       assert abs(float(row[0]) - value) <= 2 * float(row[1]) < 0.02
@@ -67,7 +52,7 @@ def test_plot_leduc(tmp_path):
   result = helpers.run_example("plot_leduc.py", "--ranks=3",
                                "--iterations=2000", f"--plot={picture}")
   assert result.stderr == ""
-  assert _is_picture(picture)
+  assert helpers.is_picture(picture, 10_000, 150_000)
   rows = {line[:16].strip(): line[16:].split()
           for line in result.stdout.splitlines()[2:-3]}
   # The stakes are half of those of OpenSpiel's Leduc poker, so the value is.
@@ -77,28 +62,6 @@ def test_plot_leduc(tmp_path):
     assert abs(float(value) + 0.0428032) <= 2 * float(gain) < 0.06
     assert float(least) <= float(gain) * 1.01
   assert float(rows["CFR unaveraged"][2]) > 0.05  # it does not converge
-
-
-def test_solve_game_saves_the_best_policy(tmp_path):
-  saved, policy = tmp_path / "solver.npz", tmp_path / "policy.npz"
-  flags = ["--game=leduc_poker", "--solver=bdfp", "--alternating", "--target=0",
-           f"--checkpoint={saved}", f"--policy={policy}"]
-  first = helpers.run_example("solve_game.py", *flags, "--iterations=300")
-  second = helpers.run_example("solve_game.py", *flags, "--iterations=1")
-  rows = [_rows(run.stdout, "exploitability", "best")
-          for run in (first, second)]
-  # The second run reports the policy that it saves: the best of both runs.
-  best = float(rows[1].get("best", rows[1]["exploitability"])[0])
-  assert best <= float(rows[0].get("best", rows[0]["exploitability"])[0])
-  game = pyspiel.load_game("leduc_poker")
-  assert ours.exploitability(game, policies.load_policy(policy)) == (
-      pytest.approx(best, rel=5e-3))
-  alternating = float(rows[0]["exploitability"][0])
-  flags[2] = "--noalternating"
-  output = helpers.run_example("solve_game.py", *flags[:4], "--average",
-                               "--iterations=300").stdout
-  assert float(_rows(output, "exploitability")["exploitability"][0]) > (
-      2 * alternating)
 
 
 def test_compare_solvers():
@@ -124,8 +87,8 @@ def test_compare_solvers():
 def test_compare_solvers_counts_as_openspiel_measures():
   # Count CFR's iterations on Kuhn poker with OpenSpiel alone.
   game = pyspiel.load_game("kuhn_poker")
-  solver, count = cfr.CFRSolver(game), 0
-  while count == 0 or exploitability.exploitability(
+  solver, count = open_cfr.CFRSolver(game), 0
+  while count == 0 or open_exploitability.exploitability(
       game, solver.average_policy()) > 0.02:
     solver.evaluate_and_update_policy()
     count += 1

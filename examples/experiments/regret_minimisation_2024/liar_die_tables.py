@@ -2,10 +2,10 @@
 
 These are tables 6 and 7 of a student's report on regret minimisation (2024),
 again. The report's code forgets to subtract a node's value from the regrets of
-claims, so its tables are no equilibrium. Below each row of probabilities stands
+claims, so its tables are no equilibrium. Below each row of probabilities is
 what a best responder gets with each action, against an opponent who plays the
 policy. Where the policy is in equilibrium, the actions that it takes are worth
-the most. A dash stands where the policy never leads.
+the most. A dash means that the policy never leads there.
 
 Players remember only what `liar_die_ir` lets them remember. The seats have
 tables of their own, and those after the shortest histories are printed. The
@@ -24,8 +24,8 @@ import pyspiel
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fsicfr
 
-_SIDES = flags.DEFINE_integer("sides", 6, "Sides of the die.", lower_bound=2,
-                              upper_bound=8)
+_SIDES = flags.DEFINE_integer(
+    "dice_sides", 6, "Sides of the die.", lower_bound=2, upper_bound=8)
 _ITERATIONS = flags.DEFINE_integer("iterations", 1_000_000, "Iterations of "
                                    "FSICFR.", lower_bound=1)
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the rolls.", lower_bound=0)
@@ -175,7 +175,7 @@ def print_tables(responder, sides):
 
 
 def main(_):
-  parameters = {"sides": _SIDES.value}
+  parameters = {"dice_sides": _SIDES.value}
   game = pyspiel.load_game("liar_die", parameters)
   solver = fsicfr.FSICFRSolver(pyspiel.load_game("liar_die_ir", parameters),
                                seed=_SEED.value)

@@ -70,7 +70,8 @@ def test_respond_block(block):
     learning.Rule(0.7, 0.4, 0.0, 0.9), learning.Rule(0.8, 0.0, 1.0, 0.3)])
 def test_learn_block(block, rule):
   tables, values, layout = block
-  old = set_blocks.SolverTables(*(_matrix(table).copy() for table in tables[:3]))
+  old = set_blocks.SolverTables(
+      *(_matrix(table).copy() for table in tables[:3]))
   set_value = (old.strategy * _rows(values, layout)).sum(axis=0)
   reach = np.linspace(0.0, 1.0, _WIDTH)
   # A set without positive regrets plays uniformly next.

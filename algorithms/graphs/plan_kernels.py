@@ -1,0 +1,83 @@
+"""Kernels that run a plan of iterations of FSI, PFSI or pass-through CFR.
+
+The type of the plan's settings chooses the kernel of one iteration when the
+kernels here are compiled.
+"""
+
+import numba
+import numpy as np
+
+from dudo_spiel.algorithms.graphs import fsi_kernels
+from dudo_spiel.algorithms.graphs import graph_arrays
+from dudo_spiel.algorithms.graphs import graph_kernels
+from dudo_spiel.algorithms.graphs import pass_through_kernels
+from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import regret_tables
+
+_ITERATES = {numba.from_dtype(kernels.SETTINGS): kernels.iterate
+             for kernels in (fsi_kernels, pass_through_kernels)}
+_SETTINGS = graph_kernels.IterationPlan._fields.index("settings")
+
+
+def _choose(kinds):
+  """Returns the kernel of one iteration for these types of its arguments."""
+  plan = kinds[4]
+  return _ITERATES[plan[_SETTINGS].dtype]
+
+
+_iterate = fsi_kernels.iterate
+jit.choose_by_types(_iterate, _choose)
+
+
+@jit.kernel
+def run(graph, dice, tables, scratch, plan, count):
+  """Runs iterations one after the other.
+
+  Args:
+    graph: the `graph_arrays.GraphArrays`.
+    dice: the `graph_arrays.DiceOutcomes`.
+    tables: the `regret_tables.RegretTables`, modified in place.
+    scratch: the solver's scratch, modified in place.
+    plan: the `graph_kernels.IterationPlan`.
+    count: [1] int64, number of iterations ever run; counted up.
+  """
+  for i in range(len(plan.iterations)):
+    _iterate(graph, dice, tables, scratch[:], plan, 0, i)
+    count[0] += 1
+
+
+@jit.kernel
+def _run_slice(graph, dice, tables, scratch, plan, wave, thread):
+  """Runs a thread's slice of the iterations of a wave.
+
+  The first five are plain tuples: Numba passes no others to threads.
+  """
+  graph = graph_arrays.GraphArrays(*graph)
+  dice = graph_arrays.DiceOutcomes(*dice)
+  tables = regret_tables.RegretTables(*tables)
+  plan = graph_kernels.IterationPlan(*plan)
+  begin, end = plan.wave_begin[wave], plan.wave_begin[wave + 1]
+  for i in range(begin + thread, end, len(scratch[0])):
+    _iterate(graph, dice, tables, scratch, plan, thread, i)
+
+
+@jit.kernel(parallel=True)
+def run_parallel(graph, dice, tables, scratch, plan, count):
+  """Does what `run` does with a plan sorted by wave; a wave is parallel.
+
+  Args:
+    graph: the `graph_arrays.GraphArrays`.
+    dice: the `graph_arrays.DiceOutcomes`.
+    tables: the `regret_tables.RegretTables`, modified in place.
+    scratch: the solver's scratch, modified in place.
+    plan: the `graph_kernels.IterationPlan`.
+    count: [1] int64, number of iterations ever run; counted up.
+  """
+  threads = len(scratch.offsets)
+  plain_graph, plain_dice, plain_tables = graph[:], dice[:], tables[:]
+  plain_scratch, plain_plan = scratch[:], plan[:]
+  for wave in range(len(plan.wave_begin) - 1):
+    for thread in numba.prange(threads):
+      _run_slice(plain_graph, plain_dice, plain_tables, plain_scratch,
+                 plain_plan, wave, np.int64(thread))
+    count[0] += plan.wave_begin[wave + 1] - plan.wave_begin[wave]

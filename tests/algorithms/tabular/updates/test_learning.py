@@ -1,0 +1,19 @@
+"""How the class of a rule chooses an update."""
+
+import collections
+
+import pytest
+
+from dudo_spiel.algorithms.tabular.updates import learning
+
+
+def test_threads_can_tell_rules_apart_by_their_fields():
+  rules = (learning.Rule, learning.AsymmetricRule, learning.VolatileRule)
+  assert learning.by_num_fields(rules) == {
+      len(rule._fields): rule for rule in rules}
+
+
+def test_a_rule_with_as_many_fields_as_another_is_refused():
+  fourth = collections.namedtuple("fourth", learning.Rule._fields)
+  with pytest.raises(ValueError, match="rules: must have different numbers"):
+    learning.by_num_fields((learning.Rule, fourth))
