@@ -32,7 +32,8 @@ def is_single_round(game):
   return isinstance(game, dudo_single_round.DudoSingleRoundGame)
 
 
-def abstract_game(game, abstraction=None, recall_length=None):
+def abstract_game(game: pyspiel.Game, abstraction: str | None = None,
+                  recall_length: int | None = None) -> pyspiel.Game:
   """Returns the `dudo_single_round_ir` game with these abstractions.
 
   Args:

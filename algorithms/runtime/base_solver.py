@@ -11,7 +11,10 @@ import time
 import warnings
 
 import numpy as np
+from open_spiel.python import policy as policy_lib
+import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import interrupts
@@ -98,7 +101,8 @@ class Solver:
 
   _CHECK_GROWTH = 1.25  # each check comes after so many times the iterations
 
-  def __init__(self, game, *, seed, num_threads, dtype):
+  def __init__(self, game: pyspiel.Game, *, seed: int, num_threads: int | None,
+               dtype: str) -> None:
     self.game = validation.game("game", game)
     self._seed = validation.integer("seed", seed, 0, _MAX_SEED)
     self._num_threads = jit.thread_count(num_threads)
@@ -126,11 +130,11 @@ class Solver:
     raise NotImplementedError
 
   @property
-  def memory_bytes(self):
+  def memory_bytes(self) -> int:
     """How much memory the solver takes."""
     raise NotImplementedError
 
-  def current_policy(self):
+  def current_policy(self) -> policy_lib.Policy:
     """Returns the current policy, an OpenSpiel policy (a copy)."""
     raise NotImplementedError
 
@@ -138,11 +142,11 @@ class Solver:
     """Returns the average policy, an OpenSpiel policy (a copy)."""
     raise NotImplementedError
 
-  def expected_values(self):
+  def expected_values(self) -> np.ndarray:
     """Returns [player] float64, each player's value of the average policy."""
     raise NotImplementedError
 
-  def nash_conv(self):
+  def nash_conv(self) -> float:
     """Returns the NashConv of the average policy."""
     raise NotImplementedError
 
@@ -167,16 +171,16 @@ class Solver:
   # What all solvers share.
 
   @property
-  def iteration(self):
+  def iteration(self) -> int:
     """How many iterations were run."""
     return int(self._count[0])
 
   @property
-  def num_threads(self):
+  def num_threads(self) -> int:
     """How many threads the solver may use; small games use one."""
     return self._num_threads
 
-  def average_policy(self):
+  def average_policy(self) -> policy_lib.Policy:
     """Returns the average policy, an OpenSpiel policy (a copy).
 
     It warns if the solver has run no iterations: the policy is then the initial
@@ -189,7 +193,7 @@ class Solver:
           UserWarning, stacklevel=2)
     return self._average_policy()
 
-  def best_policy(self):
+  def best_policy(self) -> policy_lib.Policy:
     """Returns the best policy that is known, an OpenSpiel policy (a copy).
 
     That is the average policy, except for solvers whose policies get worse now
@@ -197,15 +201,16 @@ class Solver:
     """
     return self.average_policy()
 
-  def exploitability(self):
+  def exploitability(self) -> float:
     """Returns the NashConv divided by the number of players."""
     return self.nash_conv() / self.game.num_players()
 
-  def evaluate_and_update_policy(self):
+  def evaluate_and_update_policy(self) -> None:
     """Runs one iteration."""
     self.run(1)
 
-  def run(self, iterations=None, seconds=None):
+  def run(self, iterations: int | None = None,
+          seconds: float | None = None) -> None:
     """Runs iterations inside compiled code.
 
     Ctrl-C stops within a fraction of a second, or after the iteration under
@@ -224,8 +229,9 @@ class Solver:
       for size, _ in self._chunks(iterations, seconds):
         bar.update(size)
 
-  def solve(self, target_exploitability=None, max_iterations=None,
-            max_seconds=None):
+  def solve(self, target_exploitability: float | None = None,
+            max_iterations: int | None = None,
+            max_seconds: float | None = None) -> SolveResult:
     """Runs until the average policy is good enough, or a limit is reached.
 
     Exploitability is measured after numbers of iterations that grow
@@ -339,7 +345,7 @@ class Solver:
       tables: dict as `_tables` returns it.
     """
 
-  def save(self, path):
+  def save(self, path: annotations.PathLike) -> None:
     """Writes all that is needed to go on exactly from here to one file."""
     header, arrays = self._extras()
     checkpoint.save(path, FILE_KIND,
@@ -352,7 +358,7 @@ class Solver:
     return archive.read(name, table.shape, {table.dtype, self._dtype},
                         0.0 if name == "cumulative" else -math.inf)
 
-  def load(self, path):
+  def load(self, path: annotations.PathLike) -> None:
     """Goes on from a file that a solver of the same kind and game saved.
 
     A file that does not fit or is damaged is refused and changes nothing.

@@ -3,7 +3,7 @@
 Numba keeps a kernel's machine code until the file that defines the kernel
 changes. But the code of a kernel also contains the code of the kernels that it
 calls, and these may stand in other files. Here a kernel is compiled anew when
-its own module, or any module of this package that it imports, has changed.
+its own module, or any of our modules that it imports, has changed.
 """
 
 import functools
@@ -18,7 +18,7 @@ from numba.core import caching
 
 from dudo_spiel.algorithms.runtime import progress
 
-_PACKAGE = "dudo_spiel"
+_PACKAGES = "dudo_spiel", "dudo_spiel_examples"
 
 
 @functools.cache
@@ -30,7 +30,7 @@ def _digest(path, mtime, size):
 
 
 def _needed_modules(module):
-  """Returns the names of this package's modules that a module imports.
+  """Returns the names of our modules that a module imports.
 
   Imports of modules are found, and so are imports of classes and functions.
   """
@@ -38,13 +38,13 @@ def _needed_modules(module):
   for value in vars(module).values():
     owner = (value.__name__ if isinstance(value, types.ModuleType) else
              getattr(value, "__module__", None))
-    if isinstance(owner, str) and owner.split(".")[0] == _PACKAGE:
+    if isinstance(owner, str) and owner.split(".")[0] in _PACKAGES:
       needed.add(owner)
   return needed
 
 
 def module_stamp(name):
-  """Returns a digest of a module and of all that it needs of this package.
+  """Returns a digest of a module and of all our modules that it needs.
 
   It looks at the modules' names, so the module must have run its imports.
 
@@ -130,7 +130,7 @@ class NoCache(caching.NullCache):
              "for them can be written: set NUMBA_CACHE_DIR to one that can)")
 
 
-_ANNOUNCED = {}  # message: when it was written last
+_ANNOUNCED: dict[str, float] = {}  # message: when it was written last
 _QUIET_SECONDS = 60.0
 
 

@@ -9,10 +9,13 @@ With `epsilon` the game is perturbed: all players, responders included, play
 every action with at least that probability.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.tabular import compiled_game
 from dudo_spiel.algorithms.tabular import table_policy
@@ -128,7 +131,9 @@ def _compile(game, policy):
   return Evaluator(compiled), table_policy.to_strategy(compiled, policy)
 
 
-def expected_values(game, policy):
+def expected_values(
+    game: pyspiel.Game,
+    policy: annotations.Policy | Sequence[annotations.Policy]) -> np.ndarray:
   """Returns [player] float64, the values if all play the policy.
 
   Args:
@@ -139,7 +144,9 @@ def expected_values(game, policy):
   return evaluator.expected_values(strategy)
 
 
-def nash_conv(game, policy, epsilon=0.0):
+def nash_conv(game: pyspiel.Game,
+              policy: annotations.Policy | Sequence[annotations.Policy],
+              epsilon: float = 0.0) -> float:
   """Returns the sum of each player's gain by a best response.
 
   Args:
@@ -157,7 +164,9 @@ def nash_conv(game, policy, epsilon=0.0):
   return evaluator.nash_conv(strategy, epsilon)
 
 
-def exploitability(game, policy, epsilon=0.0):
+def exploitability(game: pyspiel.Game,
+                   policy: annotations.Policy | Sequence[annotations.Policy],
+                   epsilon: float = 0.0) -> float:
   """Returns the NashConv divided by the number of players.
 
   Args:
@@ -169,7 +178,9 @@ def exploitability(game, policy, epsilon=0.0):
   return nash_conv(game, policy, epsilon) / game.num_players()
 
 
-def best_response(game, policy, player):
+def best_response(game: pyspiel.Game,
+                  policy: annotations.Policy | Sequence[annotations.Policy],
+                  player: int) -> BestResponse:
   """Returns a player's `BestResponse` to a policy.
 
   Args:

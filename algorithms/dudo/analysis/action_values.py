@@ -19,11 +19,14 @@ A policy is a `policy.MatchPolicy` or a `recall_policy.RecallPolicy` that was
 measured.
 """
 
+from collections.abc import Sequence
 import functools
 from typing import NamedTuple
 
 import numpy as np
+import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.analysis import imperfect_recall_values
 from dudo_spiel.algorithms.dudo.analysis import perfect_recall_values
@@ -72,7 +75,7 @@ class ActionValues(NamedTuple):
   posterior: Posterior
   odds: np.ndarray
 
-  def loss(self, name):
+  def loss(self, name: str) -> float:
     """Returns how much less an action is worth than the best one."""
     if name not in self.names:
       raise ValueError(f"name={name!r}: must be an action, one of "
@@ -107,7 +110,8 @@ def _check_position(policy, dice, claims):
   return key, list(claims)
 
 
-def posterior(policy, dice, claims):
+def posterior(policy: rounds_policy.RoundsPolicy, dice: annotations.Dice,
+              claims: Sequence[int]) -> Posterior:
   """Returns the `Posterior` of the opponent's dice.
 
   Args:
@@ -216,7 +220,9 @@ def _policy_values(policy, key, claims, hand, challenges, challenged):
   return values[place[imperfect_recall_values.OPPONENT, first:first + children]]
 
 
-def action_values(policy, dice, claims, hand, *, continuation="policy"):
+def action_values(policy: rounds_policy.RoundsPolicy, dice: annotations.Dice,
+                  claims: Sequence[int], hand: Sequence[int], *,
+                  continuation: str = "policy") -> ActionValues:
   """Returns the `ActionValues` of one hand at one point of a round.
 
   Args:
@@ -261,7 +267,9 @@ def action_values(policy, dice, claims, hand, *, continuation="policy"):
       belief, _claim_odds(match, key, roll, belief.chances))
 
 
-def state_action_values(policy, state, *, continuation="policy"):
+def state_action_values(policy: rounds_policy.RoundsPolicy,
+                        state: pyspiel.State, *,
+                        continuation: str = "policy") -> ActionValues:
   """Returns the `ActionValues` of the player who acts in a state.
 
   Args:

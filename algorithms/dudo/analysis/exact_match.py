@@ -9,6 +9,7 @@ policies with tables, too.
 from typing import NamedTuple
 
 import numpy as np
+import pyspiel
 
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import best_response_kernels
@@ -30,7 +31,7 @@ class ExactResult(NamedTuple):
   win_rate_as_other: float
 
   @property
-  def win_rate(self):
+  def win_rate(self) -> float:
     """Its share if it starts every other game."""
     return 0.5 * (self.win_rate_as_starter + self.win_rate_as_other)
 
@@ -288,7 +289,9 @@ def _outcomes(stored, role, policy, key, flag):
   return outcomes
 
 
-def exact_match(policy, other, game):
+def exact_match(policy: recall_policy.RecallPolicy,
+                other: match_policy.MatchPolicy,
+                game: pyspiel.Game) -> ExactResult:
   """Returns the `ExactResult` of a match between two policies.
 
   Args:

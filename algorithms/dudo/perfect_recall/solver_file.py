@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.perfect_recall import dcfr_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import growing_tree
@@ -220,7 +221,7 @@ class _SavedRound(stored_rounds.LazyRound):
           (np.dtype(np.float32), np.dtype(np.float64)), 0.0))
 
 
-def average_policy(path):
+def average_policy(path: annotations.PathLike) -> recall_policy.RecallPolicy:
   """Returns the average policy of a solver's file, a `RecallPolicy`.
 
   Its rounds are read from the file whenever they are needed. So the file must
