@@ -24,7 +24,7 @@ from dudo_spiel.algorithms.runtime import progress
 
 FILE_KIND = "solver"
 _MAX_SEED = 2**64 - 1
-_LATEST = 1.0  # seconds that an interrupted `solve` may take to measure
+_MAX_MEASURE_SECONDS = 1.0  # of an interrupted `solve`
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Solver:
     game: the game.
   """
 
-  _CHECK_GROWTH = 1.25  # each check comes after so many times the iterations
+  _CHECK_GROWTH = 1.25  # iterations at a check, relative to the one before
 
   def __init__(self, game: pyspiel.Game, *, seed: int, num_threads: int | None,
                dtype: str) -> None:
@@ -118,7 +118,7 @@ class Solver:
     raise NotImplementedError
 
   def _tables(self):
-    """Returns {name: array}, all that decides how the solver goes on."""
+    """Returns {name: array}, the state from which the solver continues."""
     raise NotImplementedError
 
   def _parameters(self):
@@ -126,7 +126,7 @@ class Solver:
     raise NotImplementedError
 
   def _fingerprint(self):
-    """Returns a str that tells the game from others that print the same."""
+    """Returns a content hash; distinct games may have the same string."""
     raise NotImplementedError
 
   @property
@@ -265,7 +265,7 @@ class Solver:
         reason = self._solve(target_exploitability, end, clock, history, bar)
       except KeyboardInterrupt:
         reason = "interrupted"
-    is_slow = self._measure_seconds > _LATEST
+    is_slow = self._measure_seconds > _MAX_MEASURE_SECONDS
     if not (self._is_measured_by(history[-1]) or
             is_slow and reason == "interrupted"):
       history.append(self._check(clock.seconds()))
@@ -277,14 +277,15 @@ class Solver:
     """Runs and checks; returns the reason to stop."""
     next_check = self.iteration + 1
     while True:
-      if target is not None and self._reached(history[-1]) <= target:
+      if (target is not None and
+          self._target_exploitability(history[-1]) <= target):
         return "target"
       if self.iteration >= end:
         return "iterations"
-      if clock.left() <= 0.0:
+      if clock.remaining() <= 0.0:
         return "seconds"
       for size, _ in self._chunks(min(next_check, end) - self.iteration,
-                                  clock.left()):
+                                  clock.remaining()):
         bar.update(size)
       if self.iteration < next_check:  # stopped by a limit
         return "seconds" if self.iteration < end else "iterations"
@@ -305,14 +306,18 @@ class Solver:
     check = Check(self.iteration, seconds,
                   float(nash_conv) / self.game.num_players(),
                   tuple(np.asarray(values).tolist()))
-    self._checked(check)
+    self._after_check(check)
     return check
 
-  def _checked(self, check):
+  def _after_check(self, check):
     """Hook, called after every measurement of `solve`."""
 
-  def _reached(self, check):
-    """Returns which exploitability counts, given the newest `Check`."""
+  def _target_exploitability(self, check):
+    """Returns the exploitability that `solve` compares with its target.
+
+    Args:
+      check: the newest `Check`.
+    """
     return check.exploitability
 
   # Files.
@@ -324,7 +329,7 @@ class Solver:
             "parameters": self._parameters()}
 
   def _extras(self):
-    """Returns (header, arrays), dicts of what else is saved."""
+    """Returns (header, arrays), dicts of extra state to save."""
     return {}, {}
 
   def _read_extras(self, archive):
@@ -352,12 +357,6 @@ class Solver:
                     {**self._identity(), **header, "iteration": self.iteration},
                     {**self._tables(), **arrays})
 
-  def _read_table(self, archive, name, table):
-    """Returns a saved table, for a table of the solver."""
-    # Version 0.1.0 wrote all tables in the type that the user had asked for.
-    return archive.read(name, table.shape, {table.dtype, self._dtype},
-                        0.0 if name == "cumulative" else -math.inf)
-
   def load(self, path: annotations.PathLike) -> None:
     """Goes on from a file that a solver of the same kind and game saved.
 
@@ -365,14 +364,12 @@ class Solver:
     Ctrl-C leaves the solver as it was, or as the file has it.
     """
     with checkpoint.opened(path, FILE_KIND) as archive:
-      identity = self._identity()
-      if "fingerprint" not in archive.header:  # in some of version 0.1.0
-        del identity["fingerprint"]
-      checkpoint.check_header(path, archive.header, identity)
+      checkpoint.check_header(path, archive.header, self._identity())
       iteration = checkpoint.field(path, archive.header, "iteration",
                                    validation.integer, 0, checkpoint.MAX_COUNT)
       tables = self._tables()
-      saved = {name: self._read_table(archive, name, table)
+      saved = {name: archive.read(name, table.shape, (table.dtype,),
+                                  0.0 if name == "cumulative" else -math.inf)
                for name, table in tables.items()}
       self._check_tables(path, saved)
       extras = self._read_extras(archive)
@@ -405,5 +402,5 @@ class _Clock:
   def seconds(self):
     return time.perf_counter() - self._begin
 
-  def left(self):
+  def remaining(self):
     return self._max_seconds - self.seconds()

@@ -2,7 +2,7 @@
 
 Numba keeps a kernel's machine code until the file that defines the kernel
 changes. But the code of a kernel also contains the code of the kernels that it
-calls, and these may stand in other files. Here a kernel is compiled anew when
+calls, and these may be in other files. Here a kernel is compiled anew when
 its own module, or any of our modules that it imports, has changed.
 """
 
@@ -53,13 +53,13 @@ def module_stamp(name):
   """
   found, stack = set(), [name]
   while stack:
-    now = stack.pop()
-    if now not in found:
-      found.add(now)
-      stack.extend(_needed_modules(sys.modules[now]) - found)
+    module = stack.pop()
+    if module not in found:
+      found.add(module)
+      stack.extend(_needed_modules(sys.modules[module]) - found)
   stamp = hashlib.sha256()
-  for now in sorted(found):
-    path = sys.modules[now].__file__
+  for module in sorted(found):
+    path = sys.modules[module].__file__
     status = os.stat(path)
     stamp.update(_digest(path, status.st_mtime_ns, status.st_size).encode())
   return stamp.hexdigest()
@@ -136,7 +136,7 @@ _QUIET_SECONDS = 60.0
 
 def announce(message):
   """Writes a line to the terminal, once a minute; nothing on a pipe."""
-  now = time.monotonic()
-  if now - _ANNOUNCED.get(message, -math.inf) > _QUIET_SECONDS:
+  seconds = time.monotonic()
+  if seconds - _ANNOUNCED.get(message, -math.inf) > _QUIET_SECONDS:
     progress.write_line(message)
-    _ANNOUNCED[message] = now
+    _ANNOUNCED[message] = seconds

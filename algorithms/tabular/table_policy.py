@@ -220,7 +220,7 @@ def from_file(archive, game, plays=None):
     raise ValueError(f"path={path!r}: its probabilities must be a distribution "
                      "at every information state")
   fingerprint = None
-  if "fingerprint" in header:  # not in files of version 0.1.0
+  if "fingerprint" in header:  # only of policies made from a game's tree
     known = checkpoint.field(path, header, "fingerprint", checkpoint.text)
     fingerprint = _check_fingerprint(path, game, known)
   if plays is None:

@@ -8,7 +8,6 @@ import pyspiel
 from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import base_solver
-from dudo_spiel.algorithms.runtime import random_streams
 from dudo_spiel.algorithms.tabular import compiled_game
 from dudo_spiel.algorithms.tabular import evaluator
 from dudo_spiel.algorithms.tabular import table_policy
@@ -78,7 +77,7 @@ class TableSolver(base_solver.Solver):
     if isinstance(initial, str) and initial == "uniform":
       return self.tables.strategy
     if isinstance(initial, str) and initial == "random":
-      rng = random_streams.generator(self._seed)
+      rng = np.random.default_rng(self._seed)
       return self.compiled.normalized(
           rng.exponential(size=self.compiled.num_entries))
     raise ValueError(f"initial={initial!r}: must be 'uniform', 'random' or an "

@@ -304,7 +304,7 @@ class MatchSolver(base_solver.Solver):
     return (self._by_seat(self._values_of(len(self._trainers))),
             self.nash_conv())
 
-  def _checked(self, check):
+  def _after_check(self, check):
     self._measured_sweeps = self._num_sweeps
 
   def _is_measured_by(self, check):

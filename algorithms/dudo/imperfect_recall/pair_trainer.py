@@ -18,7 +18,6 @@ from dudo_spiel.algorithms.dudo.imperfect_recall import table_kernels
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
-from dudo_spiel.algorithms.runtime import random_streams
 
 MIN_PARALLEL_CELLS = 3_000_000  # rows times hands; threads cost time, too
 _EXACT_HANDS = 21  # with at most two dice a player meets all hands
@@ -198,8 +197,8 @@ class PairTrainer:
       epoch, index = divmod(i, self._all_shifts)
       if self._order_of != (key, epoch):
         self._order_of = key, epoch
-        self._order = random_streams.permutation((self._seed, *key, epoch),
-                                                 self._all_shifts)
+        self._order = np.random.default_rng(
+            (self._seed, *key, epoch)).permutation(self._all_shifts)
       shifts.append(int(self._order[index]))
     return shifts
 

@@ -594,7 +594,7 @@ def learn_parts(game, tree, tables, step, order, counter, scratch, cut):
   """
   touched = 0
   while True:
-    number = jit.take_next(counter)
+    number = jit.fetch_increment(counter)
     if number >= len(order):
       return touched
     part = order[number]
