@@ -175,7 +175,7 @@ def print_tables(responder, sides):
 
 
 def main(_):
-  parameters = {"dice_sides": _SIDES.value}
+  parameters = {"sides": _SIDES.value}
   game = pyspiel.load_game("liar_die", parameters)
   solver = fsicfr.FSICFRSolver(pyspiel.load_game("liar_die_ir", parameters),
                                seed=_SEED.value)
