@@ -274,7 +274,7 @@ def measure(game: str, solver: str, iterations: Iterable[int] | None = None,
     if by_time:
       run.run(seconds=max(point - elapsed, 0.0))
     else:
-      run.run(point - run.iteration)
+      run.run(int(point) - run.iteration)
     elapsed += time.perf_counter() - begin
     results.append(Measurement(run.iteration, elapsed,
                                float(run.exploitability()),

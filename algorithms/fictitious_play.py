@@ -96,12 +96,12 @@ class FictitiousPlaySolver(table_solver.TableSolver):
              self.tables.strategy)
     return self.compiled.normalized(exact.astype(np.float64))
 
-  def _checked(self, check):
+  def _after_check(self, check):
     if (self._best is None or
         check.exploitability < self._best.check.exploitability):
       self._best = _Best(check, self._average())
 
-  def _reached(self, check):
+  def _target_exploitability(self, check):
     return self._best.check.exploitability
 
   def best_policy(self) -> table_policy.TablePolicy:
@@ -175,11 +175,6 @@ class BDFPSolver(FictitiousPlaySolver):
     """Updates what depends on `tables.strategy`, after a change of it."""
     super().refresh()
     self._keep_exact()
-
-  def _read_table(self, archive, name, table):
-    if name == "cumulative" and name not in archive.names:
-      name = "strategy"  # version 0.1.0 kept no other
-    return super()._read_table(archive, name, table)
 
 
 class XFPSolver(FictitiousPlaySolver):

@@ -86,7 +86,7 @@ class DoubtLearner(base_solver.Solver):
                      dtype="float64")
     self._opponents = validation.choice("opponents", opponents, _OPPONENTS)
     players = game.num_players()
-    self._lesson = doubt_kernels.Lesson(
+    self._settings = doubt_kernels.DoubtSettings(
         validation.integer("player", player, 0, players - 1),
         _OPPONENTS[opponents], validation.number("alpha", alpha, 0.0, 1.0),
         validation.number("round_reward", round_reward, 0.0, 1e6),
@@ -96,7 +96,7 @@ class DoubtLearner(base_solver.Solver):
     self._evaluator = None  # made when it is first needed
 
   def _advance(self, iterations):
-    doubt_kernels.play(self._rules, self._lesson, self.tables,
+    doubt_kernels.play(self._rules, self._settings, self.tables,
                        np.uint64(self._seed), iterations, self._count)
 
   def _tables(self):
@@ -104,7 +104,7 @@ class DoubtLearner(base_solver.Solver):
 
   def _parameters(self):
     return {"opponents": self._opponents, "seed": self._seed,
-            **{name: getattr(self._lesson, name) for name in (
+            **{name: getattr(self._settings, name) for name in (
                 "player", "alpha", "round_reward", "game_reward")}}
 
   def _fingerprint(self):
@@ -199,8 +199,9 @@ def play_games(policy: DoubtPolicy, num_games: int, opponents: str = "dummy",
   validation.integer("seed", seed, 0, 2**64 - 1)
   tables = _new_tables(policy.game)
   tables.doubt[:] = policy.table
-  lesson = doubt_kernels.Lesson(0, _OPPONENTS[opponents], 0.0, 0.0, 0.0, True)
-  doubt_kernels.play(doubt_kernels.doubt_rules(policy.game), lesson, tables,
+  settings = doubt_kernels.DoubtSettings(0, _OPPONENTS[opponents], 0.0, 0.0,
+                                         0.0, True)
+  doubt_kernels.play(doubt_kernels.doubt_rules(policy.game), settings, tables,
                      np.uint64(seed), num_games, np.zeros(1, np.int64))
   rate = int(tables.wins[0]) / num_games
   return PlayResult(num_games, rate,

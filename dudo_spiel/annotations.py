@@ -7,6 +7,7 @@ from collections.abc import Callable
 import os
 from typing import Any
 from typing import Protocol
+from typing import TypeVar
 
 from open_spiel.python import policy
 import pyspiel
@@ -14,6 +15,8 @@ import pyspiel
 PathLike = str | os.PathLike[str]
 Policy = policy.Policy | pyspiel.Policy  # written in Python or in C++
 Dice = tuple[int, int]  # of the player who starts a round, and of the opponent
+_T = TypeVar("_T")
+ByRound = dict[Dice, _T]  # something of each round
 Schedule = Callable[[int], float]  # a setting by the iteration, from 1
 
 

@@ -24,7 +24,7 @@ _HOST = flags.DEFINE_string(
 _NAMES = flags.DEFINE_multi_string(
     "name", [], "Another name by which browsers reach this machine, such as "
     "its name in your network. The flag may be given several times.")
-_THREADS = 128  # most wait for values; meanwhile the others go on
+_THREADS = 128  # many wait for values, so that others can work
 _CONNECTIONS = 400  # at once
 
 

@@ -1,5 +1,6 @@
 """Makes Ctrl-C work in tests, and lets the files that take longest begin."""
 
+import pathlib
 import signal
 
 # Background jobs of a shell ignore it.
@@ -17,5 +18,8 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-  places = {name: place for place, name in enumerate(_FIRST)}
-  items.sort(key=lambda item: places.get(item.path.name, len(_FIRST)))
+  folder = pathlib.Path(__file__).parent
+  missing = [name for name in _FIRST if not any(folder.rglob(name))]
+  assert not missing, f"_FIRST names files that do not exist: {missing}"
+  ranks = {name: rank for rank, name in enumerate(_FIRST)}
+  items.sort(key=lambda item: ranks.get(item.path.name, len(_FIRST)))

@@ -1,5 +1,6 @@
 """The version is the same everywhere; an installed wheel does all it should."""
 
+import ast
 import os
 import pathlib
 import re
@@ -9,6 +10,7 @@ import tarfile
 import venv
 import zipfile
 
+import helpers
 import pytest
 
 import dudo_spiel
@@ -99,6 +101,16 @@ def test_sdist_has_tests_and_docs(archives):
   for path in wanted:
     assert root / path.relative_to(_ROOT) in names
   assert not [name for name in names if "__pycache__" in name.parts]
+
+
+@pytest.mark.slow
+def test_every_program_is_an_installed_module(scripts, tmp_path):
+  for path in helpers.PROGRAMS.values():
+    name = ".".join(path.relative_to(helpers.EXAMPLES).with_suffix("").parts)
+    output = _run([scripts / "python", "-m", f"dudo_spiel_examples.{name}",
+                   "--help"], code=1, cwd=tmp_path)
+    docstring = ast.get_docstring(ast.parse(path.read_text("utf-8")))
+    assert output.partition("\nflags:\n")[0].strip() == docstring
 
 
 @pytest.mark.slow

@@ -8,9 +8,13 @@ import typing
 import pytest
 
 import dudo_spiel
+from dudo_spiel import algorithms
 from dudo_spiel import games
 
 _PUBLIC = [
+    *(f"dudo_spiel.algorithms.{module.name}"
+      for module in pkgutil.iter_modules(algorithms.__path__)
+      if not module.ispkg),
     *(f"dudo_spiel.games.{name}" for name in games.__all__),
     *(f"dudo_spiel.{module.name}"
       for module in pkgutil.iter_modules(dudo_spiel.__path__)

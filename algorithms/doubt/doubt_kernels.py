@@ -50,13 +50,13 @@ class DoubtRules(NamedTuple):
     num_sides: how many sides a die has.
     start_dice: [player] int64.
     starter: the player who claims first.
-    row_begin: [most dice of a player + 2] int64, where the rolls of k dice
+    row_begin: [largest number of dice + 2] int64, where the rolls of k dice
       begin among all rows.
-    cumulative: [row] float64, how likely this roll, or one before it with as
-      many dice, is.
+    cumulative: [row] float64, the probability of this roll or one before it
+      with as many dice.
     counts: [row, rank - 1] int32, how many dice of the roll show each rank.
-    tails: [trials, successes] float64, how likely at least so many of so many
-      dice show a rank.
+    tails: [trials, successes] float64, the probability that at least
+      `successes` of `trials` dice show a rank.
   """
   num_sides: int
   start_dice: np.ndarray
@@ -67,7 +67,7 @@ class DoubtRules(NamedTuple):
   tails: np.ndarray
 
 
-class Lesson(NamedTuple):
+class DoubtSettings(NamedTuple):
   """How the agent learns, and from whom.
 
   Attributes:
@@ -90,7 +90,7 @@ class DoubtTables(NamedTuple):
   """What the agent has learned.
 
   Attributes:
-    doubt: [row, claim] float64, how likely it doubts.
+    doubt: [row, claim] float64, the probability that it doubts.
     visits: [row, claim] int64, how often it did.
     wins: [1] int64, how many games it won.
   """
@@ -101,8 +101,9 @@ class DoubtTables(NamedTuple):
 
 def doubt_rules(game):
   """Returns the `DoubtRules` of a `dudo` game."""
-  most, num_dice = max(game.start_dice), sum(game.start_dice)
-  tables = [rolls.roll_table(k, game.num_sides) for k in range(1, most + 1)]
+  max_dice, num_dice = max(game.start_dice), sum(game.start_dice)
+  tables = [rolls.roll_table(k, game.num_sides)
+            for k in range(1, max_dice + 1)]
   begin = np.cumsum([0, 0, *(table.num_rolls for table in tables)])
   tails = [[odds.binomial_tail(trials, successes, 1 / game.num_sides)
             for successes in range(num_dice + 2)]
@@ -124,7 +125,7 @@ def _odds(rules, row, own, claim, total):
 
 @jit.kernel
 def _dummy_claim(rules, row, total, last, begin, counter):
-  """Returns the claim of a dummy; see the top of this file.
+  """Returns the claim of a dummy: honest, a bluff, or at random.
 
   Args:
     rules: the `DoubtRules`.
@@ -161,36 +162,45 @@ def _dummy_claim(rules, row, total, last, begin, counter):
 
 @jit.kernel
 def _heuristic_claim(rules, row, own, total, last, x):
-  """Returns a claim that is as likely as its odds, for a uniform x."""
+  """Returns a claim with a probability in proportion to its odds.
+
+  Args:
+    rules: the `DoubtRules`.
+    row: of the player's roll.
+    own: how many dice the player has.
+    total: how many dice are in play.
+    last: the last claim, -1 for none.
+    x: a random number, uniform in [0, 1).
+  """
   end = rules.num_sides * total
   norm = 0.0
   for claim in range(last + 1, end):
     norm += _odds(rules, row, own, claim, total)
   if norm <= 0.0:
     return last + 1 + int(x * (end - last - 1))
-  rest = x * norm
+  remainder = x * norm
   for claim in range(last + 1, end):
-    rest -= _odds(rules, row, own, claim, total)
-    if rest < 0.0:
+    remainder -= _odds(rules, row, own, claim, total)
+    if remainder < 0.0:
       return claim
   return end - 1
 
 
 @jit.kernel
-def _learn(lesson, doubt, row, claim, reward):
+def _learn(settings, doubt, row, claim, reward):
   """Moves a probability of `doubt`, modified in place, by a reward."""
   q = doubt[row, claim]
-  q += lesson.alpha * reward * (1.0 - q)
+  q += settings.alpha * reward * (1.0 - q)
   doubt[row, claim] = min(max(q, 0.0), 1.0)
 
 
 @jit.kernel
-def _play_round(rules, lesson, doubt, starter, dice, rows, begin, counter):
+def _play_round(rules, settings, doubt, starter, dice, rows, begin, counter):
   """Plays a round.
 
   Args:
     rules: the `DoubtRules`.
-    lesson: the `Lesson`.
+    settings: the `DoubtSettings`.
     doubt: [row, claim] float64, the agent's table.
     starter: the player who claims first.
     dice: [player] int64, how many each has.
@@ -211,12 +221,12 @@ def _play_round(rules, lesson, doubt, starter, dice, rows, begin, counter):
   last, claimant, player = -1, -1, starter
   while True:
     own, row = dice[player], rows[player]
-    is_heuristic = (player != lesson.player and
-                    lesson.opponents == HEURISTIC)
+    is_heuristic = (player != settings.player and
+                    settings.opponents == HEURISTIC)
     if last == rules.num_sides * total - 1:
       break
     if last >= 0:
-      if player == lesson.player:
+      if player == settings.player:
         chance = doubt[row, last]
       else:
         chance = 1.0 - _odds(rules, row, own, last, total)
@@ -237,12 +247,12 @@ def _play_round(rules, lesson, doubt, starter, dice, rows, begin, counter):
 
 
 @jit.kernel
-def _play_game(rules, lesson, tables, starter, record, begin):
+def _play_game(rules, settings, tables, starter, record, begin):
   """Plays a game and learns from it; returns whether the agent won.
 
   Args:
     rules: the `DoubtRules`.
-    lesson: the `Lesson`.
+    settings: the `DoubtSettings`.
     tables: the `DoubtTables`, modified in place.
     starter: the player who claims first.
     record: [round, 2] int64, scratch for the agent's doubts.
@@ -253,39 +263,39 @@ def _play_game(rules, lesson, tables, starter, record, begin):
   counter = np.zeros(1, np.int64)
   doubts = 0
   living = len(dice)
-  while living > 1 and dice[lesson.player] > 0:
+  while living > 1 and dice[settings.player] > 0:
     claimant, challenger, claim = _play_round(
-        rules, lesson, tables.doubt, starter, dice, rows, begin, counter)
+        rules, settings, tables.doubt, starter, dice, rows, begin, counter)
     count = 0
     for player in range(len(dice)):
       if dice[player]:
         count += rules.counts[rows[player], claim % rules.num_sides]
     is_false = count <= claim // rules.num_sides
-    if challenger == lesson.player and lesson.alpha > 0.0:
+    if challenger == settings.player and settings.alpha > 0.0:
       row = rows[challenger]
       record[doubts] = row, claim
       doubts += 1
       tables.visits[row, claim] += 1
-      _learn(lesson, tables.doubt, row, claim,
-             lesson.round_reward if is_false else -lesson.round_reward)
+      _learn(settings, tables.doubt, row, claim,
+             settings.round_reward if is_false else -settings.round_reward)
     loser = claimant if is_false else challenger
     starter = challenger if is_false else claimant
     dice[loser] -= 1
     living -= dice[loser] == 0
-  has_won = dice[lesson.player] > 0
+  has_won = dice[settings.player] > 0
   for i in range(doubts):
-    _learn(lesson, tables.doubt, record[i, 0], record[i, 1],
-           lesson.game_reward if has_won else -lesson.game_reward)
+    _learn(settings, tables.doubt, record[i, 0], record[i, 1],
+           settings.game_reward if has_won else -settings.game_reward)
   return has_won
 
 
 @jit.kernel
-def play(rules, lesson, tables, seed, games, count):
+def play(rules, settings, tables, seed, games, count):
   """Plays games, one after the other.
 
   Args:
     rules: the `DoubtRules`.
-    lesson: the `Lesson`.
+    settings: the `DoubtSettings`.
     tables: the `DoubtTables`, modified in place.
     seed: uint64.
     games: how many.
@@ -294,9 +304,9 @@ def play(rules, lesson, tables, seed, games, count):
   record = np.empty((np.sum(rules.start_dice), 2), np.int64)
   for _ in range(games):
     starter = rules.starter
-    if lesson.rotates:
+    if settings.rotates:
       starter = (starter + count[0]) % len(rules.start_dice)
     begin = random_streams.stream(seed, count[0])
-    if _play_game(rules, lesson, tables, starter, record, begin):
+    if _play_game(rules, settings, tables, starter, record, begin):
       tables.wins[0] += 1
     count[0] += 1

@@ -3,16 +3,19 @@
 `DummyPolicy`, `HeuristicPolicy` and `DoubtPolicy` play what `doubt_kernels`
 plays in compiled code: the simple opponents, and the agent that has learned
 when to doubt. They play any `dudo` and `dudo_ir` with the rules of that module.
-For two players each becomes a `policy.MatchPolicy` with a recall of one claim,
-so it can play millions of matches and be measured exactly.
+For two players each becomes a `MatchPolicy` with a recall of one claim, so it
+can play millions of matches and be measured exactly.
 """
 
 import numpy as np
+import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import odds
 from dudo_spiel import rules
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.analysis import bot_policies
+from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.rounds import sizes
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.tabular import convertible
@@ -52,10 +55,10 @@ class LastClaimPolicy(convertible.ConvertiblePolicy):
       doubt costs one die.
   """
 
-  def __init__(self, game):
+  def __init__(self, game: pyspiel.Game) -> None:
     super().__init__(check_game(game), list(range(game.num_players())))
 
-  def check_game(self, game):
+  def check_game(self, game: pyspiel.Game) -> None:
     """Raises a ValueError if the policy cannot play all of the game."""
     check_game(game)
     if (game.num_sides != self.game.num_sides or
@@ -69,7 +72,7 @@ class LastClaimPolicy(convertible.ConvertiblePolicy):
             else None)
 
   def _doubts(self, hands, total, last):
-    """Returns [hand] float64, how likely each hand doubts a claim.
+    """Returns [hand] float64, the probability that a hand doubts a claim.
 
     Args:
       hands: (dice, rolls): of how many dice, and a slice of their rolls.
@@ -87,7 +90,7 @@ class LastClaimPolicy(convertible.ConvertiblePolicy):
     return self.game.rolls(hands[0]).counts[hands[1]]
 
   def _odds(self, hands, total, claim):
-    """Returns [hand] float64, how likely a claim is true."""
+    """Returns [hand] float64, the probability that a claim is true."""
     sides = self.game.num_sides
     return np.array([
         odds.binomial_tail(total - hands[0], claim // sides + 1 - count,
@@ -104,7 +107,8 @@ class LastClaimPolicy(convertible.ConvertiblePolicy):
     doubts = self._doubts(hands, total, last)[:, None]
     return np.concatenate([claims * (1.0 - doubts), doubts], axis=1)
 
-  def action_probabilities(self, state, player_id=None):
+  def action_probabilities(self, state: pyspiel.State,
+                           player_id: int | None = None) -> dict[int, float]:
     """Returns {action: probability} for the legal actions of the state."""
     validation.state("state", state)
     player = validation.player("player_id", player_id, state)
@@ -121,7 +125,7 @@ class LastClaimPolicy(convertible.ConvertiblePolicy):
                             sum(state.dice), state.last_claim())
     return dict(zip(state.legal_actions(player), chances[0].tolist()))
 
-  def to_match_policy(self):
+  def to_match_policy(self) -> match_policy.MatchPolicy:
     """Returns the same policy as a `MatchPolicy`, for two players."""
     return bot_policies.last_claim_policy(
         self.game, lambda dice, last: self._actions(
@@ -137,11 +141,11 @@ class DummyPolicy(LastClaimPolicy):
   def _claims(self, hands, total, last):
     sides = self.game.num_sides
     counts = self._counts(hands)
-    each = np.arange(len(counts))
+    rows = np.arange(len(counts))
     end = sides * total
     best = np.argmax(counts, axis=1)
     if last < 0:
-      made = [((counts[each, best] - 1) * sides + best, 1 / 3)]
+      made = [((counts[rows, best] - 1) * sides + best, 1 / 3)]
       made += [(counts[:, rank] * sides + rank, 1 / 3 / sides)
                for rank in range(sides)]
     else:
@@ -152,8 +156,8 @@ class DummyPolicy(LastClaimPolicy):
     chances = np.zeros((len(counts), end - last - 1))
     for claims, chance in made:
       possible = claims < end
-      chances[each[possible], claims[possible] - last - 1] += chance
-    # The rest is at random.
+      chances[rows[possible], claims[possible] - last - 1] += chance
+    # The remaining probability is uniform.
     chances += (1.0 - chances.sum(axis=1, keepdims=True)) / chances.shape[1]
     return chances
 
@@ -176,14 +180,15 @@ class DoubtPolicy(DummyPolicy):
 
   Args:
     game: as for `LastClaimPolicy`.
-    table: [row, claim] float64, how likely each roll doubts each claim; see
-      `table_shape`.
+    table: [row, claim] float64, the probability that a roll doubts a claim.
+      Rows are the rolls of one die, then those of two, and so on. Claims are
+      n x r with the number (n - 1) sides + r - 1.
 
   Attributes:
     table: as given.
   """
 
-  def __init__(self, game, table):
+  def __init__(self, game: pyspiel.Game, table: np.ndarray) -> None:
     super().__init__(game)
     try:
       self.table = np.array(table, dtype=np.float64)
@@ -196,17 +201,17 @@ class DoubtPolicy(DummyPolicy):
     if not np.all((self.table >= 0.0) & (self.table <= 1.0)):
       raise ValueError("table: must have probabilities between 0 and 1")
 
-  def row(self, hand):
+  def row(self, hand: bytes) -> int:
     """Returns the row of a hand.
 
     Args:
       hand: bytes, one for each die.
     """
-    most = max(self.game.start_dice)
-    if (not isinstance(hand, bytes) or not 1 <= len(hand) <= most or
+    max_dice = max(self.game.start_dice)
+    if (not isinstance(hand, bytes) or not 1 <= len(hand) <= max_dice or
         not all(1 <= face <= self.game.num_sides for face in hand)):
       raise ValueError(f"hand={hand!r}: must be bytes, one for each of 1 to "
-                       f"{most} dice, between 1 and {self.game.num_sides}")
+                       f"{max_dice} dice, between 1 and {self.game.num_sides}")
     begin = sum(self.game.rolls(k).num_rolls for k in range(1, len(hand)))
     return begin + self.game.rolls(len(hand)).index(hand)
 
@@ -216,7 +221,7 @@ class DoubtPolicy(DummyPolicy):
     end = begin + self.game.rolls(own).num_rolls
     return self.table[begin:end, last][chosen]
 
-  def save(self, path):
+  def save(self, path: annotations.PathLike) -> None:
     """Writes the policy to one file, which `policies.load_policy` reads."""
     checkpoint.save(path, FILE_KIND, {"game": str(self.game)},
                     {"table": self.table}, compress=True)

@@ -19,6 +19,7 @@ measured on another. So the rate is not inflated by overfitting, and its
 standard error is that of the second sample.
 """
 
+from collections.abc import Sequence
 import functools
 import math
 from typing import NamedTuple
@@ -68,8 +69,12 @@ def num_histories(game):
           single_round_layout.num_claim_lines(game))
 
 
-def best_response_rate(policies, seat, method="auto", num_deals=256, seed=0,
-                       num_threads=None):
+def best_response_rate(
+    policies: (single_round_policy.SingleRoundPolicy |
+               Sequence[single_round_policy.SingleRoundPolicy | None]),
+    seat: int, method: str = "auto", num_deals: int = 256, seed: int = 0,
+    num_threads: int | None = None,
+) -> ResponseRate:
   """Returns the win rate of a responder in one seat against fixed policies.
 
   Args:
@@ -87,6 +92,17 @@ def best_response_rate(policies, seat, method="auto", num_deals=256, seed=0,
 
   Returns:
     A `ResponseRate`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> from dudo_spiel.algorithms import policies
+    >>> game = pyspiel.load_game("dudo_single_round(players=3,numdice=1,"
+    ...                          "dice_sides=2,claim_window=3,max_amount=2)")
+    >>> policy = policies.bot_policy(game, "random")
+    >>> response = exploitability.best_response_rate(policy, 0, num_threads=1)
+    >>> response.is_exact, response.rate > 1 / 3
+    (True, True)
   """
   validation.choice("method", method, METHODS)
   num_deals = validation.integer("num_deals", num_deals, 2, 2**20)
@@ -94,18 +110,18 @@ def best_response_rate(policies, seat, method="auto", num_deals=256, seed=0,
   threads = jit.thread_count(num_threads)
   if isinstance(policies, single_round_policy.SingleRoundPolicy):
     policies = [policies] * policies.game.num_players()
-  policies, seat = _check(policies, seat)
-  rules = dict(policies[seat - 1].game.get_parameters())
+  by_seat, seat = _check(policies, seat)
+  rules = dict(by_seat[seat - 1].game.get_parameters())
   for name in ("abstraction", "recall_length"):
     rules.pop(name, None)
   game = _load_game(tuple(rules.items()))
   if method == "exact" or (method == "auto" and
                            num_histories(game) <= _MAX_WALKED):
-    policies[seat] = policy_lib.UniformRandomPolicy(game)  # not asked
+    by_seat[seat] = policy_lib.UniformRandomPolicy(game)  # not asked
     response = evaluator.best_response(
-        game, table_policy.SeatPolicy(game, policies), seat)
+        game, table_policy.SeatPolicy(game, by_seat), seat)
     return ResponseRate(response.value, 0.0, True, response.policy)
-  return _DecisionFinder(game, policies, seat).run(num_deals, seed, threads)
+  return _DecisionFinder(game, by_seat, seat).run(num_deals, seed, threads)
 
 
 @functools.lru_cache(maxsize=4)

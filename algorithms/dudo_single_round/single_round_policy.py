@@ -8,7 +8,9 @@ uniform.
 """
 
 import numpy as np
+import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import bots
 from dudo_spiel import odds
 from dudo_spiel import validation
@@ -39,7 +41,8 @@ class SingleRoundPolicy(convertible.ConvertiblePolicy):
     table: as given.
   """
 
-  def __init__(self, game, table, layout=None):
+  def __init__(self, game: pyspiel.Game, table: np.ndarray,
+               layout: single_round_layout.SetLayout | None = None) -> None:
     if layout is None:
       _check_abstract(game)
       layout = single_round_layout.SetLayout(game)
@@ -58,7 +61,7 @@ class SingleRoundPolicy(convertible.ConvertiblePolicy):
           f"table: is {self.table.shape} of {self.table.dtype}; must be {shape}"
           f" of {' or '.join(_DTYPES)}, all finite and at least 0")
 
-  def check_game(self, game):
+  def check_game(self, game: pyspiel.Game) -> None:
     """Raises a ValueError if the policy cannot play the game."""
     if not self._plays(game):
       raise ValueError(f"game={game}: must have the rules of {self.game}, for "
@@ -73,7 +76,8 @@ class SingleRoundPolicy(convertible.ConvertiblePolicy):
   def _num_info_states(self, game):
     return single_round_layout.num_info_states(game)
 
-  def action_probabilities(self, state, player_id=None):
+  def action_probabilities(self, state: pyspiel.State,
+                           player_id: int | None = None) -> dict[int, float]:
     """Returns {action: probability} for the legal actions of the state."""
     validation.state("state", state)
     player = validation.player("player_id", player_id, state)
@@ -91,7 +95,7 @@ class SingleRoundPolicy(convertible.ConvertiblePolicy):
       return dict.fromkeys(actions, 1.0 / len(actions))
     return {action: weight / total for action, weight in zip(actions, weights)}
 
-  def weights(self):
+  def weights(self) -> np.ndarray:
     """Returns [roll, entry] float32, weights that do not overflow."""
     if self.table.dtype != np.float64:
       return self.table.astype(np.float32)
@@ -102,11 +106,11 @@ class SingleRoundPolicy(convertible.ConvertiblePolicy):
         np.float32)
 
   @property
-  def memory_bytes(self):
+  def memory_bytes(self) -> int:
     """Bytes of memory of the table."""
     return self.table.nbytes
 
-  def save(self, path):
+  def save(self, path: annotations.PathLike) -> None:
     """Writes the policy to one file, which `policies.load_policy` reads."""
     header = {"game": str(self.layout.game)}
     if not self._is_table_of(self.game):

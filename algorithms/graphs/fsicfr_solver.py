@@ -61,10 +61,21 @@ class FSICFRSolver(graph_solver.GraphSolver):
       paper; "exact": all outcomes, with their probabilities, which is CFR with
       simultaneous updates.
     dtype: "float64", or "float32" for less memory.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import fsicfr
+    >>> solver = fsicfr.FSICFRSolver(pyspiel.load_game("kuhn_poker"), seed=3)
+    >>> solver.run(20000)
+    >>> solver.exploitability() < 0.02
+    True
   """
 
-  def __init__(self, game, recall_length=3, seed=0, num_threads=None, *,
-               deals="sampled", dtype="float64"):
+  graph: game_graph.WalkedGraph
+
+  def __init__(self, game: pyspiel.Game, recall_length: int = 3, seed: int = 0,
+               num_threads: int | None = None, *, deals: str = "sampled",
+               dtype: str = "float64") -> None:
     _check_game(validation.game("game", game))
     recall_length = validation.integer("recall_length", recall_length, 1,
                                        _MAX_RECALL)
@@ -84,7 +95,7 @@ class FSICFRSolver(graph_solver.GraphSolver):
   def _parameters(self):
     return {"deals": DEALS[self._is_exact], **super()._parameters()}
 
-  def chance_outcomes(self, iteration):
+  def chance_outcomes(self, iteration: int) -> np.ndarray:
     """Returns the outcomes that an iteration, past or future, samples.
 
     Args:

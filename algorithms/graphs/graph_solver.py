@@ -1,10 +1,15 @@
 """Bases of the solvers on graphs: tables, iterations, policies, files."""
 
+from collections.abc import Callable
+from collections.abc import Sequence
 import functools
 
 import numpy as np
+from open_spiel.python import policy as policy_lib
+import pyspiel
 
 from dudo_spiel import validation
+from dudo_spiel.algorithms.graphs import game_graph
 from dudo_spiel.algorithms.graphs import graph_kernels
 from dudo_spiel.algorithms.graphs import plan_kernels
 from dudo_spiel.algorithms.runtime import base_solver
@@ -40,7 +45,9 @@ class GraphSolver(base_solver.Solver):
     graph: the `game_graph.Graph`.
   """
 
-  def __init__(self, game, make_graph, *, seed, num_threads, dtype):
+  def __init__(self, game: pyspiel.Game,
+               make_graph: Callable[[], game_graph.Graph], *, seed: int,
+               num_threads: int | None, dtype: str | None) -> None:
     super().__init__(game, seed=seed, num_threads=num_threads,
                      dtype="float64" if dtype is None else dtype)
     self.graph = make_graph()
@@ -62,7 +69,7 @@ class GraphSolver(base_solver.Solver):
     raise NotImplementedError
 
   @property
-  def tables(self):
+  def tables(self) -> regret_tables.RegretTables:
     """The `RegretTables`, [column * entries + entry].
 
     These are the solver's own arrays, not copies.
@@ -70,14 +77,14 @@ class GraphSolver(base_solver.Solver):
     return self._regret_tables
 
   @property
-  def memory_bytes(self):
+  def memory_bytes(self) -> int:
     """Bytes of memory of the graph, the tables and the scratch."""
     arrays = {id(array): array.nbytes
               for array in (*self._regret_tables, *self._scratch)
               if isinstance(array, np.ndarray)}
     return self.graph.memory_bytes + sum(arrays.values())
 
-  def current_policy(self):
+  def current_policy(self) -> policy_lib.Policy:
     """Returns the current policy, an OpenSpiel policy (a copy)."""
     return self.graph.policy(self._regret_tables.regret, self.game)
 
@@ -93,7 +100,7 @@ class GraphSolver(base_solver.Solver):
     return table_policy.to_strategy(self._evaluator.compiled,
                                     self._average_policy())
 
-  def expected_values(self):
+  def expected_values(self) -> np.ndarray:
     """Returns [player] float64, each player's value of the average policy.
 
     Raises:
@@ -101,7 +108,7 @@ class GraphSolver(base_solver.Solver):
     """
     return self._evaluator.expected_values(self._average_strategy())
 
-  def nash_conv(self):
+  def nash_conv(self) -> float:
     """Returns the NashConv of the average policy.
 
     Responders have perfect recall, whatever the abstraction.
@@ -156,8 +163,11 @@ class PlannedSolver(GraphSolver):
 
   _SETTINGS: np.dtype | None = None  # of an iteration's settings, structured
 
-  def __init__(self, game, make_graph, *, tremble=0.0, gamma=1.0, seed=0,
-               num_threads=None, dtype=None):
+  def __init__(self, game: pyspiel.Game,
+               make_graph: Callable[[], game_graph.Graph], *,
+               tremble: float = 0.0, gamma: float = 1.0, seed: int = 0,
+               num_threads: int | None = None,
+               dtype: str | None = None) -> None:
     self._tremble = validation.number("tremble", tremble, 0.0, 0.9)
     self._gamma = validation.number("gamma", gamma, 0.0, 5.0)
     validation.choice("dtype", dtype, (None, "float64", "float32"))
@@ -207,7 +217,7 @@ class PlannedSolver(GraphSolver):
     return graph_kernels.IterationPlan(np.uint64(self._seed), iterations, rolls,
                                        settings, wave_begin)
 
-  def settings(self, iterations):
+  def settings(self, iterations: Sequence[int] | np.ndarray) -> np.ndarray:
     """Returns the settings of iterations, past or future.
 
     Args:
@@ -226,7 +236,7 @@ class PlannedSolver(GraphSolver):
     self._write_settings(settings, iterations)
     return settings
 
-  def rolls(self, iterations):
+  def rolls(self, iterations: Sequence[int] | np.ndarray) -> np.ndarray:
     """Returns the players' rolls in iterations, past or future.
 
     Args:

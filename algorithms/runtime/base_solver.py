@@ -11,7 +11,10 @@ import time
 import warnings
 
 import numpy as np
+from open_spiel.python import policy as policy_lib
+import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import interrupts
@@ -21,7 +24,7 @@ from dudo_spiel.algorithms.runtime import progress
 
 FILE_KIND = "solver"
 _MAX_SEED = 2**64 - 1
-_LATEST = 1.0  # seconds that an interrupted `solve` may take to measure
+_MAX_MEASURE_SECONDS = 1.0  # of an interrupted `solve`
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,9 +99,10 @@ class Solver:
     game: the game.
   """
 
-  _CHECK_GROWTH = 1.25  # each check comes after so many times the iterations
+  _CHECK_GROWTH = 1.25  # iterations at a check, relative to the one before
 
-  def __init__(self, game, *, seed, num_threads, dtype):
+  def __init__(self, game: pyspiel.Game, *, seed: int, num_threads: int | None,
+               dtype: str) -> None:
     self.game = validation.game("game", game)
     self._seed = validation.integer("seed", seed, 0, _MAX_SEED)
     self._num_threads = jit.thread_count(num_threads)
@@ -114,7 +118,7 @@ class Solver:
     raise NotImplementedError
 
   def _tables(self):
-    """Returns {name: array}, all that decides how the solver goes on."""
+    """Returns {name: array}, the state from which the solver continues."""
     raise NotImplementedError
 
   def _parameters(self):
@@ -122,15 +126,15 @@ class Solver:
     raise NotImplementedError
 
   def _fingerprint(self):
-    """Returns a str that tells the game from others that print the same."""
+    """Returns a content hash; distinct games may have the same string."""
     raise NotImplementedError
 
   @property
-  def memory_bytes(self):
+  def memory_bytes(self) -> int:
     """How much memory the solver takes."""
     raise NotImplementedError
 
-  def current_policy(self):
+  def current_policy(self) -> policy_lib.Policy:
     """Returns the current policy, an OpenSpiel policy (a copy)."""
     raise NotImplementedError
 
@@ -138,11 +142,11 @@ class Solver:
     """Returns the average policy, an OpenSpiel policy (a copy)."""
     raise NotImplementedError
 
-  def expected_values(self):
+  def expected_values(self) -> np.ndarray:
     """Returns [player] float64, each player's value of the average policy."""
     raise NotImplementedError
 
-  def nash_conv(self):
+  def nash_conv(self) -> float:
     """Returns the NashConv of the average policy."""
     raise NotImplementedError
 
@@ -167,16 +171,16 @@ class Solver:
   # What all solvers share.
 
   @property
-  def iteration(self):
+  def iteration(self) -> int:
     """How many iterations were run."""
     return int(self._count[0])
 
   @property
-  def num_threads(self):
+  def num_threads(self) -> int:
     """How many threads the solver may use; small games use one."""
     return self._num_threads
 
-  def average_policy(self):
+  def average_policy(self) -> policy_lib.Policy:
     """Returns the average policy, an OpenSpiel policy (a copy).
 
     It warns if the solver has run no iterations: the policy is then the initial
@@ -189,7 +193,7 @@ class Solver:
           UserWarning, stacklevel=2)
     return self._average_policy()
 
-  def best_policy(self):
+  def best_policy(self) -> policy_lib.Policy:
     """Returns the best policy that is known, an OpenSpiel policy (a copy).
 
     That is the average policy, except for solvers whose policies get worse now
@@ -197,15 +201,16 @@ class Solver:
     """
     return self.average_policy()
 
-  def exploitability(self):
+  def exploitability(self) -> float:
     """Returns the NashConv divided by the number of players."""
     return self.nash_conv() / self.game.num_players()
 
-  def evaluate_and_update_policy(self):
+  def evaluate_and_update_policy(self) -> None:
     """Runs one iteration."""
     self.run(1)
 
-  def run(self, iterations=None, seconds=None):
+  def run(self, iterations: int | None = None,
+          seconds: float | None = None) -> None:
     """Runs iterations inside compiled code.
 
     Ctrl-C stops within a fraction of a second, or after the iteration under
@@ -224,8 +229,9 @@ class Solver:
       for size, _ in self._chunks(iterations, seconds):
         bar.update(size)
 
-  def solve(self, target_exploitability=None, max_iterations=None,
-            max_seconds=None):
+  def solve(self, target_exploitability: float | None = None,
+            max_iterations: int | None = None,
+            max_seconds: float | None = None) -> SolveResult:
     """Runs until the average policy is good enough, or a limit is reached.
 
     Exploitability is measured after numbers of iterations that grow
@@ -259,7 +265,7 @@ class Solver:
         reason = self._solve(target_exploitability, end, clock, history, bar)
       except KeyboardInterrupt:
         reason = "interrupted"
-    is_slow = self._measure_seconds > _LATEST
+    is_slow = self._measure_seconds > _MAX_MEASURE_SECONDS
     if not (self._is_measured_by(history[-1]) or
             is_slow and reason == "interrupted"):
       history.append(self._check(clock.seconds()))
@@ -271,14 +277,15 @@ class Solver:
     """Runs and checks; returns the reason to stop."""
     next_check = self.iteration + 1
     while True:
-      if target is not None and self._reached(history[-1]) <= target:
+      if (target is not None and
+          self._target_exploitability(history[-1]) <= target):
         return "target"
       if self.iteration >= end:
         return "iterations"
-      if clock.left() <= 0.0:
+      if clock.remaining() <= 0.0:
         return "seconds"
       for size, _ in self._chunks(min(next_check, end) - self.iteration,
-                                  clock.left()):
+                                  clock.remaining()):
         bar.update(size)
       if self.iteration < next_check:  # stopped by a limit
         return "seconds" if self.iteration < end else "iterations"
@@ -299,14 +306,18 @@ class Solver:
     check = Check(self.iteration, seconds,
                   float(nash_conv) / self.game.num_players(),
                   tuple(np.asarray(values).tolist()))
-    self._checked(check)
+    self._after_check(check)
     return check
 
-  def _checked(self, check):
+  def _after_check(self, check):
     """Hook, called after every measurement of `solve`."""
 
-  def _reached(self, check):
-    """Returns which exploitability counts, given the newest `Check`."""
+  def _target_exploitability(self, check):
+    """Returns the exploitability that `solve` compares with its target.
+
+    Args:
+      check: the newest `Check`.
+    """
     return check.exploitability
 
   # Files.
@@ -318,7 +329,7 @@ class Solver:
             "parameters": self._parameters()}
 
   def _extras(self):
-    """Returns (header, arrays), dicts of what else is saved."""
+    """Returns (header, arrays), dicts of extra state to save."""
     return {}, {}
 
   def _read_extras(self, archive):
@@ -339,34 +350,26 @@ class Solver:
       tables: dict as `_tables` returns it.
     """
 
-  def save(self, path):
+  def save(self, path: annotations.PathLike) -> None:
     """Writes all that is needed to go on exactly from here to one file."""
     header, arrays = self._extras()
     checkpoint.save(path, FILE_KIND,
                     {**self._identity(), **header, "iteration": self.iteration},
                     {**self._tables(), **arrays})
 
-  def _read_table(self, archive, name, table):
-    """Returns a saved table, for a table of the solver."""
-    # Version 0.1.0 wrote all tables in the type that the user had asked for.
-    return archive.read(name, table.shape, {table.dtype, self._dtype},
-                        0.0 if name == "cumulative" else -math.inf)
-
-  def load(self, path):
+  def load(self, path: annotations.PathLike) -> None:
     """Goes on from a file that a solver of the same kind and game saved.
 
     A file that does not fit or is damaged is refused and changes nothing.
     Ctrl-C leaves the solver as it was, or as the file has it.
     """
     with checkpoint.opened(path, FILE_KIND) as archive:
-      identity = self._identity()
-      if "fingerprint" not in archive.header:  # in some of version 0.1.0
-        del identity["fingerprint"]
-      checkpoint.check_header(path, archive.header, identity)
+      checkpoint.check_header(path, archive.header, self._identity())
       iteration = checkpoint.field(path, archive.header, "iteration",
                                    validation.integer, 0, checkpoint.MAX_COUNT)
       tables = self._tables()
-      saved = {name: self._read_table(archive, name, table)
+      saved = {name: archive.read(name, table.shape, (table.dtype,),
+                                  0.0 if name == "cumulative" else -math.inf)
                for name, table in tables.items()}
       self._check_tables(path, saved)
       extras = self._read_extras(archive)
@@ -399,5 +402,5 @@ class _Clock:
   def seconds(self):
     return time.perf_counter() - self._begin
 
-  def left(self):
+  def remaining(self):
     return self._max_seconds - self.seconds()

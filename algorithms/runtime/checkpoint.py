@@ -123,8 +123,8 @@ def opened(path, kind):
           f"path={path!r}: holds a {_named(header.get('kind'))} of version "
           f"{_named(header.get('version'))}; must be a {' or '.join(kinds)} of "
           f"version {_VERSION}")
-    names = header.pop(_NAMES, None)  # not in files of version 0.1.0
-    if names not in (None, sorted(archive.names)):
+    names = header.pop(_NAMES, None)
+    if names != sorted(archive.names):
       raise ValueError(f"path={path!r}: has the arrays {archive.names}; must "
                        f"have {_named(names)}")
     yield archive
@@ -331,13 +331,17 @@ def numbers(name, value, count, low=-math.inf, high=math.inf):
 
 @contextlib.contextmanager
 def _reading(path):
-  """Turns every error of a damaged file into a ValueError that names it."""
+  """Turns every error of a damaged file into a ValueError that names it.
+
+  Args:
+    path: of the file.
+  """
   try:
     yield
   except FileNotFoundError:
     raise
-  except (OSError, EOFError, LookupError, ValueError, TypeError, RuntimeError,
-          ArithmeticError, MemoryError, AssertionError, zipfile.BadZipFile,
+  except (OSError, EOFError, KeyError, ValueError, OverflowError, MemoryError,
+          NotImplementedError, RecursionError, zipfile.BadZipFile,
           zlib.error) as error:
     raise ValueError(f"path={path!r}: must be a whole file written by "
                      f"dudo_spiel ({error})") from error

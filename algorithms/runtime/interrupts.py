@@ -15,6 +15,7 @@ waits for ever.
 import _thread
 import concurrent.futures
 import contextlib
+import os
 import signal
 import threading
 
@@ -47,6 +48,17 @@ def deferred():
           signal.pthread_sigmask, signal.SIG_SETMASK,
           signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]))
     yield
+
+
+def call_after_fork(function):
+  """Calls a function in every child that this process forks from here on.
+
+  Args:
+    function: takes nothing. It repairs what a fork breaks: the child has only
+      the thread that forked, and locks that others held stay locked.
+  """
+  if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=function)
 
 
 def new_flag():

@@ -33,6 +33,7 @@ from numba.core import errors
 
 from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import checked
+from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import kernel_cache
 from dudo_spiel.algorithms.runtime import kernel_parts
 
@@ -133,7 +134,7 @@ def borrowed(typing_context, array):
 
 @extending.intrinsic
 def _pointer(typing_context, array):
-  """Returns where the numbers of a contiguous array stand."""
+  """Returns the address of the first entry of a contiguous array."""
   del typing_context
   if array.layout != "C" or not array.mutable:
     raise errors.TypingError(f"{array} must be contiguous and not read-only")
@@ -145,10 +146,10 @@ def _pointer(typing_context, array):
   return types.CPointer(array.dtype)(array), generate
 
 
-# Returns where the numbers of a contiguous array stand. A pointer is indexed as
-# the flat array is, from 0 on, and nothing is checked (but see `checked`). It
-# counts no references: small functions in a hot loop best take pointers. Who
-# owns the array must keep it as long as the pointer is used.
+# Returns the address of the first entry of a contiguous array. A pointer is
+# indexed as the flat array is, from 0 on, without checks (except in the checked
+# mode, see `checked`). It counts no references, so small functions in a hot
+# loop best get pointers. The owner must keep the array while it is used.
 pointer = checked.checked_pointer if checked.IS_CHECKED else _pointer
 
 
@@ -164,18 +165,18 @@ def cast_like(typing_context, number, other):
 
 
 @extending.intrinsic
-def take_next(typing_context, counter):
-  """Returns counter[0], and adds 1 to it before another thread can read it.
+def fetch_increment(typing_context, counter):
+  """Returns counter[0] and adds 1 to it, atomically (fetch-and-add).
 
-  The counter is [1] int64. Threads share out tasks by it: whoever is done takes
-  the next one.
+  The counter is [1] int64. Threads share out tasks by it: whoever is done
+  begins the next one.
   """
   del typing_context
 
   def generate(context, builder, signature, values):
-    place = context.make_array(signature.args[0])(context, builder,
-                                                  values[0]).data
-    return builder.atomic_rmw("add", place,
+    address = context.make_array(signature.args[0])(context, builder,
+                                                    values[0]).data
+    return builder.atomic_rmw("add", address,
                               context.get_constant(types.int64, 1),
                               "monotonic")
 
@@ -205,8 +206,7 @@ class _Threads:
 
 
 _THREADS = _Threads()
-if hasattr(os, "register_at_fork"):
-  os.register_at_fork(after_in_child=_THREADS.after_fork)
+interrupts.call_after_fork(_THREADS.after_fork)
 
 
 @contextlib.contextmanager
@@ -253,7 +253,7 @@ def thread_count(num_threads):
     num_threads: None for all that Numba has (one in a forked process that has
       lost them).
   """
-  most = numba.config.NUMBA_NUM_THREADS
+  max_threads = numba.config.NUMBA_NUM_THREADS
   if num_threads is None:
-    return 1 if _THREADS.are_lost else most
-  return min(most, validation.integer("num_threads", num_threads, 1))
+    return 1 if _THREADS.are_lost else max_threads
+  return min(max_threads, validation.integer("num_threads", num_threads, 1))

@@ -18,6 +18,9 @@ forever (seen with `concurrent.futures` in Python 3.11.7 and with `loky` 3.7.0).
 A death in an executor also ends all its other jobs.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
 import contextlib
 import multiprocessing
 import multiprocessing.connection
@@ -69,7 +72,9 @@ class Outcome(NamedTuple):
   error: str
 
 
-def run(function, jobs, engine="local", num_workers=None, tries=_TRIES):
+def run(function: Callable[..., Any], jobs: Sequence[Job],
+        engine: str = "local", num_workers: int | None = None,
+        tries: int = _TRIES) -> Iterator[Outcome]:
   """Runs jobs and yields what becomes of them, as they finish.
 
   Leaving the loop early, or Ctrl-C, ends the jobs that are under way. Processes
@@ -88,6 +93,14 @@ def run(function, jobs, engine="local", num_workers=None, tries=_TRIES):
 
   Yields:
     The `Outcome` of each job.
+
+  Example:
+    >>> import math
+    >>> from dudo_spiel.algorithms import jobs
+    >>> calls = [jobs.Job(f"{number}!", (number,)) for number in (3, 4, 5)]
+    >>> outcomes = jobs.run(math.factorial, calls, num_workers=1)
+    >>> sorted(outcome.result for outcome in outcomes)
+    [6, 24, 120]
   """
   validation.choice("engine", engine, ENGINES)
   validation.integer("tries", tries, 1)
@@ -103,7 +116,7 @@ def run(function, jobs, engine="local", num_workers=None, tries=_TRIES):
   return _run_local(function, list(jobs), num_workers, tries)
 
 
-def check_engine(engine):
+def check_engine(engine: str) -> None:
   """Raises a ValueError if an engine cannot be used."""
   validation.choice("engine", engine, ENGINES)
   if engine == "ray":

@@ -2,8 +2,8 @@
 
 Numba keeps a kernel's machine code until the file that defines the kernel
 changes. But the code of a kernel also contains the code of the kernels that it
-calls, and these may stand in other files. Here a kernel is compiled anew when
-its own module, or any module of this package that it imports, has changed.
+calls, and these may be in other files. Here a kernel is compiled anew when
+its own module, or any of our modules that it imports, has changed.
 """
 
 import functools
@@ -18,7 +18,7 @@ from numba.core import caching
 
 from dudo_spiel.algorithms.runtime import progress
 
-_PACKAGE = "dudo_spiel"
+_PACKAGES = "dudo_spiel", "dudo_spiel_examples"
 
 
 @functools.cache
@@ -30,7 +30,7 @@ def _digest(path, mtime, size):
 
 
 def _needed_modules(module):
-  """Returns the names of this package's modules that a module imports.
+  """Returns the names of our modules that a module imports.
 
   Imports of modules are found, and so are imports of classes and functions.
   """
@@ -38,13 +38,13 @@ def _needed_modules(module):
   for value in vars(module).values():
     owner = (value.__name__ if isinstance(value, types.ModuleType) else
              getattr(value, "__module__", None))
-    if isinstance(owner, str) and owner.split(".")[0] == _PACKAGE:
+    if isinstance(owner, str) and owner.split(".")[0] in _PACKAGES:
       needed.add(owner)
   return needed
 
 
 def module_stamp(name):
-  """Returns a digest of a module and of all that it needs of this package.
+  """Returns a digest of a module and of all our modules that it needs.
 
   It looks at the modules' names, so the module must have run its imports.
 
@@ -53,13 +53,13 @@ def module_stamp(name):
   """
   found, stack = set(), [name]
   while stack:
-    now = stack.pop()
-    if now not in found:
-      found.add(now)
-      stack.extend(_needed_modules(sys.modules[now]) - found)
+    module = stack.pop()
+    if module not in found:
+      found.add(module)
+      stack.extend(_needed_modules(sys.modules[module]) - found)
   stamp = hashlib.sha256()
-  for now in sorted(found):
-    path = sys.modules[now].__file__
+  for module in sorted(found):
+    path = sys.modules[module].__file__
     status = os.stat(path)
     stamp.update(_digest(path, status.st_mtime_ns, status.st_size).encode())
   return stamp.hexdigest()
@@ -130,13 +130,13 @@ class NoCache(caching.NullCache):
              "for them can be written: set NUMBA_CACHE_DIR to one that can)")
 
 
-_ANNOUNCED = {}  # message: when it was written last
+_ANNOUNCED: dict[str, float] = {}  # message: when it was written last
 _QUIET_SECONDS = 60.0
 
 
 def announce(message):
   """Writes a line to the terminal, once a minute; nothing on a pipe."""
-  now = time.monotonic()
-  if now - _ANNOUNCED.get(message, -math.inf) > _QUIET_SECONDS:
+  seconds = time.monotonic()
+  if seconds - _ANNOUNCED.get(message, -math.inf) > _QUIET_SECONDS:
     progress.write_line(message)
-    _ANNOUNCED[message] = now
+    _ANNOUNCED[message] = seconds

@@ -27,19 +27,21 @@ def chunks(advance, iterations=None, seconds=None):
   Yields:
     (iterations of the chunk, seconds that it took), after each chunk.
   """
-  left = math.inf if iterations is None else iterations
+  remaining = math.inf if iterations is None else iterations
   seconds = math.inf if seconds is None else seconds
-  each = 0.0  # seconds of an iteration
+  iteration_seconds = 0.0
   size = 1 / _GROWTH
-  while left > 0 and seconds > 0.0 and seconds >= 0.5 * each:
-    size = min(size * _GROWTH, left)
-    if each > 0.0:
-      size = min(size, max(min(CHUNK_SECONDS, seconds) / each, 1.0))
+  while (remaining > 0 and seconds > 0.0 and
+         seconds >= 0.5 * iteration_seconds):
+    size = min(size * _GROWTH, remaining)
+    if iteration_seconds > 0.0:
+      size = min(size, max(
+          min(CHUNK_SECONDS, seconds) / iteration_seconds, 1.0))
     size = max(round(size), 1)
     begin = time.perf_counter()
     advance(size)
     elapsed = time.perf_counter() - begin
-    each = elapsed / size
-    left -= size
+    iteration_seconds = elapsed / size
+    remaining -= size
     seconds -= elapsed
     yield size, elapsed

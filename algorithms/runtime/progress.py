@@ -1,10 +1,11 @@
 """What long work shows on a terminal: progress bars and single lines."""
 
-import os
 import sys
 import threading
 
 import tqdm
+
+from dudo_spiel.algorithms.runtime import interrupts
 
 
 class ProgressBar(tqdm.tqdm):
@@ -22,7 +23,7 @@ def _renew_lock():
 
 
 _renew_lock()
-os.register_at_fork(after_in_child=_renew_lock)
+interrupts.call_after_fork(_renew_lock)
 
 
 def progress_bar(total=None, **options):

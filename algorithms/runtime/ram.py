@@ -1,8 +1,7 @@
 """How much memory there is, to refuse in time what would not fit.
 
-It is the least of what the machine has, what the process may map (`ulimit -v`),
-and what the control groups of the process (containers, jobs of a cluster) may
-still take.
+It is the minimum of what the machine has, what the process may map
+(`ulimit -v`), and what its cgroups (containers, jobs of a cluster) have left.
 """
 
 import functools
@@ -20,7 +19,7 @@ _NO_LIMIT = 2**60
 
 
 class _Files(NamedTuple):
-  """The names of a control group's files, and of what it can give back."""
+  """The names of a cgroup's files, and of what it can give back."""
   limit: str
   used: str
   inactive: str
@@ -55,10 +54,10 @@ def _address_space():
 
 @functools.lru_cache(maxsize=4)
 def _groups(root):
-  """Returns [(folder, its _Files)] of this process's groups that limit memory.
+  """Returns [(folder, its _Files)] of this process's cgroups with limits.
 
-  A group may have the limits of all groups that it is in. In a container the
-  path of the group may be that of the host; its own folder is then the root.
+  The limits of all enclosing cgroups hold as well. In a container the path of
+  the cgroup may be that of the host; its own folder is then the root.
   """
   try:
     with open(os.path.join(root, "proc/self/cgroup"), encoding="utf-8") as file:
@@ -79,17 +78,17 @@ def _groups(root):
 
 
 def _group_bytes(root):
-  """Returns how many bytes the groups of this process may still take."""
-  least = _INFINITE
+  """Returns how many bytes the cgroups of this process have left."""
+  available = _INFINITE
   for folder, names in _groups(root):
     limit = _read(os.path.join(folder, names.limit))
-    if limit < min(least, _NO_LIMIT):
-      # What a group uses includes pages of files, which it can give back.
+    if limit < min(available, _NO_LIMIT):
+      # What a cgroup uses includes pages of files, which it can give back.
       used = (_read(os.path.join(folder, names.used), missing=0) -
               _read(os.path.join(folder, "memory.stat"), names.inactive,
                     missing=0))
-      least = min(least, limit - used)
-  return least
+      available = min(available, limit - used)
+  return available
 
 
 def available_bytes(root="/"):

@@ -6,8 +6,6 @@ file needs no state of a generator. The hash is the output function of
 splitmix64 (Steele, Lea & Flood 2014).
 """
 
-import random
-
 import numpy as np
 
 from dudo_spiel.algorithms.runtime import jit
@@ -36,26 +34,6 @@ def seed_for(seed, use):
     use: a number for each use other than learning.
   """
   return np.uint64(mix(np.uint64(seed) ^ mix(np.uint64(use))))
-
-
-def generator(seed):
-  """Returns NumPy's generator, for what is drawn once and outside kernels."""
-  return np.random.default_rng(seed)
-
-
-def chooser(seed):
-  """Returns Python's generator, which chooses from a list quickly."""
-  return random.Random(seed)
-
-
-def permutation(seeds, size):
-  """Returns a random order of range(size), an [size] int64 array.
-
-  Args:
-    seeds: tuple of ints at least 0; the same tuple gives the same order.
-    size: how many numbers there are.
-  """
-  return generator(seeds).permutation(size)
 
 
 @jit.kernel
@@ -96,7 +74,7 @@ def choose(cumulative, x):
   """Returns the outcome for a uniform x.
 
   Args:
-    cumulative: [outcome] float64, how likely it or one before it is.
+    cumulative: [outcome] float64, the cumulative probabilities.
     x: float64 in [0, 1).
   """
   low, high = 0, len(cumulative) - 1
@@ -138,20 +116,27 @@ def binomial(trials, chance, begin, counter):
 
 @jit.kernel
 def _rare_successes(trials, chance, begin, counter):
-  """Returns the same for a chance of at most one half."""
+  """Returns how many trials succeed, for a chance of at most one half.
+
+  Args:
+    trials: float64, how many trials.
+    chance: the probability that one succeeds, at most 0.5.
+    begin: uint64, where the stream begins.
+    counter: [1] int64, the number that was drawn last; counted up.
+  """
   if chance <= 0.0:
     return 0.0
   total = 0.0
   odds = chance / (1.0 - chance)
   while trials > 0:
-    now = min(trials, _MAX_TRIALS)
-    trials -= now
+    batch = min(trials, _MAX_TRIALS)
+    trials -= batch
     x = draw(begin, counter)
-    mass = (1.0 - chance)**now
+    mass = (1.0 - chance)**batch
     successes = 0.0
-    while x >= mass and successes < now:
+    while x >= mass and successes < batch:
       x -= mass
-      mass *= odds * (now - successes) / (successes + 1.0)
+      mass *= odds * (batch - successes) / (successes + 1.0)
       successes += 1.0
     total += successes
   return total

@@ -254,7 +254,7 @@ def _evaluation_rules(epsilon, dtype):
   return learning.rule_arrays(_NO_RULE._replace(epsilon=epsilon), 1, dtype)
 
 
-_CACHE = collections.OrderedDict()
+_CACHE: collections.OrderedDict = collections.OrderedDict()
 _CACHE_SIZE = 4
 _MAX_CACHED_NODES = 5_000_000  # of all together: large games take gigabytes
 

@@ -28,7 +28,7 @@ class ConvertiblePolicy(policy_lib.Policy):
   games that are too large to walk, and `_is_table_of` if it is a table itself.
   """
 
-  def check_game(self, game):
+  def check_game(self, game: pyspiel.Game) -> None:
     """Raises a ValueError if the policy cannot play the game."""
     raise NotImplementedError
 
@@ -45,7 +45,8 @@ class ConvertiblePolicy(policy_lib.Policy):
     del game
     return False
 
-  def to_tabular(self, states=None, game=None):
+  def to_tabular(self, states: dict[str, pyspiel.State] | None = None,
+                 game: pyspiel.Game | None = None) -> policy_lib.TabularPolicy:
     """Returns an OpenSpiel `TabularPolicy`, with rows in OpenSpiel's order.
 
     Args:
@@ -68,7 +69,8 @@ class ConvertiblePolicy(policy_lib.Policy):
         row[action] = probability
     return tabular
 
-  def to_pyspiel(self, game=None):
+  def to_pyspiel(self,
+                 game: pyspiel.Game | None = None) -> pyspiel.TabularPolicy:
     """Returns a C++ `pyspiel.TabularPolicy`.
 
     Args:

@@ -9,10 +9,13 @@ With `epsilon` the game is perturbed: all players, responders included, play
 every action with at least that probability.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.tabular import compiled_game
 from dudo_spiel.algorithms.tabular import table_policy
@@ -128,18 +131,31 @@ def _compile(game, policy):
   return Evaluator(compiled), table_policy.to_strategy(compiled, policy)
 
 
-def expected_values(game, policy):
+def expected_values(
+    game: pyspiel.Game,
+    policy: annotations.Policy | Sequence[annotations.Policy]) -> np.ndarray:
   """Returns [player] float64, the values if all play the policy.
 
   Args:
     game: a `pyspiel.Game`.
     policy: any OpenSpiel policy, or a list of one for each player.
+
+  Example:
+    >>> import pyspiel
+    >>> from open_spiel.python import policy
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> game = pyspiel.load_game("kuhn_poker")
+    >>> uniform = policy.UniformRandomPolicy(game)
+    >>> exploitability.expected_values(game, uniform)
+    array([ 0.125, -0.125])
   """
   evaluator, strategy = _compile(game, policy)
   return evaluator.expected_values(strategy)
 
 
-def nash_conv(game, policy, epsilon=0.0):
+def nash_conv(game: pyspiel.Game,
+              policy: annotations.Policy | Sequence[annotations.Policy],
+              epsilon: float = 0.0) -> float:
   """Returns the sum of each player's gain by a best response.
 
   Args:
@@ -147,6 +163,15 @@ def nash_conv(game, policy, epsilon=0.0):
     policy: any OpenSpiel policy, or a list of one for each player.
     epsilon: above 0, the NashConv of the perturbed game, in which all play
       every action with at least this probability; so must the policy.
+
+  Example:
+    >>> import pyspiel
+    >>> from open_spiel.python import policy
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> game = pyspiel.load_game("kuhn_poker")
+    >>> uniform = policy.UniformRandomPolicy(game)
+    >>> round(exploitability.nash_conv(game, uniform), 6)
+    0.916667
   """
   evaluator, strategy = _compile(game, policy)
   epsilon = evaluator.compiled.check_epsilon(epsilon)
@@ -157,7 +182,9 @@ def nash_conv(game, policy, epsilon=0.0):
   return evaluator.nash_conv(strategy, epsilon)
 
 
-def exploitability(game, policy, epsilon=0.0):
+def exploitability(game: pyspiel.Game,
+                   policy: annotations.Policy | Sequence[annotations.Policy],
+                   epsilon: float = 0.0) -> float:
   """Returns the NashConv divided by the number of players.
 
   Args:
@@ -165,11 +192,22 @@ def exploitability(game, policy, epsilon=0.0):
     policy: any OpenSpiel policy, or a list of one for each player.
     epsilon: above 0, the exploitability in the perturbed game, in which all
       play every action with at least this probability; so must the policy.
+
+  Example:
+    >>> import pyspiel
+    >>> from open_spiel.python import policy
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> game = pyspiel.load_game("kuhn_poker")
+    >>> uniform = policy.UniformRandomPolicy(game)
+    >>> round(exploitability.exploitability(game, uniform), 6)
+    0.458333
   """
   return nash_conv(game, policy, epsilon) / game.num_players()
 
 
-def best_response(game, policy, player):
+def best_response(game: pyspiel.Game,
+                  policy: annotations.Policy | Sequence[annotations.Policy],
+                  player: int) -> BestResponse:
   """Returns a player's `BestResponse` to a policy.
 
   Args:
@@ -177,6 +215,16 @@ def best_response(game, policy, player):
     policy: any OpenSpiel policy for the other players, or a list of one for
       each player; that of the responder is asked, but not played.
     player: the player who responds.
+
+  Example:
+    >>> import pyspiel
+    >>> from open_spiel.python import policy
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> game = pyspiel.load_game("kuhn_poker")
+    >>> uniform = policy.UniformRandomPolicy(game)
+    >>> response = exploitability.best_response(game, uniform, player=0)
+    >>> round(response.value, 6)
+    0.5
   """
   validation.game("game", game)
   player = validation.integer("player", player, 0, game.num_players() - 1)

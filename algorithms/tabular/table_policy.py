@@ -1,5 +1,7 @@
 """Policies as tables: OpenSpiel policies that solvers return and save."""
 
+from collections.abc import Callable
+from collections.abc import Sequence
 import functools
 import re
 
@@ -7,6 +9,7 @@ import numpy as np
 from open_spiel.python import policy as policy_lib
 import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.tabular import convertible
@@ -22,9 +25,24 @@ class SeatPolicy(policy_lib.Policy):
   Args:
     game: the `pyspiel.Game`.
     policies: list of OpenSpiel policies, one for each player.
+
+  Example:
+    >>> import pyspiel
+    >>> from open_spiel.python import policy
+    >>> from dudo_spiel.algorithms import cfr
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> from dudo_spiel.algorithms import policies
+    >>> game = pyspiel.load_game("kuhn_poker")
+    >>> solver = cfr.CFRSolver(game)
+    >>> solver.run(1000)
+    >>> both = policies.SeatPolicy(
+    ...     game, [solver.average_policy(), policy.UniformRandomPolicy(game)])
+    >>> bool(exploitability.expected_values(game, both)[0] > 0.0)
+    True
   """
 
-  def __init__(self, game, policies):
+  def __init__(self, game: pyspiel.Game,
+               policies: Sequence[annotations.Policy]) -> None:
     validation.game("game", game)
     super().__init__(game, list(range(game.num_players())))
     if not isinstance(policies, (list, tuple)) or (
@@ -33,7 +51,8 @@ class SeatPolicy(policy_lib.Policy):
                        f"{game.num_players()} policies, one for each player")
     self._policies = [validation.policy("policies", one) for one in policies]
 
-  def action_probabilities(self, state, player_id=None):
+  def action_probabilities(self, state: pyspiel.State,
+                           player_id: int | None = None) -> dict[int, float]:
     """Returns {action: probability} by the policy of the player."""
     validation.state("state", state)
     player = validation.player("player_id", player_id, state)
@@ -58,10 +77,22 @@ class TablePolicy(convertible.ConvertiblePolicy):
       the abstraction, for files; None if that is not known.
     abstraction: the `pyspiel.Game` that has these information states; None for
       the game itself.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import cfr
+    >>> solver = cfr.CFRSolver(pyspiel.load_game("kuhn_poker"))
+    >>> solver.run(1000)
+    >>> policy = solver.average_policy()
+    >>> policy.at(1, "2b")[1] > 0.99  # the king calls a bet
+    True
   """
 
-  def __init__(self, game, info_states, players, actions, probabilities,
-               fingerprint=None, abstraction=None):
+  def __init__(self, game: pyspiel.Game, info_states: Sequence[str],
+               players: np.ndarray, actions: Sequence[tuple[int, ...]],
+               probabilities: np.ndarray,
+               fingerprint: Callable[[], str] | None = None,
+               abstraction: pyspiel.Game | None = None) -> None:
     super().__init__(game, list(range(game.num_players())))
     self.info_states = info_states
     self.players = np.asarray(players, dtype=np.int64)
@@ -104,7 +135,7 @@ class TablePolicy(convertible.ConvertiblePolicy):
       raise ValueError(f"state={state}: is not one of {self._own_name}")
     return own_state.information_state_string(player)
 
-  def at(self, player, info_state):
+  def at(self, player: int, info_state: str) -> dict[int, float]:
     """Returns {action: probability} at an information state."""
     try:
       i = self._index[player, info_state]
@@ -115,7 +146,8 @@ class TablePolicy(convertible.ConvertiblePolicy):
     values = self.probabilities[self._begin[i]:self._begin[i + 1]].tolist()
     return dict(zip(self.actions[i], values))
 
-  def action_probabilities(self, state, player_id=None):
+  def action_probabilities(self, state: pyspiel.State,
+                           player_id: int | None = None) -> dict[int, float]:
     """Returns {action: probability} for the legal actions of the state."""
     validation.state("state", state)
     player = validation.player("player_id", player_id, state)
@@ -125,7 +157,7 @@ class TablePolicy(convertible.ConvertiblePolicy):
                        f"state {info_state!r} in {self._own_name}")
     return self.at(player, info_state)
 
-  def check_game(self, game):
+  def check_game(self, game: pyspiel.Game) -> None:
     """Raises a ValueError if the policy surely cannot play the game."""
     validation.game("game", game)
     for what in ("num_players", "num_distinct_actions"):
@@ -137,7 +169,8 @@ class TablePolicy(convertible.ConvertiblePolicy):
   def _is_table_of(self, game):
     return str(game) == self._own_name
 
-  def to_pyspiel(self, game=None):
+  def to_pyspiel(self,
+                 game: pyspiel.Game | None = None) -> pyspiel.TabularPolicy:
     """Returns a C++ `pyspiel.TabularPolicy`.
 
     Args:
@@ -150,7 +183,7 @@ class TablePolicy(convertible.ConvertiblePolicy):
         key: list(self.at(player, key).items()) for player, key in self._index
     })
 
-  def distance(self, other):
+  def distance(self, other: annotations.Policy) -> float:
     """Returns the largest difference of a probability to another policy.
 
     Args:
@@ -171,7 +204,7 @@ class TablePolicy(convertible.ConvertiblePolicy):
         difference = max(difference, abs(probability - theirs[action]))
     return difference
 
-  def save(self, path):
+  def save(self, path: annotations.PathLike) -> None:
     """Writes the policy to one file, which `policies.load_policy` reads."""
     header = {"game": self._own_name, "info_states": list(self.info_states),
               "actions": self.actions}
@@ -210,7 +243,7 @@ def from_file(archive, game, plays=None):
     raise ValueError(f"path={path!r}: its probabilities must be a distribution "
                      "at every information state")
   fingerprint = None
-  if "fingerprint" in header:  # not in files of version 0.1.0
+  if "fingerprint" in header:  # only of policies made from a game's tree
     known = checkpoint.field(path, header, "fingerprint", checkpoint.text)
     fingerprint = _check_fingerprint(path, game, known)
   if plays is None:

@@ -3,10 +3,11 @@
 import os
 
 import numpy as np
+import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import base_solver
-from dudo_spiel.algorithms.runtime import random_streams
 from dudo_spiel.algorithms.tabular import compiled_game
 from dudo_spiel.algorithms.tabular import evaluator
 from dudo_spiel.algorithms.tabular import table_policy
@@ -52,9 +53,11 @@ class TableSolver(base_solver.Solver):
   # What they keep besides the strategy.
   _TABLES: tuple[str, ...] = ("regret", "cumulative")
 
-  def __init__(self, game, *, alternating=True, initial="uniform", seed=0,
-               epsilon=0.0, dtype="float64", num_threads=1, form=None,
-               perfect_recall=False):
+  def __init__(self, game: pyspiel.Game, *, alternating: bool = True,
+               initial: str | annotations.Policy = "uniform", seed: int = 0,
+               epsilon: float = 0.0, dtype: str = "float64",
+               num_threads: int | None = 1, form: str | None = None,
+               perfect_recall: bool = False) -> None:
     super().__init__(game, seed=seed, num_threads=num_threads, dtype=dtype)
     self._perfect_recall = validation.boolean("perfect_recall", perfect_recall)
     self.compiled = compiled_game.compile_game(game, form, perfect_recall)
@@ -74,7 +77,7 @@ class TableSolver(base_solver.Solver):
     if isinstance(initial, str) and initial == "uniform":
       return self.tables.strategy
     if isinstance(initial, str) and initial == "random":
-      rng = random_streams.generator(self._seed)
+      rng = np.random.default_rng(self._seed)
       return self.compiled.normalized(
           rng.exponential(size=self.compiled.num_entries))
     raise ValueError(f"initial={initial!r}: must be 'uniform', 'random' or an "
@@ -83,7 +86,7 @@ class TableSolver(base_solver.Solver):
   def _propagate(self):
     self.compiled.propagate(self.tables.strategy, self._space)
 
-  def refresh(self):
+  def refresh(self) -> None:
     """Updates what depends on `tables.strategy`, after a change of it."""
     self._propagate()
 
@@ -109,7 +112,7 @@ class TableSolver(base_solver.Solver):
     return self.compiled.tree.fingerprint()
 
   @property
-  def memory_bytes(self):
+  def memory_bytes(self) -> int:
     """Bytes of memory of the solver, besides the game's tree."""
     arrays = [*self.tables, *self._space.arrays, *self._space[1:]]
     return sum(array.nbytes for array in arrays
@@ -128,7 +131,7 @@ class TableSolver(base_solver.Solver):
       return self.tables.strategy.astype(np.float64)
     return self.compiled.normalized(self.tables.cumulative)
 
-  def current_policy(self):
+  def current_policy(self) -> table_policy.TablePolicy:
     """Returns the current policy, an OpenSpiel policy (a copy)."""
     return table_policy.from_strategy(self.compiled,
                                       self.tables.strategy.astype(np.float64))
@@ -136,11 +139,11 @@ class TableSolver(base_solver.Solver):
   def _average_policy(self):
     return table_policy.from_strategy(self.compiled, self._average())
 
-  def expected_values(self):
+  def expected_values(self) -> np.ndarray:
     """Returns [player] float64, each player's value of the average policy."""
     return self._evaluator.expected_values(self._average())
 
-  def nash_conv(self, perturbed=False):
+  def nash_conv(self, perturbed: bool = False) -> float:
     """Returns the NashConv of the average policy.
 
     Args:
@@ -151,7 +154,7 @@ class TableSolver(base_solver.Solver):
     return self._evaluator.nash_conv(self._average(),
                                      self._epsilon if is_perturbed else 0.0)
 
-  def exploitability(self, perturbed=False):
+  def exploitability(self, perturbed: bool = False) -> float:
     """Returns the exploitability of the average policy.
 
     Args:
@@ -178,7 +181,7 @@ class TableSolver(base_solver.Solver):
       raise ValueError(f"path={os.fsdecode(path)!r}: its strategy must be a "
                        "distribution at every information set")
 
-  def load(self, path):
+  def load(self, path: annotations.PathLike) -> None:
     """Resumes from a file that a solver of the same kind and game saved.
 
     A file that does not fit or is damaged is refused and changes nothing.

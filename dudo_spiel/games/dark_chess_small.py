@@ -22,6 +22,7 @@ Action n is the move number n of `minichess.Chessboard.moves`.
 import collections
 from collections.abc import Callable
 import itertools
+import operator
 from typing import Any
 from typing import Self
 
@@ -311,7 +312,7 @@ def _moves_piece(game):
 def _result_piece():
   """The result, once the game is over."""
   return observer.choice_piece("result", _RESULTS,
-                               lambda state: state.result())
+                               operator.methodcaller("result"))
 
 
 pyspiel.register_game(_GAME_TYPE, DarkChessSmallGame)

@@ -8,6 +8,7 @@ game's states need only the methods of the pieces that it uses.
 
 from collections.abc import Callable
 import math
+import operator
 from typing import Any
 from typing import NamedTuple
 
@@ -165,7 +166,7 @@ def phase_piece(phases):
   Args:
     phases: tuple of str, everything that `state.phase()` may return.
   """
-  return choice_piece("phase", phases, lambda state: state.phase())
+  return choice_piece("phase", phases, operator.methodcaller("phase"))
 
 
 def claimer_piece(num_players):

@@ -16,7 +16,6 @@ from open_spiel.python.algorithms import fictitious_play as open_spiel
 
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import fictitious_play
-from dudo_spiel.algorithms.tabular import compiled_game
 
 _GAMES = flags.DEFINE_multi_string(
     "game", ["leduc_poker", "neumann_poker(num_ranks=100)"],
@@ -44,16 +43,21 @@ _OURS = {
 _PEER = "OpenSpiel XFP"
 
 
-def measure(game):
-  """Returns {name: [repeat] iterations a second}."""
+def measure(game, num_nodes):
+  """Returns {name: [repeat] iterations a second}.
+
+  Args:
+    game: the game.
+    num_nodes: how many histories it has.
+  """
   runs = {name: make(game).run for name, make in _OURS.items()}
-  if compiled_game.compile_game(game).tree.num_nodes <= _PEER_NODES.value:
+  if num_nodes <= _PEER_NODES.value:
     runs[_PEER] = measuring.repeated(open_spiel.XFPSolver(game).iteration)
   rates = {name: [] for name in runs}
   for _ in range(_REPEATS.value):
     for name, run in runs.items():
       rates[name].append(measuring.rate(run, _SECONDS.value,
-                                       clock=time.process_time))
+                                        clock=time.process_time))
   return rates
 
 
@@ -67,11 +71,11 @@ def ratio(rates, name, peer):
 
 def main(_):
   games = {name: binary.load_game(name) for name in _GAMES.value}
-  forms = {name: compiled_game.compile_game(game).form_name
-           for name, game in games.items()}
+  compiled = {name: cfr.CFRSolver(game).compiled
+              for name, game in games.items()}
   for name, game in games.items():
-    rates = measure(game)
-    print(f"{name} ({forms[name]} form)")
+    rates = measure(game, compiled[name].tree.num_nodes)
+    print(f"{name} ({compiled[name].form_name} form)")
     print(f"  {'':<18} {'a second':>12} {'times ' + _PEER:>20} "
           f"{'times CFR':>10}")
     for kind, values in rates.items():

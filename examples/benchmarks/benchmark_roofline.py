@@ -85,12 +85,12 @@ def measure_copies():
   for kilobytes in _SIZES.value:
     size = kilobytes * 1024
     # Whole strips, which begin where lines of the cache do.
-    numbers = np.ones(size // 8 + 16)
-    first = -numbers.ctypes.data % 64 // 8
+    array = np.ones(size // 8 + 16)
+    first = -array.ctypes.data % 64 // 8
     half = max(size // 128 * 8, 8)
-    source = numbers[first:first + half]
+    source = array[first:first + half]
     speeds[size] = 2 * half * 8 / seconds_of(
-        copy, source, numbers[first + half:first + 2 * half])
+        copy, source, array[first + half:first + 2 * half])
     print(f"copy within {kilobytes:6,} KB: {speeds[size] / 1e9:6.1f} GB/s read "
           "and written", flush=True)
   return speeds

@@ -51,8 +51,8 @@ def measure(game, solver, seconds, memory):
   """Returns a line of the table.
 
   Args:
-    game: its name, see `convergence.load_game`.
-    solver: likewise.
+    game: its name, as `convergence.load_game` reads it.
+    solver: its name, as `convergence.make_solver` reads it.
     seconds: how long to iterate.
     memory: GB that the process may map, or None.
   """

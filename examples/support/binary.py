@@ -158,13 +158,13 @@ def replacing(path):
 
 
 @contextlib.contextmanager
-def holding(flag, work, is_file=False):
+def holding(flag, activity, is_file=False):
   """Keeps other processes from writing to the folder or the file of a flag.
 
   Args:
     flag: the flag; its value is a folder or file, or None for nothing to hold.
-    work: a word for what writes there, such as "study".
-    is_file: whether its value is a file; its lock then stands beside it.
+    activity: a word for what writes there, such as "study".
+    is_file: whether its value is a file; its lock is then beside it.
   """
   from dudo_spiel.algorithms.runtime import files
   if flag.value is None:
@@ -172,11 +172,11 @@ def holding(flag, work, is_file=False):
     return
   try:
     with files.locked(f"{flag.value}.lock" if is_file else
-                      os.path.join(flag.value, f"{work}.lock")):
+                      os.path.join(flag.value, f"{activity}.lock")):
       yield
   except files.HeldError as error:
     raise ValueError(f"--{flag.name}={flag.value}: must not be the "
-                     f"{'file' if is_file else 'folder'} of another {work} "
+                     f"{'file' if is_file else 'folder'} of another {activity} "
                      f"that is running (process {error.process})") from None
 
 

@@ -2,7 +2,7 @@
 
 Imported before all else, as imports alone take a second or two. Ctrl-C ends the
 process at once: most binaries have nothing to keep, and libraries may lose the
-exception that Python would raise. What must be kept or cleared away stands in
+exception that Python would raise. What must be kept or cleared away is in
 `with ctrl_c.raised():`. There Ctrl-C raises KeyboardInterrupt, so that
 solvers can stop where their tables are whole. Whatever exception then ends
 `main`, Ctrl-C was the reason. In `with ctrl_c.ignored():`, which is for
@@ -44,8 +44,8 @@ def _set_handler(handler):
 def _report_unraisable(report):
   """Repeats an interrupt that came where Python cannot raise it.
 
-  Such as in a function that a library calls: Python would report it and go on.
-  After an interrupt, what else goes wrong there is no news.
+  Such as in a function that a library calls: Python would report it and
+  continue. After an interrupt, what else goes wrong there is no news.
 
   Args:
     report: what `sys.unraisablehook` gets.

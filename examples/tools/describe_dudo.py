@@ -12,6 +12,7 @@ from dudo_spiel_examples.tools import thumb_rules
 
 import functools
 import os
+import re
 import shlex
 from typing import NamedTuple
 
@@ -41,8 +42,90 @@ _FORGETFUL = flags.DEFINE_list(
 _FORGETFUL_TRAINING = flags.DEFINE_string(
     "forgetful_training", "", "A sentence that says how these were trained.")
 _RARE = 1e-6  # claims less likely than this in a round are left out
-_OFTEN = 0.005  # so many claims of a round must be of as many dice
-_SHARE = 0.08  # claims of a roll less likely than this are not listed
+_OFTEN = 0.005  # rows with a smaller fraction of a round's claims are left out
+_LIKELY = 0.08  # claims of a roll less likely than this are not listed
+
+_PAGE = """\
+# How to play Dudo with {dice} dice each
+
+**How good is the player that this page describes?** Its exploitability is
+{gap}: somebody who knows all that it does, and answers it perfectly, wins
+{rate}% of all games. This was measured by exact best responses. It remembers
+all claims of a round.
+{training}
+
+`{command}` wrote this page.
+
+## What each round is worth
+
+How often the player who starts the round wins the match when both play the
+policy. In brackets: the bounds between which the win rate of perfect play
+surely lies. (The winner of a round keeps all dice and starts the next one, so
+the empty rounds do not come up.)
+
+{values}
+
+## What a die is worth
+
+The loser of the first die is the second to claim in the next round, with a die
+less. The cost is what that takes from 50%.
+
+{dies}
+
+## The first claim
+
+What first claims are like on average, in rounds with equally many dice. Ones
+count for every rank. Who holds none of the claimed dice is bluffing.
+
+{openings}
+
+With {dice} dice each, how many dice the policy claims first. A column is how
+many dice the player has for their best rank; it adds up to 100%.
+
+![first claims]({openings_picture})
+
+One roll of each of the most common kinds, with the first claims that the policy
+makes at least {percent} of the time:
+
+{rolls}
+
+## Bluffs
+
+All claims of a round with {dice} dice each when both play the policy, except
+claims of ones. The columns say how many of the claimed dice the player has.
+
+{claims}
+
+## When to say Dudo
+
+How often the policy answers a claim with Dudo, with {dice} dice each, over all
+claims of a round when both play it. A column is how many dice the one who
+answers has for the claimed rank. Claims of ones are left out.
+
+![Dudo]({doubts_picture})
+
+## Rules of thumb, and what they cost
+
+A player who follows a rule wins less than half of the games against the policy.
+The table says how much less, exactly, if seats are traded. The odds of a claim
+are those for somebody who knows their own dice and takes the other's for
+random.
+
+{rules}
+"""
+_FORGETTING = """
+## What forgetting costs
+
+Neller and Hnath (2011) trained players who remember only the last few claims of
+a round, and let them play against an optimal one (their figure 5). These are
+players trained in the same way. The table says how much less than half of the
+games they win against the policy of this page, exactly, if seats are traded. A
+player who remembers more must also learn more: trained for as long, it may lose
+more. Somebody who knows such a player wins much more ([fsicfr.md](fsicfr.md)).
+{training}
+
+{losses}
+"""
 
 
 class Claims(NamedTuple):
@@ -89,10 +172,10 @@ class Round:
 
   def openings_by_strength(self):
     """Returns [quantity, most dice for one rank], P(first claim's quantity)."""
-    most = self.matches[:, 1:].max(axis=1)
+    best_rank = self.matches[:, 1:].max(axis=1)
     result = np.zeros((2 * self.dice + 1, self.dice + 1))
     for claim, quantity in enumerate(self.order.quantities):
-      np.add.at(result[quantity], most,
+      np.add.at(result[quantity], best_rank,
                 self.opening[claim] * self.table.probabilities)
     totals = result.sum(axis=0)
     return np.divide(result, totals, out=np.full_like(result, np.nan),
@@ -173,7 +256,7 @@ def draw(path, table, labels, title, is_shown):
 
 
 def new_game(dice):
-  """Returns `dudo` with so many dice each."""
+  """Returns `dudo` with this many dice each."""
   return pyspiel.load_game("dudo", {"numdice": dice})
 
 
@@ -182,127 +265,113 @@ def win_rate(value):
   return 50 + 50 * value
 
 
-def value_lines(policy, dice):
-  """Yields the table of values as win rates, with what is certain of them."""
+def table(head, rows):
+  """Returns a Markdown table.
+
+  Args:
+    head: list of str, the heads of the columns.
+    rows: iterable of lists of str.
+  """
+  lines = ["| " + " | ".join(cells) + " |" for cells in (head, *rows)]
+  return "\n".join([lines[0], "|---" * len(head) + "|", *lines[1:]])
+
+
+def percent(shares):
+  """Returns a list of str: shares in whole percent."""
+  return [f"{100 * share:.0f}%" for share in shares]
+
+
+def value_table(policy, dice):
+  """Returns the table of values as win rates, with certain bounds of them."""
+  def cell(known):
+    return "" if known is None else (
+        f"{win_rate(known.value):.3f}%<br>({win_rate(known.low):.3f} to "
+        f"{win_rate(known.high):.3f})")
+
   columns = range(1, dice + 1)
-  yield "| starter's dice | " + " | ".join(
-      f"against {b}" for b in columns) + " |"
-  yield "|---" * (dice + 1) + "|"
-  for a in columns:
-    cells = []
-    for b in columns:
-      known = policy.measures.get((a, b))
-      cells.append("" if known is None else
-                   f"{win_rate(known.value):.3f}%<br>"
-                   f"({win_rate(known.low):.3f} to {win_rate(known.high):.3f})")
-    yield f"| {a} | " + " | ".join(cells) + " |"
+  return table(["starter's dice", *(f"against {b}" for b in columns)],
+               ([str(a), *(cell(policy.measures.get((a, b))) for b in columns)]
+                for a in columns))
 
 
-def die_lines(policy, dice):
-  """Yields what the first lost die costs, by dice."""
-  yield "| dice each | who starts wins | who has lost one die wins | cost |"
-  yield "|---|---|---|---|"
+def die_table(policy, dice):
+  """Returns the table of what the first lost die costs, by dice."""
+  rows = []
   for n in range(2, dice + 1):
     even = win_rate(policy.measures[n, n].value)
     behind = 100 - win_rate(policy.measures[n, n - 1].value)
-    yield (f"| {n} | {even:.1f}% | {behind:.1f}% | {50 - behind:.1f} |")
+    rows.append([str(n), f"{even:.1f}%", f"{behind:.1f}%",
+                 f"{50 - behind:.1f}"])
+  return table(["dice each", "who starts wins", "who has lost one die wins",
+                "cost"], rows)
 
 
-def opening_lines(rounds):
-  """Yields what first claims are like, by dice."""
-  yield ("| dice each | dice claimed | none of them held | one held | the "
-         "claim is true | answered with Dudo |")
-  yield "|---" * 6 + "|"
-  for each in rounds:
-    quantity, *shares = each.summary()
-    yield f"| {each.dice} | {quantity:.2f} | " + " | ".join(
-        f"{100 * share:.0f}%" for share in shares) + " |"
+def opening_table(rounds):
+  """Returns the table of what first claims are like, by dice."""
+  rows = []
+  for this_round in rounds:
+    quantity, *shares = this_round.summary()
+    rows.append([str(this_round.dice), f"{quantity:.2f}", *percent(shares)])
+  return table(["dice each", "dice claimed", "none of them held", "one held",
+                "the claim is true", "answered with Dudo"], rows)
 
 
-def claim_lines(claims):
-  """Yields what claims are like, by how many dice they claim."""
+def claim_table(claims):
+  """Returns the table of what claims are like, by how many dice they claim."""
   total = claims.met.sum()
   names = ["none", "one", "two", "three"][:claims.held.shape[1]]
   last = len(names) - 1
   if last + 1 < claims.held.shape[1]:
     names[last] += " or more"
-  yield ("| dice claimed | of all claims | "
-         + " | ".join(f"{name} held" for name in names)
-         + " | the claim is true | answered with Dudo |")
-  yield "|---" * (len(names) + 4) + "|"
+  rows = []
   for quantity, held in enumerate(claims.held):
     often = held.sum()
     if often >= _OFTEN * total:
-      shares = [often / total, *(held[:last] / often),
-                held[last:].sum() / often,
-                claims.is_true[quantity] / often,
-                claims.doubted[quantity].sum() / often]
-      yield f"| {quantity} | " + " | ".join(
-          f"{100 * share:.0f}%" for share in shares) + " |"
+      rows.append([str(quantity), *percent([
+          often / total, *(held[:last] / often), held[last:].sum() / often,
+          claims.is_true[quantity] / often,
+          claims.doubted[quantity].sum() / often])])
+  return table(["dice claimed", "of all claims",
+                *(f"{name} held" for name in names), "the claim is true",
+                "answered with Dudo"], rows)
 
 
-def roll_lines(this_round, count):
-  """Yields a table of rolls, each of another kind, and their first claims."""
+def roll_table(this_round, count):
+  """Returns the table of rolls, each of another kind, and of first claims."""
   kinds = {}
   for hand, counts in enumerate(this_round.table.counts):
     kinds.setdefault((counts[0], tuple(sorted(counts[1:]))), []).append(hand)
   often = sorted(kinds.values(), reverse=True,
                  key=lambda hands: this_round.table.probabilities[hands].sum())
-  yield "| roll | first claim |"
-  yield "|---|---|"
+  rows = []
   for hands in often[:count]:
     hand = hands[len(hands) // 2]
-    shares = this_round.opening[:, hand]
-    claims = [claim for claim in np.argsort(-shares)[:4]
-              if shares[claim] >= _SHARE]
-    yield f"| {rolls.hand_name(this_round.table.hands[hand])} | " + ", ".join(
+    chances = this_round.opening[:, hand]
+    rows.append([rolls.hand_name(this_round.table.hands[hand]), ", ".join(
         f"{this_round.order.names[claim].replace('x', '×')} "
-        f"({100 * shares[claim]:.0f}%)" for claim in claims) + " |"
+        f"({100 * chances[claim]:.0f}%)"
+        for claim in np.argsort(-chances)[:4] if chances[claim] >= _LIKELY)])
+  return table(["roll", "first claim"], rows)
 
 
-def loss_lines(policy, head, others, dice, digits):
-  """Yields a table of what others lose against the policy, by dice.
+def loss_table(policy, head, others, dice, digits):
+  """Returns the table of what others lose against the policy, by dice.
 
   Args:
     policy: the `policies.RecallPolicy`.
     head: of the first column.
     others: {name: function of a game, which returns a `policies.MatchPolicy`}.
-    dice: the most dice each.
-    digits: of the losses, in per cent.
+    dice: the largest number of dice each.
+    digits: of the losses, in percent.
   """
-  numbers = range(1, dice + 1)
-  yield f"| {head} | " + " | ".join(f"{n} dice" for n in numbers).replace(
-      "1 dice", "1 die") + " |"
-  yield "|---" * (dice + 1) + "|"
-  games = [new_game(n) for n in numbers]
+  games = [new_game(n) for n in range(1, dice + 1)]
+  rows = []
   for name, other in others.items():
     losses = (100 * simulation.exact_match(
         policy, other(game), game).win_rate - 50 for game in games)
-    yield f"| {name} | " + " | ".join(
-        f"{loss:.{digits}f}%" for loss in losses) + " |"
-
-
-def rule_lines(policy, dice):
-  """Returns lines: what rules of thumb cost against the policy, by dice."""
-  return loss_lines(policy, "rule", {
-      f"{number}. {rule.text}": functools.partial(thumb_rules.policy_of, rule)
-      for number, rule in enumerate(thumb_rules.RULES, 1)}, dice, 1)
-
-
-def forgetting_lines(policy, forgetful, dice):
-  """Returns lines: what policies lose that remember fewer claims.
-
-  They may be for fewer dice than the page.
-
-  Args:
-    policy: the `policies.RecallPolicy`.
-    forgetful: list of `policies.MatchPolicy`.
-    dice: the most dice each that the page describes.
-  """
-  known = min(min(other.game.start_dice) for other in forgetful)
-  return loss_lines(policy, "remembered", {
-      other.match.abstraction.text: lambda _, other=other: other
-      for other in forgetful}, min(known, dice), 2)
+    rows.append([name, *(f"{loss:.{digits}f}%" for loss in losses)])
+  return table([head, "1 die", *(f"{n} dice" for n in range(2, dice + 1))],
+               rows)
 
 
 def command():
@@ -315,103 +384,37 @@ def command():
 
 
 def page(policy, forgetful, rounds, claims, names):
-  """Yields the lines of the page.
+  """Returns the text of the page.
 
   Args:
     policy: the `policies.RecallPolicy`.
-    forgetful: list of `policies.MatchPolicy`.
+    forgetful: list of `policies.MatchPolicy`, which may be for fewer dice.
     rounds: list of `Round`, the one with the most dice last.
     claims: the `Claims` of that one.
     names: of the pictures.
   """
-  this_round = rounds[-1]
-  dice = this_round.dice
-  first = policy.measures[dice, dice]
-  yield f"# How to play Dudo with {dice} dice each"
-  yield ""
-  yield (f"**How good is the player that this page describes?** Its "
-         f"exploitability is {first.exploitability:.2g}: somebody who knows "
-         "all that it does, and answers it perfectly, wins "
-         f"{win_rate(first.exploitability):.2f}% of all games. This was "
-         "measured by exact best responses. It remembers all claims of a "
-         f"round. {_TRAINING.value}".strip())
-  yield ""
-  yield f"`{command()}` wrote this page."
-  yield ""
-  yield "## What each round is worth"
-  yield ""
-  yield ("How often the player who starts the round wins the match when both "
-         "play the policy. In brackets: the bounds between which the win rate "
-         "of perfect play surely lies. (The winner of a round keeps all dice "
-         "and starts the next one, so the empty rounds do not come up.)")
-  yield ""
-  yield from value_lines(policy, dice)
-  yield ""
-  yield "## What a die is worth"
-  yield ""
-  yield ("The loser of the first die is the second to claim in the next round, "
-         "with a die less. The cost is what that takes from 50%.")
-  yield ""
-  yield from die_lines(policy, dice)
-  yield ""
-  yield "## The first claim"
-  yield ""
-  yield ("What first claims are like on average, in rounds with equally many "
-         "dice. Ones count for every rank. Who holds none of the claimed dice "
-         "is bluffing.")
-  yield ""
-  yield from opening_lines(rounds)
-  yield ""
-  yield (f"With {dice} dice each, how many dice the policy claims first. A "
-         "column is how many dice the player has for their best rank; it adds "
-         "up to 100%.")
-  yield ""
-  yield f"![first claims]({names[0]})"
-  yield ""
-  yield ("One roll of each of the most common kinds, with the first claims "
-         f"that the policy makes at least {100 * _SHARE:.0f}% of the time:")
-  yield ""
-  yield from roll_lines(this_round, _ROLLS.value)
-  yield ""
-  yield "## Bluffs"
-  yield ""
-  yield (f"All claims of a round with {dice} dice each when both play the "
-         "policy, except claims of ones. The columns say how many of the "
-         "claimed dice the player has.")
-  yield ""
-  yield from claim_lines(claims)
-  yield ""
-  yield "## When to say Dudo"
-  yield ""
-  yield (f"How often the policy answers a claim with Dudo, with {dice} dice "
-         "each, over all claims of a round when both play it. A column is how "
-         "many dice the one who answers has for the claimed rank. Claims of "
-         "ones are left out.")
-  yield ""
-  yield f"![Dudo]({names[1]})"
-  yield ""
-  yield "## Rules of thumb, and what they cost"
-  yield ""
-  yield ("A player who follows a rule wins less than half of the games against "
-         "the policy. The table says how much less, exactly, if seats are "
-         "traded. The odds of a claim are those for somebody who knows their "
-         "own dice and takes the other's for random.")
-  yield ""
-  yield from rule_lines(policy, dice)
+  dice = rounds[-1].dice
+  gap = policy.measures[dice, dice].exploitability
+  rules = {f"{number}. {rule.text}": functools.partial(thumb_rules.policy_of,
+                                                       rule)
+           for number, rule in enumerate(thumb_rules.RULES, 1)}
+  text = _PAGE.format(
+      dice=dice, gap=f"{gap:.2g}", rate=f"{win_rate(gap):.2f}",
+      training=_TRAINING.value, command=command(),
+      values=value_table(policy, dice), dies=die_table(policy, dice),
+      openings=opening_table(rounds), openings_picture=names[0],
+      percent=f"{100 * _LIKELY:.0f}%",
+      rolls=roll_table(rounds[-1], _ROLLS.value), claims=claim_table(claims),
+      doubts_picture=names[1], rules=loss_table(policy, "rule", rules, dice, 1))
   if forgetful:
-    yield ""
-    yield "## What forgetting costs"
-    yield ""
-    yield ("Neller and Hnath (2011) trained players who remember only the last "
-           "few claims of a round, and let them play against an optimal one "
-           "(their figure 5). These are players trained in the same way. The "
-           "table says how much less than half of the games they win against "
-           "the policy of this page, exactly, if seats are traded. A player "
-           "who remembers more must also learn more: trained for as long, it "
-           "may lose more. Somebody who knows such a player wins much more "
-           f"([fsicfr.md](fsicfr.md)). {_FORGETFUL_TRAINING.value}".strip())
-    yield ""
-    yield from forgetting_lines(policy, forgetful, dice)
+    known = min(dice, *(min(other.game.start_dice) for other in forgetful))
+    others = {other.match.abstraction.text: lambda _, other=other: other
+              for other in forgetful}
+    text += _FORGETTING.format(
+        training=_FORGETFUL_TRAINING.value,
+        losses=loss_table(policy, "remembered", others, known, 2))
+  # A paragraph is one line.
+  return re.sub(r"(?<![|\n])\n(?!\n|\Z)", " ", text).replace(" \n", "\n")
 
 
 def forgetful_policy(path):
@@ -451,8 +454,8 @@ def main(_):
        "How many dice are claimed first", openings > 0.005)
   draw(paths[1], doubts, ("dice claimed", "own dice for the claimed rank"),
        "How often a claim is answered with Dudo", is_shown)
-  text = "\n".join(page(policy, forgetful, rounds, claims, [
-      os.path.basename(path) for path in paths])) + "\n"
+  text = page(policy, forgetful, rounds, claims,
+              [os.path.basename(path) for path in paths])
   with binary.replacing(_OUTPUT.value) as file:
     file.write(text.encode())
   print(f"wrote {_OUTPUT.value}")

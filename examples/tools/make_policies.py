@@ -7,7 +7,7 @@ trained best. The policy of the largest match knows all smaller ones.
 
 For each size it prints how large the file is, and how exploitable the policy is
 with each number of dice. It writes the largest one. Each round gets as many
-shares as pay most for their bytes (see `perfect_recall.ShareTrials`).
+shares as pay best for their bytes, by `perfect_recall.ShareTrials`.
 """
 
 from dudo_spiel_examples.support import binary
@@ -52,21 +52,21 @@ def main(_):
     game = max((policy.game for policy in solved),
                key=lambda game: sum(game.start_dice))
     policy = perfect_recall.merged(game, solved)
-  numbers = [a for a, b in policy.rounds if a == b]
+  dice = [a for a, b in policy.rounds if a == b]
   with ctrl_c.raised():
     begin = time.perf_counter()
     with binary.errors_of("checkpoint"):
       trials = perfect_recall.ShareTrials(policy, limits[-1],
                                           num_threads=_THREADS.value)
     print(f"tried shares in {time.perf_counter() - begin:.0f} s\n\n| kB | "
-          + " | ".join(f"{n} dice" for n in numbers) + " | s |")
-    print("|---" * (len(numbers) + 2) + "|", flush=True)
+          + " | ".join(f"{n} dice" for n in dice) + " | s |")
+    print("|---" * (len(dice) + 2) + "|", flush=True)
     for limit in limits:
       begin = time.perf_counter()
       with binary.errors_of("kilobytes"):
         shares = trials.within(limit)
       small = policy.compressed(shares, num_threads=_THREADS.value)
-      gaps = [small.measures[n, n].exploitability for n in numbers]
+      gaps = [small.measures[n, n].exploitability for n in dice]
       print(f"| {size_of(small) / 1e3:,.0f} | "
             + " | ".join(f"{gap:.2e}" for gap in gaps)
             + f" | {time.perf_counter() - begin:.0f} |", flush=True)

@@ -82,3 +82,12 @@ def test_benchmark_pfsi():
   lines = output.splitlines()
   assert [line.split()[0] for line in lines[2:]] == [
       "FSI", "PFSI-4", "PFSI-1", "PPT", "MCPT", "simulator:"]
+
+
+def test_benchmark_perfect_recall():
+  lines = _run("benchmark_perfect_recall.py", "--numdice=1",
+               "--turns=1").stdout.splitlines()
+  assert lines[0].startswith("round 1v1, ")
+  assert lines[0].endswith(" have the same result")
+  assert [line.partition(":")[0] for line in lines[1:4]] == [
+      "iteration", "growth", "interval"]

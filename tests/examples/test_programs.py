@@ -32,13 +32,22 @@ def test_help_is_the_docstring_and_then_the_examples_own_flags(name):
   assert after.count(".py:") == 1  # no flags of other modules
 
 
+def test_every_program_has_a_test_of_its_own():
+  tests = "".join(path.read_text("utf-8") for path in
+                  (helpers.EXAMPLES.parent / "tests").rglob("test_*.py")
+                  if path.name != "test_programs.py")
+  assert not [name for name in _PROGRAMS if f'"{name}"' not in tests]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", _PROGRAMS)
 def test_starts_in_a_process_of_its_own(name):
-  """The other tests run examples in forks that have libraries imported."""
-  result = subprocess.run([sys.executable, helpers.PROGRAMS[name], "--help"],
-                          capture_output=True, text=True, check=False)
-  assert result.stdout == _run(name, "--help", check=False).stdout
+  """In its folder. The other tests run programs in forks of a server."""
+  path = helpers.PROGRAMS[name]
+  result = subprocess.run([sys.executable, path.name, "--help"], text=True,
+                          cwd=path.parent, capture_output=True, check=False)
+  expected = _run(name, "--help", check=False).stdout
+  assert result.stdout == expected.replace(str(path), path.name)
   assert result.stderr == ""
 
 

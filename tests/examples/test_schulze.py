@@ -66,14 +66,14 @@ def test_plot_leduc(tmp_path):
 
 def test_compare_solvers():
   flags = ["--game=Kuhn", "--game=neumann_poker(num_ranks=4,num_bets=1)",
-           "--targets=1e-3,1e-2", "--iterations=400", "--least"]
+           "--targets=1e-3,1e-2", "--iterations=400", "--minimum"]
   result = helpers.run_example("compare_solvers.py", *flags)
   assert result.stderr == ""
   kuhn, neumann = result.stdout.strip().split("\n\n")
   lines = [[cell.strip() for cell in line.split("|")[1:-1]]
            for line in kuhn.splitlines()]
-  assert lines[0] == ["Kuhn", "simultaneous: 0.01", "0.001", "least",
-                      "alternating: 0.01", "0.001", "least"]
+  assert lines[0] == ["Kuhn", "simultaneous: 0.01", "0.001", "minimum",
+                      "alternating: 0.01", "0.001", "minimum"]
   rows = {line[0]: line[1:] for line in lines[2:]}
   assert list(rows) == ["BDFP", "BDFP averaged", "XFP", "CFR", "CFR+", "DCFR",
                         "PCFR+"]

@@ -19,11 +19,14 @@ A policy is a `policy.MatchPolicy` or a `recall_policy.RecallPolicy` that was
 measured.
 """
 
+from collections.abc import Sequence
 import functools
 from typing import NamedTuple
 
 import numpy as np
+import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.analysis import imperfect_recall_values
 from dudo_spiel.algorithms.dudo.analysis import perfect_recall_values
@@ -72,7 +75,7 @@ class ActionValues(NamedTuple):
   posterior: Posterior
   odds: np.ndarray
 
-  def loss(self, name):
+  def loss(self, name: str) -> float:
     """Returns how much less an action is worth than the best one."""
     if name not in self.names:
       raise ValueError(f"name={name!r}: must be an action, one of "
@@ -107,13 +110,23 @@ def _check_position(policy, dice, claims):
   return key, list(claims)
 
 
-def posterior(policy, dice, claims):
+def posterior(policy: rounds_policy.RoundsPolicy, dice: annotations.Dice,
+              claims: Sequence[int]) -> Posterior:
   """Returns the `Posterior` of the opponent's dice.
 
   Args:
     policy: the policy that the opponent plays.
     dice: (own dice, opponent's dice). It is the player's own turn.
     claims: list of int, the claims of the round, first to last.
+
+  Example:
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> policy = policy_bots.load_policy("recall3")
+    >>> claim = policy.match.claim_order(2).parse("1x6")
+    >>> belief = exploitability.posterior(policy, (1, 1), [claim])
+    >>> bool(belief.chances[5] > 1 / 6)  # who claims a six has one more often
+    True
   """
   key, claims = _check_position(policy, dice, claims)
   prior = policy.match.rolls(key[1]).probabilities
@@ -216,7 +229,9 @@ def _policy_values(policy, key, claims, hand, challenges, challenged):
   return values[place[imperfect_recall_values.OPPONENT, first:first + children]]
 
 
-def action_values(policy, dice, claims, hand, *, continuation="policy"):
+def action_values(policy: rounds_policy.RoundsPolicy, dice: annotations.Dice,
+                  claims: Sequence[int], hand: Sequence[int], *,
+                  continuation: str = "policy") -> ActionValues:
   """Returns the `ActionValues` of one hand at one point of a round.
 
   Args:
@@ -226,6 +241,15 @@ def action_values(policy, dice, claims, hand, *, continuation="policy"):
     hand: the own dice, a sequence of faces in any order.
     continuation: the player's plan for the rest of the round, "policy" or
       "best" (with at most `MAX_BEST_CLAIMS` stronger claims).
+
+  Example:
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> policy = policy_bots.load_policy("recall3")
+    >>> claim = policy.match.claim_order(2).parse("1x6")
+    >>> values = exploitability.action_values(policy, (1, 1), [claim], [6])
+    >>> values.names[-1], values.loss("Dudo") > 0.1  # a six in hand
+    ('Dudo', True)
   """
   validation.choice("continuation", continuation, CONTINUATIONS)
   key, claims = _check_position(policy, dice, claims)
@@ -261,7 +285,9 @@ def action_values(policy, dice, claims, hand, *, continuation="policy"):
       belief, _claim_odds(match, key, roll, belief.chances))
 
 
-def state_action_values(policy, state, *, continuation="policy"):
+def state_action_values(policy: rounds_policy.RoundsPolicy,
+                        state: pyspiel.State, *,
+                        continuation: str = "policy") -> ActionValues:
   """Returns the `ActionValues` of the player who acts in a state.
 
   Args:

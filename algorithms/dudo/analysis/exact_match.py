@@ -9,17 +9,15 @@ policies with tables, too.
 from typing import NamedTuple
 
 import numpy as np
+import pyspiel
 
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import best_response_kernels
-from dudo_spiel.algorithms.dudo.perfect_recall import hand_vectors
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.dudo.rounds import transitions
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
-
-_NODE, _ROW, _MEMORY = 0, 1, 2  # columns of a path
 
 
 class ExactResult(NamedTuple):
@@ -33,7 +31,7 @@ class ExactResult(NamedTuple):
   win_rate_as_other: float
 
   @property
-  def win_rate(self):
+  def win_rate(self) -> float:
     """Its share if it starts every other game."""
     return 0.5 * (self.win_rate_as_starter + self.win_rate_as_other)
 
@@ -43,10 +41,12 @@ class _Tables(NamedTuple):
 
   Attributes:
     weights: [row, hand] float32, probabilities.
-    row_begin: [memory + 1] int64, see `abstraction_graph.AbstractionArrays`.
-    child_begin: [memory] int64, likewise.
-    chance: [hand] float64.
-    matches: [hand, rank] int64.
+    row_begin: [state + 1] int64, the rows of each state of its abstraction, by
+      claim, Dudo last.
+    child_begin: [state] int64, the state after its weakest claim; those after
+      stronger claims follow.
+    chance: [hand] float64, the chance of each hand.
+    matches: [hand, rank] int64, how many dice match.
   """
   weights: np.ndarray
   row_begin: np.ndarray
@@ -55,155 +55,210 @@ class _Tables(NamedTuple):
   matches: np.ndarray
 
 
+class _MatchScratch(NamedTuple):
+  """Memory that `_play` overwrites.
+
+  Attributes:
+    tree: the `best_response_kernels.TraversalScratch` of the policy with the
+      tree; own is its reach.
+    reach: [depth, hand] float64, the reach of the policy with tables.
+    product: [hand] float64, its reach after an action.
+    counts: [2, count] float64, both reaches by count.
+    state: [depth] int64, what the policy with tables remembers.
+  """
+  tree: best_response_kernels.TraversalScratch
+  reach: np.ndarray
+  product: np.ndarray
+  counts: np.ndarray
+  state: np.ndarray
+
+
 @jit.kernel(nogil=True, reassociate=True)
-def _add(game, other, place, reach, their_reach, work, outcomes):
-  """Adds a challenge to the outcomes.
+def _add(game, other, challenge, reach, their_reach, counts, outcomes):
+  """Adds the probability of a challenge to the outcomes.
 
   Args:
     game: the `round_hands.ClassArrays`, float64.
     other: the `_Tables`.
-    place: (claim, level of the classes, role of the policy with the tree,
-      whether it challenges).
-    reach: [class] float64.
-    their_reach: [hand] float64.
-    work: [2, count] float64 scratch.
+    challenge: (claim, level of the hand classes, role of the policy with the
+      tree, whether that challenges).
+    reach: [class] float64, the reach of the policy with the tree.
+    their_reach: [hand] float64, the reach of the policy with tables.
+    counts: [2, count] float64 scratch.
     outcomes: [role, claim, count] float64, modified in place.
   """
-  claim, level, role, is_own = place
-  rank, hands = game.rank[claim], game.hands[role]
-  work[:] = 0.0
-  for j in range(hands.onehot.shape[2]):
-    total = 0.0
-    for h in range(hands.width[level]):
-      total += hands.onehot[level, rank, j, h] * reach[h]
-    work[0, j] = total
+  claim, level, role, is_own = challenge
+  rank = game.rank[claim]
+  counts[:] = 0.0
+  best_response_kernels.sum_by_count(game.hands[role], level, rank, reach,
+                                     counts[0])
   for h in range(len(their_reach)):
-    work[1, other.matches[h, rank]] += their_reach[h]
-  line = outcomes[role if is_own else 1 - role, claim]
-  for j in range(work.shape[1]):
-    if work[0, j] > 0.0:
-      for k in range(work.shape[1]):
-        if work[1, k] > 0.0:
-          line[j + k] += work[0, j] * work[1, k]
+    counts[1, other.matches[h, rank]] += their_reach[h]
+  by_count = outcomes[role if is_own else 1 - role, claim]
+  for j in range(counts.shape[1]):
+    if counts[0, j] > 0.0:
+      for k in range(counts.shape[1]):
+        if counts[1, k] > 0.0:
+          by_count[j + k] += counts[0, j] * counts[1, k]
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _answer(game, other, place, reach, their_reach, work, product, outcomes):
-  """Lets the other answer a claim after which nothing is stored.
+def _reach_action(other, state, action, reach, product):
+  """Writes the reach of the policy with tables after an action.
 
   Args:
-    game: see `_add`.
-    other: see `_add`.
-    place: (claim, level, memory, role of the policy with the tree).
-    reach: see `_add`.
-    their_reach: see `_add`.
-    work: see `_add`.
-    product: [hand] float64 scratch.
-    outcomes: see `_add`.
+    other: the `_Tables`.
+    state: what it remembers.
+    action: counted from the weakest claim that it may make.
+    reach: [hand] float64, its reach before.
+    product: [hand] float64, modified in place.
+
+  Returns:
+    Whether it is not 0 for all hands.
   """
-  last, level, memory, role = place
-  for claim in range(last + 1, game.num_claims + 1):
-    row = other.row_begin[memory] + claim - last - 1
-    is_any = False
-    for h in range(len(their_reach)):
-      product[h] = their_reach[h] * other.weights[row, h]
-      is_any = is_any or product[h] > 0.0
-    if is_any:
-      is_dudo = claim == game.num_claims
-      _add(game, other, (last if is_dudo else claim, level, role, not is_dudo),
-           reach, product, work, outcomes)
+  row = other.row_begin[state] + action
+  is_any = False
+  for h in range(len(reach)):
+    product[h] = reach[h] * other.weights[row, h]
+    is_any = is_any or product[h] > 0.0
+  return is_any
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _play(game, tree, table, role, other, scratch, their_reach, outcomes):
-  """Finds how likely each challenge is; see `_outcomes`.
+def _own_row(game, tree, table, role, other, scratch, position, outcomes):
+  """Follows an action of the policy with the tree.
 
   Args:
     game: the `round_hands.ClassArrays`, float64.
     tree: the `growing_tree.TreeArrays`.
-    table: [number], to which the policy with the tree is proportional.
+    table: [entry] float, to which the policy with the tree is proportional.
     role: its role.
-    other: the `_Tables` of the other.
-    scratch: the `best_response_kernels.GrowthScratch`.
-    their_reach: [depth, hand] float64 scratch.
+    other: the `_Tables` of the other policy.
+    scratch: the `_MatchScratch`, modified in place.
+    position: (node, row, depth).
+    outcomes: [role, claim, count] float64, modified in place.
+
+  Returns:
+    Whether to go on at the child. Then its reaches are written.
+  """
+  node, row, depth = position
+  mine, reach = scratch.tree, scratch.reach
+  if not best_response_kernels.row_reach(tree, table, node, row, mine.own, mine,
+                                         depth) > 0.0:
+    return False
+  claim, last = tree.claim[row], tree.last[node]
+  level = game.level[last + 1]
+  if claim == game.num_claims:
+    _add(game, other, (last, level, role, True), mine.product, reach[depth],
+         scratch.counts, outcomes)
+    return False
+  state = other.child_begin[scratch.state[depth]] + claim - last - 1
+  if tree.child[row] >= 0:
+    best_response_kernels.descend(
+        game.hands[role], (level, game.level[claim + 1]), mine.own,
+        mine.product, depth + 1)
+    reach[depth + 1] = reach[depth]
+    scratch.state[depth + 1] = state
+    return True
+  for answer in range(claim + 1, game.num_claims + 1):
+    if _reach_action(other, state, answer - claim - 1, reach[depth],
+                     scratch.product):
+      is_dudo = answer == game.num_claims
+      _add(game, other, (claim if is_dudo else answer, level, role,
+                         not is_dudo), mine.product, scratch.product,
+           scratch.counts, outcomes)
+  return False
+
+
+@jit.kernel(nogil=True, reassociate=True)
+def _other_action(game, tree, role, other, scratch, position, outcomes):
+  """Follows an action of the policy with tables.
+
+  Args:
+    game: the `round_hands.ClassArrays`, float64.
+    tree: the `growing_tree.TreeArrays`.
+    role: the role of the policy with the tree.
+    other: the `_Tables` of the other policy.
+    scratch: the `_MatchScratch`, modified in place.
+    position: (node, claim or C for Dudo, depth).
+    outcomes: [role, claim, count] float64, modified in place.
+
+  Returns:
+    The child at which to go on, -1 if there is none. Then its reaches are
+    written.
+  """
+  node, claim, depth = position
+  mine, reach, last = scratch.tree, scratch.reach, tree.last[node]
+  state = scratch.state[depth]
+  if not _reach_action(other, state, claim - last - 1, reach[depth],
+                       scratch.product):
+    return -1
+  level = game.level[last + 1]
+  child = -1
+  for row in range(tree.row_begin[node], tree.row_begin[node + 1]):
+    if tree.claim[row] == claim:
+      child = tree.child[row]
+  if child < 0:
+    is_dudo = claim == game.num_claims
+    _add(game, other, (last if is_dudo else claim, level, role, not is_dudo),
+         mine.own[depth], scratch.product, scratch.counts, outcomes)
+    return -1
+  best_response_kernels.descend(
+      game.hands[role], (level, game.level[claim + 1]), mine.own,
+      mine.own[depth], depth + 1)
+  reach[depth + 1] = scratch.product
+  scratch.state[depth + 1] = other.child_begin[state] + claim - last - 1
+  return child
+
+
+@jit.kernel(nogil=True, reassociate=True)
+def _play(game, tree, table, role, other, scratch, outcomes):
+  """Finds the probability of each challenge.
+
+  Args:
+    game: the `round_hands.ClassArrays`, float64.
+    tree: the `growing_tree.TreeArrays`.
+    table: [entry] float, to which the policy with the tree is proportional.
+    role: its role.
+    other: the `_Tables` of the other policy.
+    scratch: the `_MatchScratch`, modified in place.
     outcomes: [role, claim, count] float64, 0, modified in place.
   """
-  mine = game.hands[role]
-  most = scratch.sigma.shape[1]
-  reach, product = scratch.own, scratch.product
-  their_product = np.zeros(their_reach.shape[1])
-  work = np.zeros((2, outcomes.shape[2]))
-  path = np.zeros((len(reach), 3), np.int64)
-  reach[0, :len(mine.chance)] = mine.chance
-  their_reach[0] = other.chance
-  depth = 0
-  path[0, _ROW] = -1
-  while depth >= 0 and not scratch.stop[0]:
-    node, memory = path[depth, _NODE], path[depth, _MEMORY]
-    begin, end = tree.row_begin[node], tree.row_begin[node + 1]
-    last = tree.last[node]
-    level = game.level[last + 1]
-    is_own = tree.role[node] == role
-    row = path[depth, _ROW]
-    if row < 0 and is_own:
-      best_response_kernels.enter(tree, table, node, scratch, depth)
-    row += 1
-    is_pushed = False
-    # Own rows are those that are stored; the other may make any claim.
-    rows = end - begin if is_own else game.num_claims - last - (last < 0)
-    while row < rows and not is_pushed:
-      claim = tree.claim[begin + row] if is_own else last + 1 + row
-      is_dudo = claim == game.num_claims
-      child = -1
-      if is_own:
-        child = tree.child[begin + row]
-        is_any = best_response_kernels.row_reach(tree, table, node, row, reach, scratch,
-                                    depth) > 0.0
-      else:
-        at = other.row_begin[memory] + row
-        is_any = False
-        for h in range(len(their_product)):
-          their_product[h] = their_reach[depth, h] * other.weights[at, h]
-          is_any = is_any or their_product[h] > 0.0
-        for stored in range(begin, end):
-          if not is_dudo and tree.claim[stored] == claim:
-            child = tree.child[stored]
-      if is_any:
-        new_memory = (0 if is_dudo else
-                      other.child_begin[memory] + claim - last - 1)
-        if is_dudo:
-          if is_own:
-            _add(game, other, (last, level, role, True), product,
-                 their_reach[depth], work, outcomes)
-          else:
-            _add(game, other, (last, level, role, False), reach[depth],
-                 their_product, work, outcomes)
-        elif child < 0 and is_own:
-          _answer(game, other, (claim, level, new_memory, role), product,
-                  their_reach[depth], work, their_product, outcomes)
-        elif child < 0:
-          _add(game, other, (claim, level, role, True), reach[depth],
-               their_product, work, outcomes)
-        else:
-          move = hand_vectors.move_between(mine, level, game.level[claim + 1])
-          if is_own:
-            hand_vectors.descend(jit.pointer(product), 0, jit.pointer(mine.merge),
-                          move, jit.pointer(reach), (depth + 1) * most)
-            their_reach[depth + 1] = their_reach[depth]
-          else:
-            hand_vectors.descend(jit.pointer(reach), depth * most,
-                          jit.pointer(mine.merge), move, jit.pointer(reach),
-                          (depth + 1) * most)
-            their_reach[depth + 1] = their_product
-          path[depth, _ROW] = row
-          depth += 1
-          path[depth, _NODE] = child
-          path[depth, _ROW] = -1
-          path[depth, _MEMORY] = new_memory
-          is_pushed = True
-      row += 1
-    if not is_pushed:
+  mine, chance = scratch.tree, game.hands[role].chance
+  mine.own[0, :len(chance)] = chance
+  scratch.reach[0] = other.chance
+  mine.path[0] = 0
+  scratch.state[0] = 0
+  node, depth, is_new = 0, 0, True
+  action = 0  # own rows, which are stored; the other may make any claim
+  while not mine.stop[0]:
+    is_own, last = tree.role[node] == role, tree.last[node]
+    if is_new and is_own:
+      best_response_kernels.enter(tree, table, node, mine, depth)
+    if is_new:
+      action = tree.row_begin[node] if is_own else last + 1
+    is_new = False
+    if action == (tree.row_begin[node + 1] if is_own else
+                  game.num_claims + (last >= 0)):
+      if depth == 0:
+        return
+      action = (last if is_own else tree.parent_row[node]) + 1
       depth -= 1
+      node = mine.path[depth]
+      continue
+    if is_own:
+      child = tree.child[action] if _own_row(
+          game, tree, table, role, other, scratch, (node, action, depth),
+          outcomes) else -1
+    else:
+      child = _other_action(game, tree, role, other, scratch,
+                            (node, action, depth), outcomes)
+    if child < 0:
+      action += 1
+    else:
+      depth += 1
+      node, is_new = child, True
+      mine.path[depth] = node
 
 
 def _outcomes(stored, role, policy, key, flag):
@@ -224,20 +279,36 @@ def _outcomes(stored, role, policy, key, flag):
       memory.row_begin, memory.child_begin, rolls.probabilities,
       rolls.matches(policy.match.house.wild_ones).astype(np.int64))
   outcomes = np.zeros((2, hands.order.num_claims, hands.order.num_dice + 1))
-  _play(hands.arrays(np.float64), tree, table, role, other,
-        best_response_kernels.new_scratch(hands, flag),
-        np.zeros((hands.order.num_claims + 2, rolls.num_rolls)), outcomes)
+  depths = hands.order.num_claims + 2
+  scratch = _MatchScratch(
+      best_response_kernels.new_scratch(hands, flag),
+      np.zeros((depths, rolls.num_rolls)), np.zeros(rolls.num_rolls),
+      np.zeros((2, outcomes.shape[2])), np.zeros(depths, np.int64))
+  _play(hands.arrays(np.float64), tree, table, role, other, scratch, outcomes)
   interrupts.check_flag(flag)
   return outcomes
 
 
-def exact_match(policy, other, game):
+def exact_match(policy: recall_policy.RecallPolicy,
+                other: match_policy.MatchPolicy,
+                game: pyspiel.Game) -> ExactResult:
   """Returns the `ExactResult` of a match between two policies.
 
   Args:
     policy: a `recall_policy.RecallPolicy`.
     other: a `policy.MatchPolicy` with the same rules.
     game: the `pyspiel.Game`, `dudo` that both play.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> from dudo_spiel.algorithms import simulation
+    >>> game = pyspiel.load_game("dudo(numdice=1)")
+    >>> result = simulation.exact_match(
+    ...     policy_bots.load_policy("trained", game),
+    ...     simulation.bot_policy(game, "uniform"), game)
+    >>> result.win_rate > 0.5
+    True
   """
   if not isinstance(policy, recall_policy.RecallPolicy):
     raise ValueError(f"policy={policy!r}: must be a policies.RecallPolicy")

@@ -15,12 +15,14 @@ Random numbers depend only on the seed, the game, the number of dice in play and
 the turn (see `random_streams`). So no result depends on the number of threads.
 """
 
+from collections.abc import Sequence
 import math
 from typing import NamedTuple
 
 import numba
 import numpy as np
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.rounds import transitions
@@ -93,7 +95,7 @@ class SimulatedRound(NamedTuple):
   winner: np.ndarray
 
 
-class Luck(NamedTuple):
+class SimulationSeeds(NamedTuple):
   """Where random numbers come from.
 
   Attributes:
@@ -173,17 +175,17 @@ def _play_round(first, second, this_round, seat, begin, starter):
 
 
 @jit.kernel
-def _play_share(share, first, second, this_round, luck, games, states):
+def _play_share(share, first, second, this_round, seeds, games, states):
   """Plays a part of the games; see `_play_games`."""
   thread, threads = share
   first, second = SeatedPolicy(*first), SeatedPolicy(*second)
-  this_round, luck = SimulatedRound(*this_round), Luck(*luck)
+  this_round, seeds = SimulatedRound(*this_round), SimulationSeeds(*seeds)
   for i in range(len(games) * thread // threads,
                  len(games) * (thread + 1) // threads):
     game = games[i]
-    number, seat = ((game, 0) if game < luck.half else
-                    (game - luck.half, 1))
-    draws = random_streams.stream(luck.seed, number) + (
+    number, seat = ((game, 0) if game < seeds.half else
+                    (game - seeds.half, 1))
+    draws = random_streams.stream(seeds.seed, number) + (
         np.uint64(len(this_round.ranks) * _DRAWS) * random_streams.STEP)
     state = states[game]
     challenger, claim, count = _play_round(
@@ -194,7 +196,7 @@ def _play_share(share, first, second, this_round, luck, games, states):
 
 
 @jit.kernel(parallel=True)
-def _play_games(threads, first, second, this_round, luck, games, states):
+def _play_games(threads, first, second, this_round, seeds, games, states):
   """Plays one round of all games that are at the same numbers of dice.
 
   Args:
@@ -202,13 +204,13 @@ def _play_games(threads, first, second, this_round, luck, games, states):
     first: the `SeatedPolicy` of the first policy.
     second: the `SeatedPolicy` of the second.
     this_round: the `SimulatedRound`.
-    luck: the `Luck`.
+    seeds: the `SimulationSeeds`.
     games: [any] int64, the games to play.
     states: [game] `_STATE`, modified in place.
   """
-  ours, theirs, dice, seeds = first[:], second[:], this_round[:], luck[:]
+  ours, theirs, dice, parts = first[:], second[:], this_round[:], seeds[:]
   for thread in numba.prange(threads):
-    _play_share((np.int64(thread), threads), ours, theirs, dice, seeds, games,
+    _play_share((np.int64(thread), threads), ours, theirs, dice, parts, games,
                 states)
 
 
@@ -241,8 +243,10 @@ def _check(policies, start_dice):
   return first, second, dice
 
 
-def play_matches(policies, start_dice, num_games, seed=0, starter=0,
-                 num_threads=None):
+def play_matches(policies: Sequence[match_policy.MatchPolicy],
+                 start_dice: annotations.Dice, num_games: int, seed: int = 0,
+                 starter: int = 0,
+                 num_threads: int | None = None) -> MatchResult:
   """Plays two policies against each other; they trade seats halfway.
 
   Both halves have the same luck (see the top of this file).
@@ -259,6 +263,16 @@ def play_matches(policies, start_dice, num_games, seed=0, starter=0,
 
   Returns:
     A `MatchResult`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import simulation
+    >>> game = pyspiel.load_game("dudo(numdice=2)")
+    >>> bots = [simulation.bot_policy(game, name)
+    ...         for name in ("heuristic", "uniform")]
+    >>> result = simulation.play_matches(bots, (2, 2), 1000, num_threads=1)
+    >>> result.win_rate > 0.5
+    True
   """
   first, second, dice = _check(policies, start_dice)
   validation.integer("num_games", num_games, 2, _MAX_GAMES)
@@ -278,8 +292,8 @@ def play_matches(policies, start_dice, num_games, seed=0, starter=0,
                            (states["dice_1"] == key[1]))
     if len(games):
       _play_all(threads, _seated(first, key), _seated(second, key),
-                _simulated_round(first.match, key), Luck(seed, half), games,
-                states)
+                _simulated_round(first.match, key), SimulationSeeds(seed, half),
+                games, states)
   seat_0_wins = states["dice_0"] > 0
   pairs = np.stack([seat_0_wins[:half], ~seat_0_wins[half:]])
   rates = pairs.mean(axis=1)
@@ -289,7 +303,7 @@ def play_matches(policies, start_dice, num_games, seed=0, starter=0,
                      float(rates[1 - starter]))
 
 
-def _play_all(threads, first, second, this_round, luck, games, states):
+def _play_all(threads, first, second, this_round, seeds, games, states):
   """Does what `_play_games` does, a fraction of a second at a time."""
   done = 0
 
@@ -299,8 +313,8 @@ def _play_all(threads, first, second, this_round, luck, games, states):
     jit.run(
         threads,
         lambda: _play_share((0, 1), first[:], second[:], this_round[:],
-                            luck[:], some, states),
-        lambda: _play_games(threads, first, second, this_round, luck, some,
+                            seeds[:], some, states),
+        lambda: _play_games(threads, first, second, this_round, seeds, some,
                             states))
     done += count
 

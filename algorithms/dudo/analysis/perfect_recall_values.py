@@ -1,8 +1,8 @@
-"""What claims of one hand are worth against a policy with perfect recall.
+"""Values of claims with one hand, against a policy with perfect recall.
 
-Both players go on as the policy does, which has a tree of histories. One walk
-from a node on follows the known hand and all hands of the opponent, and turns
-back where the policy leads none of them.
+Both players continue as the policy does, which has a tree of histories. One
+traversal from a node on follows the known hand and all hands of the opponent,
+and skips subtrees to which the policy leads none of them.
 """
 
 from typing import NamedTuple
@@ -13,21 +13,20 @@ from dudo_spiel.algorithms.dudo.perfect_recall import growing_tree
 from dudo_spiel.algorithms.dudo.perfect_recall import hand_vectors
 from dudo_spiel.algorithms.runtime import jit
 
-_NODE, _ROW = 0, 1  # columns of a path
-
 
 class HandRound(NamedTuple):
   """A round as the player with the known hand sees it.
 
   Attributes:
     num_claims: C; row C of a node is Dudo.
-    level: [claim + 1] int64, see `round_hands.ClassArrays`.
+    level: [claim + 1] int64, the level of hand classes by the last claim plus
+      1.
     role: of the player with the known hand.
     own: [level] int64, the class of the known hand.
     other: [level, hand] int64, the classes of the opponent's hands.
-    challenges: [claim, hand] float64, what it is worth to the known hand to
-      challenge a claim.
-    challenged: [claim, hand] float64, the same if the opponent challenges.
+    challenges: [claim, hand] float64, the payoff of the known hand if it
+      challenges a claim.
+    challenged: [claim, hand] float64, its payoff if the opponent does.
   """
   num_claims: int
   level: np.ndarray
@@ -39,79 +38,103 @@ class HandRound(NamedTuple):
 
 
 class _Scratch(NamedTuple):
-  """Memory that a walk overwrites.
+  """Memory that a traversal overwrites.
 
   Attributes:
-    reach: [depth, hand] float64, of the known hand and the opponent's hand.
-    norm: [depth, class] float64, see `hand_vectors.norms`.
-    sigma: [depth, class] float64, see `hand_vectors.strategy`.
-    path: [depth, 2] int64.
+    reach: [depth, hand] float64, the product of both players' probabilities,
+      by the opponent's hand.
+    inverse_sum: [depth, class] float64, 1 / the sum of positive entries.
+    strategy: [depth, class] float64, the policy of one row.
+    path: [depth] int64, the nodes from the first one to the present one.
   """
   reach: np.ndarray
-  norm: np.ndarray
-  sigma: np.ndarray
+  inverse_sum: np.ndarray
+  strategy: np.ndarray
   path: np.ndarray
 
 
 @jit.kernel(nogil=True)
-def _enter(tree, table, node, work, depth):
-  """Goes on at a node."""
-  work.path[depth, _NODE] = node
-  work.path[depth, _ROW] = tree.row_begin[node]
-  hand_vectors.norms(jit.pointer(table), tree.table_begin[node],
-              tree.row_begin[node + 1] - tree.row_begin[node],
-              tree.value_begin[node + 1] - tree.value_begin[node],
-              jit.pointer(work.norm), depth * work.norm.shape[1])
+def _enter(tree, table, node, scratch, depth):
+  """Writes a node to the path, and prepares `_reach_row` there."""
+  scratch.path[depth] = node
+  hand_vectors.inverse_sums(
+      jit.pointer(table), tree.table_begin[node],
+      tree.row_begin[node + 1] - tree.row_begin[node],
+      tree.value_begin[node + 1] - tree.value_begin[node],
+      jit.pointer(scratch.inverse_sum), depth * scratch.inverse_sum.shape[1])
 
 
 @jit.kernel(nogil=True)
-def _add(game, tree, table, node, work, result):
-  """Adds what a node is worth to the result; see `claim_values`.
+def _reach_row(game, tree, table, row, scratch, depth):
+  """Writes the reach after a row, at depth + 1.
 
   Args:
     game: the `HandRound`.
     tree: the `growing_tree.TreeArrays`.
-    table: [number], to which the policy is proportional.
-    node: where to begin.
-    work: the `_Scratch`.
-    result: [hand] float64, modified in place.
+    table: [entry] float, to which the policy is proportional.
+    row: a row of the last node of the path.
+    scratch: the `_Scratch`, modified in place.
+    depth: of the node.
+
+  Returns:
+    Whether it is not 0 for all hands.
   """
-  reach, path = work.reach, work.path
-  reach[0] = 1.0
-  depth = 0
-  _enter(tree, table, node, work, 0)
-  while depth >= 0:
-    node, row = path[depth, _NODE], path[depth, _ROW]
+  node = scratch.path[depth]
+  number = row - tree.row_begin[node]
+  width = tree.value_begin[node + 1] - tree.value_begin[node]
+  hand_vectors.strategy(
+      jit.pointer(table), tree.table_begin[node] + number * width, width,
+      jit.pointer(scratch.inverse_sum), depth * scratch.inverse_sum.shape[1],
+      number == 0, jit.pointer(scratch.strategy))
+  level = game.level[tree.last[node] + 1]
+  is_own = tree.role[node] == game.role
+  is_any = False
+  for h in range(scratch.reach.shape[1]):
+    x = scratch.reach[depth, h] * scratch.strategy[
+        depth, game.own[level] if is_own else game.other[level, h]]
+    scratch.reach[depth + 1, h] = x
+    is_any = is_any or x > 0.0
+  return is_any
+
+
+@jit.kernel(nogil=True)
+def _add(game, tree, table, first, scratch, result):
+  """Adds the value of a node to the result.
+
+  Args:
+    game: the `HandRound`.
+    tree: the `growing_tree.TreeArrays`.
+    table: [entry] float, to which the policy is proportional.
+    first: the node.
+    scratch: the `_Scratch`, modified in place.
+    result: [hand] float64, by the opponent's hand, modified in place.
+  """
+  scratch.reach[0] = 1.0
+  _enter(tree, table, first, scratch, 0)
+  node, row, depth = first, tree.row_begin[first], 0
+  while True:
     if row == tree.row_begin[node + 1]:
+      if depth == 0:
+        return
+      row = tree.parent_row[node] + 1
       depth -= 1
-      continue
-    path[depth, _ROW] = row + 1
-    number = row - tree.row_begin[node]
-    width = tree.value_begin[node + 1] - tree.value_begin[node]
-    hand_vectors.strategy(jit.pointer(table), tree.table_begin[node] + number * width,
-                   width, jit.pointer(work.norm), depth * work.norm.shape[1],
-                   1.0 if number == 0 else 0.0, jit.pointer(work.sigma))
-    level = game.level[tree.last[node] + 1]
-    is_own = tree.role[node] == game.role
-    is_any = False
-    for h in range(len(result)):
-      x = reach[depth, h] * work.sigma[
-          depth, game.own[level] if is_own else game.other[level, h]]
-      reach[depth + 1, h] = x
-      is_any = is_any or x > 0.0
-    if not is_any:
-      continue
-    claim, child = tree.claim[row], tree.child[row]
-    if child >= 0:
+      node = scratch.path[depth]
+    elif not _reach_row(game, tree, table, row, scratch, depth):
+      row += 1
+    elif tree.child[row] >= 0:
+      node = tree.child[row]
       depth += 1
-      _enter(tree, table, child, work, depth)
-      continue
-    is_dudo = claim == game.num_claims
-    target = tree.last[node] if is_dudo else claim
-    for h in range(len(result)):
-      result[h] += reach[depth + 1, h] * (
-          game.challenges[target, h] if is_own == is_dudo else
-          game.challenged[target, h])
+      _enter(tree, table, node, scratch, depth)
+      row = tree.row_begin[node]
+    else:
+      is_dudo = tree.claim[row] == game.num_claims
+      claim = tree.last[node] if is_dudo else tree.claim[row]
+      is_challenger = (tree.role[node] == game.role) == is_dudo
+      for h in range(len(result)):
+        result[h] += scratch.reach[depth + 1, h] * (
+            game.challenges[claim, h] if is_challenger else
+            game.challenged[claim, h])
+      row += 1
 
 
 def claim_values(stored, claims, hand, challenges, challenged):
@@ -131,10 +154,10 @@ def claim_values(stored, claims, hand, challenges, challenged):
   game = HandRound(num_claims, hands.level, role,
                    np.ascontiguousarray(hands.classes[role][:, hand]),
                    hands.classes[1 - role], challenges, challenged)
-  depths, most = num_claims + 3, int(hands.width.max())
-  work = _Scratch(np.empty((depths, challenges.shape[1])),
-                  np.empty((depths, most)), np.empty((depths, most)),
-                  np.empty((depths, 2), np.int64))
+  depths, max_width = num_claims + 3, int(hands.width.max())
+  scratch = _Scratch(np.empty((depths, challenges.shape[1])),
+                     np.empty((depths, max_width)),
+                     np.empty((depths, max_width)), np.empty(depths, np.int64))
   node = growing_tree.find(tree, claims)
   children = {}
   if node >= 0:
@@ -146,5 +169,5 @@ def claim_values(stored, claims, hand, challenges, challenged):
     child = children.get(claim, -1)
     if child >= 0:
       values[claim - first] = 0.0
-      _add(game, tree, table, child, work, values[claim - first])
+      _add(game, tree, table, child, scratch, values[claim - first])
   return values

@@ -6,10 +6,10 @@ leave open which other abstraction is better. Here are theirs and others.
 All of them keep the last claim, which decides what can be claimed next. What is
 kept of the claims before it is the *past*, a few whole numbers. A new claim
 turns a past and the claim that was the last until then into the next past. So
-a kind of memory is little more than this one function, for many pasts at once.
+an abstraction is little more than this one function, for many pasts at once.
 `abstraction_graph` makes the graph of it.
 
-Kinds have names, which users, flags and files have in common:
+Abstractions have names, which users, flags and files have in common:
 
   claims3: the last three claims, and so on for any number.
   claims2_ranks1: the last two claims, and the rank of the claim before them.
@@ -21,6 +21,7 @@ Kinds have names, which users, flags and files have in common:
 import dataclasses
 import math
 import re
+from typing import Any
 
 import numpy as np
 
@@ -38,12 +39,13 @@ _ALLOWED = (
 
 
 class Abstraction:
-  """A kind of memory. Equal kinds are equal, and can be keys of a dict.
+  """An abstraction. Equal ones are equal, and can be keys of a dict.
 
   Attributes:
-    name: str, see `parse`.
+    name: str, by which `parse` finds it.
     text: what players remember, in words.
-    span: how many of the last claims suffice to know the memory, may be inf.
+    span: how many of the last claims suffice to know what is remembered, may be
+      inf.
     num_exact: how many of the last claims are remembered exactly.
   """
 
@@ -53,25 +55,26 @@ class Abstraction:
   num_exact: int
 
   @property
-  def argument(self):
+  def argument(self) -> tuple[str, Any]:
     """(name, value) of the argument by which users ask for it."""
     return "memory", repr(self.name)
 
   @property
-  def identity(self):
-    """What files say about it: those of old know only the number of claims."""
+  def identity(self) -> dict[str, Any]:
+    """What files say about it."""
     return {"memory": self.name, "recall_length": None}
 
-  def within(self, num_claims):
-    """Returns a kind that is the same where there are so many claims."""
+  def within(self, num_claims: int) -> "Abstraction":
+    """Returns an abstraction that is the same with this many claims."""
     del num_claims
     return self
 
-  def first_past(self):
+  def first_past(self) -> np.ndarray:
     """Returns [column] int64, the past of the first claim of a round."""
     raise NotImplementedError
 
-  def next_pasts(self, pasts, claim, ranks):
+  def next_pasts(self, pasts: np.ndarray, claim: int,
+                 ranks: np.ndarray) -> np.ndarray:
     """Returns [past, column] int64, the pasts of the claims that follow.
 
     Args:
@@ -81,7 +84,7 @@ class Abstraction:
     """
     raise NotImplementedError
 
-  def num_pasts(self, num_claims):
+  def num_pasts(self, num_claims: int) -> list[int] | None:
     """Returns how many pasts each last claim has, or None if that is not known.
 
     Args:
@@ -102,6 +105,11 @@ class LastClaims(Abstraction):
     ranks: of how many claims before these the rank is remembered.
     by_memory: whether users asked for it by `memory`, not by `recall_length`;
       for messages only.
+
+  Example:
+    >>> from dudo_spiel.algorithms import fsicfr
+    >>> fsicfr.LastClaims(2, ranks=2).name
+    'claims2_ranks2'
   """
   claims: int
   ranks: int = 0
@@ -109,17 +117,17 @@ class LastClaims(Abstraction):
 
   def __post_init__(self):
     """Checks the numbers."""
-    for name, least in (("claims", 1), ("ranks", 0)):
-      number = validation.integer(name, getattr(self, name), least)
+    for name, low in (("claims", 1), ("ranks", 0)):
+      number = validation.integer(name, getattr(self, name), low)
       object.__setattr__(self, name, number)  # whatever type it had
 
   @property
-  def name(self):
+  def name(self) -> str:
     """See `parse`."""
     return f"claims{self.claims}" + f"_ranks{self.ranks}" * (self.ranks > 0)
 
   @property
-  def text(self):
+  def text(self) -> str:
     """What players remember, in words."""
     exact = ("the last claim" if self.claims == 1 else
              f"the last {self.claims} claims")
@@ -131,38 +139,39 @@ class LastClaims(Abstraction):
                     f" and the ranks of the {self.ranks} before {before}")
 
   @property
-  def argument(self):
+  def argument(self) -> tuple[str, Any]:
     """(name, value) of the argument by which users ask for it."""
     return (super().argument if self.ranks or self.by_memory else
             ("recall_length", self.claims))
 
   @property
-  def identity(self):
+  def identity(self) -> dict[str, Any]:
     """What files say about it."""
     return super().identity if self.ranks else {
         "memory": None, "recall_length": self.claims}
 
   @property
-  def span(self):
-    """How many of the last claims suffice to know the memory."""
+  def span(self) -> int:
+    """How many of the last claims suffice to know what is remembered."""
     return self.claims + self.ranks
 
   @property
-  def num_exact(self):
+  def num_exact(self) -> int:
     """How many of the last claims are remembered exactly."""
     return self.claims
 
-  def within(self, num_claims):
-    """Returns a kind that is the same where there are so many claims."""
+  def within(self, num_claims: int) -> "Abstraction":
+    """Returns an abstraction that is the same with this many claims."""
     claims = min(self.claims, num_claims)
     return LastClaims(claims, min(self.ranks, num_claims - claims))
 
-  def first_past(self):
+  def first_past(self) -> np.ndarray:
     """Returns [column] int64, the past of the first claim of a round."""
     return np.full(self.span - 1, _NOTHING)
 
-  def next_pasts(self, pasts, claim, ranks):
-    """Returns [past, column] int64; see `Memory.next_pasts`."""
+  def next_pasts(self, pasts: np.ndarray, claim: int,
+                 ranks: np.ndarray) -> np.ndarray:
+    """Returns [past, column] int64, the pasts of the claims that follow."""
     longer = np.column_stack([pasts, np.full(len(pasts), claim)])
     after = longer[:, 1:].copy()
     if self.ranks:  # of the oldest claim that was exact only the rank is kept
@@ -171,7 +180,7 @@ class LastClaims(Abstraction):
                                           ranks[oldest])
     return after
 
-  def num_pasts(self, num_claims):
+  def num_pasts(self, num_claims: int) -> list[int] | None:
     """Returns how many pasts each last claim has, or None with ranks."""
     if self.ranks:
       return None
@@ -185,6 +194,11 @@ class PlayerRanks(Abstraction):
 
   The columns of a past are the ranks of whoever made the last claim and those
   of the player who is to answer, as sets of bits.
+
+  Example:
+    >>> from dudo_spiel.algorithms import fsicfr
+    >>> fsicfr.PlayerRanks().name
+    'player_ranks'
   """
 
   name = _PLAYER_RANKS
@@ -192,18 +206,19 @@ class PlayerRanks(Abstraction):
   span = math.inf
   num_exact = 1
 
-  def first_past(self):
+  def first_past(self) -> np.ndarray:
     """Returns [column] int64, the past of the first claim of a round."""
     return np.zeros(2, np.int64)
 
-  def next_pasts(self, pasts, claim, ranks):
-    """Returns [past, column] int64; see `Memory.next_pasts`."""
+  def next_pasts(self, pasts: np.ndarray, claim: int,
+                 ranks: np.ndarray) -> np.ndarray:
+    """Returns [past, column] int64, the pasts of the claims that follow."""
     claimant, other = pasts.T
     return np.column_stack([other, claimant | 1 << int(ranks[claim])])
 
 
 def parse(argument, value):
-  """Returns the `Memory` that a value stands for, or raises a ValueError.
+  """Returns the `Abstraction` that a value stands for, or raises a ValueError.
 
   Args:
     argument: the name of the argument.
@@ -227,11 +242,12 @@ def parse(argument, value):
 
 
 def choose(recall_length, memory):
-  """Returns the `Memory` that users ask for by two arguments.
+  """Returns the `Abstraction` that users ask for by two arguments.
 
   Args:
     recall_length: how many of the last claims are remembered, if that is all.
-    memory: what is remembered instead, see `parse`; or None.
+    memory: what is remembered instead: an `Abstraction`, its name, a number of
+      claims, or None.
   """
   if memory is not None:
     chosen = parse("memory", memory)

@@ -1,9 +1,10 @@
 """Best responses in rounds and matches of Dudo to a policy that forgets claims.
 
-The policy is a `policy.MatchPolicy`. The responder forgets nothing, so a round
-with C claims has 2^C histories. `best_response_value` finds exactly what the
-responder can get, in one of two ways: it searches where it may matter (see
-`branch_and_bound_kernels`), or it walks all histories, which is simpler and much slower.
+The policy is a `match_policy.MatchPolicy`. The responder forgets nothing, so a
+round with C claims has 2^C histories. `best_response_value` finds exactly what
+the responder can get, in one of two ways: by branch and bound (see
+`branch_and_bound_kernels`), or by a traversal of all histories, which is
+simpler and much slower.
 Where even the search takes too long, `best_response_bounds` stops it early and
 gives a lower and an upper bound; `refine_bounds` tightens them while time
 lasts. Bounds are rigorous, up to rounding errors.
@@ -15,13 +16,16 @@ responder's values, from the fewest dice up, and so measure the policy in the
 whole match.
 """
 
+from collections.abc import Iterator
 import time
 from typing import NamedTuple
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.imperfect_recall import best_response_round
+from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.imperfect_recall.best_response_round import (
-    Bounds,
+  Bounds,
 )
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.dudo.rounds import transitions
@@ -32,18 +36,25 @@ METHODS = ("search", "walk")
 MAX_WALK_CLAIMS = 40
 _PROBE_SECONDS = 0.3
 _FIRST_MIN_MASS = 0.1
-_LEAST_MIN_MASS = 1e-14
+_SMALLEST_MIN_MASS = 1e-14
+
+_Leaves = (transitions.Payoffs | None |
+           tuple[transitions.Payoffs, transitions.Payoffs])  # two are bounds
 
 
-def best_response_value(policy, dice, role, leaves=None, *, method="search",
-                        num_threads=None):
+def best_response_value(policy: match_policy.MatchPolicy,
+                        dice: annotations.Dice, role: int,
+                        leaves: transitions.Payoffs | None = None, *,
+                        method: str = "search",
+                        num_threads: int | None = None) -> float:
   """Returns what a best response to the policy gets in a round, exactly.
 
   Args:
-    policy: the `policy.MatchPolicy`.
+    policy: the `match_policy.MatchPolicy`.
     dice: (starter's dice, other's dice).
     role: the responder's: 0 if it starts, 1 if the policy does.
-    leaves: the `transitions.Payoffs`; None for the policy's values of later rounds.
+    leaves: the `transitions.Payoffs` of the round; None if later rounds are
+      worth the policy's values.
     method: "search", or "walk" for all histories (see `estimate_seconds`).
     num_threads: how many threads walk, None for all; the result does not
       depend on it. The search takes one.
@@ -55,7 +66,7 @@ def best_response_value(policy, dice, role, leaves=None, *, method="search",
   if method == "search":
     bounds = this_round.search(0.0)
     return _middle((bounds.lower, bounds.upper))
-  claims = this_round.memory.num_claims
+  claims = this_round.graph.num_claims
   if claims > MAX_WALK_CLAIMS:
     raise ValueError(f"dice={dice!r}: has {claims} claims, must have at most "
                      f"{MAX_WALK_CLAIMS} to be walked")
@@ -66,7 +77,7 @@ def best_claim_values(policy, dice, claims, hand, chances):
   """Returns what each stronger claim of one hand is worth, then best play.
 
   Args:
-    policy: the `policy.MatchPolicy`.
+    policy: the `match_policy.MatchPolicy`.
     dice: (responder's dice, policy's dice). It is the responder's turn.
     claims: list of int, the claims of the round, first to last.
     hand: the number of the responder's roll.
@@ -82,7 +93,8 @@ def best_claim_values(policy, dice, claims, hand, chances):
   return this_round.claim_values(claims, chances)
 
 
-def estimate_seconds(policy, dice, role):
+def estimate_seconds(policy: match_policy.MatchPolicy, dice: annotations.Dice,
+                     role: int) -> float:
   """Returns about how many seconds one thread needs at most to walk a round.
 
   It is the number of all histories, 2^claims, times the time of one, which is
@@ -90,10 +102,13 @@ def estimate_seconds(policy, dice, role):
   histories to which the policy never plays, so it may take less.
   """
   this_round = best_response_round.ResponderRound(policy, dice, role, None, 1)
-  return 2.0**this_round.memory.num_claims * this_round.probe(_PROBE_SECONDS)
+  return 2.0**this_round.graph.num_claims * this_round.probe(_PROBE_SECONDS)
 
 
-def best_response_bounds(policy, dice, role, min_mass, leaves=None):
+def best_response_bounds(
+    policy: match_policy.MatchPolicy, dice: annotations.Dice, role: int,
+    min_mass: float,
+    leaves: _Leaves = None) -> Bounds:
   """Returns `Bounds` of what a best response to the policy gets in a round.
 
   The mass in doubt at a turn of the responder is the mean over its hands of
@@ -102,19 +117,23 @@ def best_response_bounds(policy, dice, role, min_mass, leaves=None):
   cannot matter.
 
   Args:
-    policy: the `policy.MatchPolicy`.
+    policy: the `match_policy.MatchPolicy`.
     dice: (starter's dice, other's dice).
     role: the responder's: 0 if it starts, 1 if the policy does.
-    min_mass: see above; 0 for the exact value.
-    leaves: the `transitions.Payoffs`, or a pair of them, lower and upper bounds; None for
-      the policy's values of later rounds.
+    min_mass: the search stops where at most this much mass is in doubt; 0 for
+      the exact value.
+    leaves: the `transitions.Payoffs` of the round, or a pair of them, lower and
+      upper bounds; None if later rounds are worth the policy's values.
   """
   min_mass = validation.number("min_mass", min_mass, 0.0)
   return best_response_round.ResponderRound(
       policy, dice, role, leaves, jit.thread_count(None)).search(min_mass)
 
 
-def refine_bounds(policy, dice, role, seconds, leaves=None):
+def refine_bounds(
+    policy: match_policy.MatchPolicy, dice: annotations.Dice, role: int,
+    seconds: float,
+    leaves: _Leaves = None) -> Iterator[Bounds]:
   """Yields `Bounds` that become tighter and tighter.
 
   Every step searches again with a tenth of the mass before. It ends when the
@@ -122,11 +141,12 @@ def refine_bounds(policy, dice, role, seconds, leaves=None):
   always at least one step.
 
   Args:
-    policy: the `policy.MatchPolicy`.
+    policy: the `match_policy.MatchPolicy`.
     dice: (starter's dice, other's dice).
     role: the responder's: 0 if it starts, 1 if the policy does.
     seconds: about how long it may take.
-    leaves: see `best_response_bounds`.
+    leaves: the `transitions.Payoffs` of the round, or a pair of them, lower and
+      upper bounds; None if later rounds are worth the policy's values.
   """
   seconds = validation.number("seconds", seconds, 0.0)
   this_round = best_response_round.ResponderRound(policy, dice, role, leaves,
@@ -153,17 +173,27 @@ def _refine(search, seconds):
     if (min_mass == 0.0 or best.upper <= best.lower or
         now - begin + growth * steps[-1] > seconds):
       return
-    min_mass = min_mass / 10 if min_mass > _LEAST_MIN_MASS else 0.0
+    min_mass = min_mass / 10 if min_mass > _SMALLEST_MIN_MASS else 0.0
 
 
-def round_exploitability(policy, dice, *, method="search", num_threads=None):
+def round_exploitability(policy: match_policy.MatchPolicy,
+                         dice: annotations.Dice, *, method: str = "search",
+                         num_threads: int | None = None) -> float:
   """Returns half the NashConv of a round whose leaves have the policy's values.
 
   Args:
-    policy: the `policy.MatchPolicy`.
+    policy: the `match_policy.MatchPolicy`.
     dice: (starter's dice, other's dice).
-    method: see `best_response_value`.
-    num_threads: see `best_response_value`.
+    method: "search", or "walk" for all histories (see `estimate_seconds`).
+    num_threads: how many threads walk, None for all; the result does not
+      depend on it. The search takes one.
+
+  Example:
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> policy = policy_bots.load_policy("recall3")
+    >>> round(exploitability.round_exploitability(policy, (1, 1)), 3)
+    0.058
   """
   return 0.5 * sum(
       best_response_value(policy, dice, role, method=method,
@@ -191,17 +221,29 @@ class MatchBounds(NamedTuple):
   rounds: dict[tuple[int, int, int], Bounds]
 
 
-def match_bounds(policy, start_dice=None, starting_player=None, *, seconds=None,
-                 num_threads=None):
+def match_bounds(policy: match_policy.MatchPolicy,
+                 start_dice: annotations.Dice | None = None,
+                 starting_player: int | None = None, *,
+                 seconds: float | None = None,
+                 num_threads: int | None = None) -> MatchBounds:
   """Returns the `MatchBounds` of best responses in all rounds of a match.
 
   Args:
-    policy: the `policy.MatchPolicy`.
+    policy: the `match_policy.MatchPolicy`.
     start_dice: both players' dice at the start; None for those of its game.
     starting_player: who starts; None for the one who does in its game.
     seconds: about how long to search each round in each role; None searches
       until the values are exact.
     num_threads: how many rounds to search at a time, None for all processors.
+
+  Example:
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> policy = policy_bots.load_policy("recall3")
+    >>> bounds = exploitability.match_bounds(policy, start_dice=(1, 1))
+    >>> low, high = bounds.exploitability
+    >>> round(low, 3), round(high, 3)
+    (0.058, 0.058)
   """
   num_threads = jit.thread_count(num_threads)
   if seconds is not None:
@@ -224,7 +266,8 @@ def match_bounds(policy, start_dice=None, starting_player=None, *, seconds=None,
                      "has tables")
   for role in range(2):
     best_response_round.check_round(policy, first, role)
-  starts = {}, {}  # by role, from (starter's, other's dice) to the value
+  # By role, from (starter's, other's dice) to the value.
+  starts: tuple[annotations.ByRound, annotations.ByRound] = {}, {}
   rounds = {}
   flag = interrupts.new_flag()
 
@@ -270,15 +313,17 @@ class MatchResponse(NamedTuple):
   policy_starts: dict[tuple[int, int], float]
 
 
-def match_best_response(policy, start_dice=None, starting_player=None, *,
-                        num_threads=None):
+def match_best_response(policy: match_policy.MatchPolicy,
+                        start_dice: annotations.Dice | None = None,
+                        starting_player: int | None = None, *,
+                        num_threads: int | None = None) -> MatchResponse:
   """Returns the `MatchResponse`, the exact values of `match_bounds`.
 
   Args:
-    policy: the `policy.MatchPolicy`.
-    start_dice: see `match_bounds`.
-    starting_player: see `match_bounds`.
-    num_threads: see `match_bounds`.
+    policy: the `match_policy.MatchPolicy`.
+    start_dice: both players' dice at the start; None for those of its game.
+    starting_player: who starts; None for the one who does in its game.
+    num_threads: how many rounds to search at a time, None for all processors.
   """
   bounds = match_bounds(policy, start_dice, starting_player,
                         num_threads=num_threads)

@@ -1,8 +1,8 @@
-"""A round of Dudo from the side of a responder to a `policy.MatchPolicy`.
+"""A round of Dudo from the side of a responder to a `MatchPolicy`.
 
 `ResponderRound` has the arrays of a round, and walks or searches them for what
-the best response gets. `transitions.Payoffs` say what the ends of the round are worth to the
-responder, and `Bounds` what a search has found.
+the best response gets. `transitions.Payoffs` say what challenges are worth to
+the responder, and `Bounds` what a search has found.
 """
 
 import functools
@@ -90,11 +90,11 @@ class ResponderRound:
   """A round from the responder's side: its arrays, and searches on them.
 
   Args:
-    policy: the `policy.MatchPolicy`.
+    policy: the `match_policy.MatchPolicy`.
     dice: (starter's dice, other's dice).
     role: the responder's.
-    leaves: the `transitions.Payoffs`, or a pair of them, lower and upper bounds; None for
-      the policy's values of later rounds.
+    leaves: the `transitions.Payoffs` of the round, or a pair of them, lower and
+      upper bounds; None if later rounds are worth the policy's values.
     num_threads: how many threads to use.
     flag: [1] bool, which stops searches (see `interrupts`); None for one of
       its own.
@@ -108,7 +108,7 @@ class ResponderRound:
     self.role = role
     self.policy = policy
     self.key = other, own  # of the policy's table
-    self.memory = match.graph(own + other)
+    self.graph = match.graph(own + other)
     if leaves is None:
       leaves = policy_payoffs(policy, dice, role)
     if isinstance(leaves, transitions.Payoffs):
@@ -123,13 +123,13 @@ class ResponderRound:
     matches[:, :rolls.num_rolls] = rolls.matches(match.house.wild_ones).T
     chances = np.zeros(width)
     chances[:rolls.num_rolls] = rolls.probabilities
-    arrays = self.memory.arrays
-    unit = np.empty(self.memory.num_nodes, np.int64)
+    arrays = self.graph.arrays
+    unit = np.empty(self.graph.num_nodes, np.int64)
     unit[arrays.unit_node] = np.repeat(
         np.arange(len(arrays.unit_begin) - 1), np.diff(arrays.unit_begin))
     self.num_hands = rolls.num_rolls
     self.game = full_response_kernels.RoundArrays(
-        num_claims=self.memory.num_claims, row_begin=arrays.row_begin,
+        num_claims=self.graph.num_claims, row_begin=arrays.row_begin,
         child_begin=arrays.child_begin, unit=unit,
         probabilities=_probabilities(policy, self.key), chances=chances,
         own_chances=own_rolls.probabilities.copy(),
@@ -145,7 +145,7 @@ class ResponderRound:
       raise ValueError(f"leaves={leaves!r}: must be finite")
 
   def keep_hand(self, hand):
-    """Leaves the responder with one hand."""
+    """Restricts the responder to one hand."""
     own_matches = self.game.own_matches[:, hand:hand + 1]
     self.game = self.game._replace(
         own_chances=np.ones(1), own_matches=np.ascontiguousarray(own_matches))
@@ -162,9 +162,9 @@ class ResponderRound:
     values = np.zeros(game.num_claims - 1 - last)
     for number in range(len(values)):
       claim = last + 1 + number
-      node = self.memory.index([*claims, claim])
+      node = self.graph.index([*claims, claim])
       dudo = game.row_begin[node + 1] - 1
-      work = self.scratch()
+      scratch = self.scratch()
       reach = np.zeros(len(game.chances))
       reach[:len(chances)] = chances
       rank = game.rank[claim]
@@ -172,16 +172,18 @@ class ResponderRound:
       values[number] = (reach * game.probabilities[dudo]) @ (
           game.challenged[full_response_kernels.LOWER, claim, counts])
       for row in range(game.num_claims - 1 - claim):
-        work.reach[0] = reach * game.probabilities[game.row_begin[node] + row]
-        if work.reach[0].any():
-          full_response_kernels.respond(game, game.child_begin[node] + row,
-                               claim + 1 + row, 0, work, nowhere)
-          values[number] += work.value[0, 0]
+        scratch.reach[0] = reach * game.probabilities[
+            game.row_begin[node] + row]
+        if scratch.reach[0].any():
+          full_response_kernels.respond(
+              game, game.child_begin[node] + row, claim + 1 + row, 0, scratch,
+              nowhere)
+          values[number] += scratch.value[0, 0]
     return values
 
   @property
   def _depths(self):
-    return self.memory.num_claims // 2 + 3
+    return self.graph.num_claims // 2 + 3
 
   def _line(self, *shape):
     return np.zeros((*shape, len(self.game.own_chances)))
@@ -191,14 +193,21 @@ class ResponderRound:
     game, depths = self.game, self._depths
     return full_response_kernels.WalkScratch(
         reach=np.zeros((depths, len(game.chances))), value=self._line(depths),
-        total=self._line(depths), asked=np.zeros((1, len(game.chances))),
+        total=self._line(depths),
+        challenge_reach=np.zeros((1, len(game.chances))),
         counts=np.zeros(game.by_count.shape[1]),
-        worth=np.zeros(game.own_matches.max() + 1),
-        place=np.zeros(depths, full_response_kernels.WALK_PLACE),
+        payoff_by_count=np.zeros(game.own_matches.max() + 1),
+        stack=np.zeros(depths, full_response_kernels.WALK_FRAME),
         visited=np.zeros(1, np.int64), flag=self.flag)
 
   def frontier(self, depth, size, is_known=False):
-    """Returns a new `full_response_kernels.Frontier` with this many places."""
+    """Returns a new `full_response_kernels.Frontier`.
+
+    Args:
+      depth: the depth at which it stops the traversal, -1 for never.
+      size: how many turns it can hold.
+      is_known: whether the values there are known.
+    """
     return full_response_kernels.Frontier(
         depth=depth, is_known=is_known, node=np.zeros(size, np.int64),
         last=np.zeros(size, np.int64),
@@ -209,27 +218,30 @@ class ResponderRound:
     """Returns (exact value, how many histories were visited)."""
     depth = 1 + self.role  # two or three claims
     count = self.frontier(depth, 0)
-    full_response_kernels.respond_first(self.game, self.role, self.scratch(), count)
+    full_response_kernels.respond_first(self.game, self.role, self.scratch(),
+                                        count)
     frontier = self.frontier(depth, int(count.size[0]))
-    full_response_kernels.respond_first(self.game, self.role, self.scratch(), frontier)
+    full_response_kernels.respond_first(self.game, self.role, self.scratch(),
+                                        frontier)
     nowhere = self.frontier(-1, 0)
 
-    def work_on(place):
-      work = self.scratch()
-      work.reach[0] = frontier.reach[place]
-      full_response_kernels.respond(self.game, frontier.node[place],
-                           frontier.last[place], 0, work, nowhere)
-      frontier.value[place] = work.value[0]
-      return int(work.visited[0])
+    def respond(index):
+      scratch = self.scratch()
+      scratch.reach[0] = frontier.reach[index]
+      full_response_kernels.respond(
+          self.game, frontier.node[index], frontier.last[index], 0, scratch,
+          nowhere)
+      frontier.value[index] = scratch.value[0]
+      return int(scratch.visited[0])
 
     order = np.argsort(frontier.last, kind="stable").tolist()
-    visited = sum(interrupts.run_in_threads(work_on, order, self._num_threads,
+    visited = sum(interrupts.run_in_threads(respond, order, self._num_threads,
                                             self.flag))
     frontier.size[0] = 0
-    work = self.scratch()
-    full_response_kernels.respond_first(self.game, self.role, work,
-                               frontier._replace(is_known=True))
-    return self._mean(work.value[0]), visited + int(work.visited[0])
+    scratch = self.scratch()
+    full_response_kernels.respond_first(self.game, self.role, scratch,
+                                        frontier._replace(is_known=True))
+    return self._mean(scratch.value[0]), visited + int(scratch.visited[0])
 
   def _mean(self, values):
     """Returns the mean of [own hand]."""
@@ -240,23 +252,23 @@ class ResponderRound:
     spent, visited = 0.0, 0
     game, nowhere = self.game, self.frontier(-1, 0)
     for first in range(game.num_claims - 1, -1, -1):
-      work = self.scratch()
-      work.reach[0] = game.chances
-      node = self.memory.index([first])
+      scratch = self.scratch()
+      scratch.reach[0] = game.chances
+      node = self.graph.index([first])
       begin = time.perf_counter()
-      full_response_kernels.respond(game, node, first, 0, work, nowhere)
+      full_response_kernels.respond(game, node, first, 0, scratch, nowhere)
       last = time.perf_counter() - begin
       if first < game.num_claims - 1:  # the first call may compile
         spent += last
-        visited += int(work.visited[0])
+        visited += int(scratch.visited[0])
       if spent + 2.0 * last > seconds:
         break
     return spent / max(visited, 1)
 
   @functools.cached_property
   def _tables(self):
-    """Bounds, [2, unit, hand, own hand] float32; see `bound_kernels`."""
-    arrays, game = self.memory.arrays, self.game
+    """[2, unit, hand, own hand] float32, the bounds of `bound_kernels`."""
+    arrays, game = self.graph.arrays, self.game
     units = len(arrays.unit_begin) - 1
     shape = 2, units, self.num_hands, len(game.own_chances)
     num_bytes = 4 * int(np.prod(shape))
@@ -266,11 +278,11 @@ class ResponderRound:
     own_key = self.key[::-1]
     if own_key in self.policy.tables:
       own = self.policy.probabilities(own_key)[:, :len(game.own_chances)]
-      shares = own @ game.own_chances
+      responder = own @ game.own_chances
     else:
-      shares = np.ones(self.memory.num_rows)
+      responder = np.ones(self.graph.num_rows)
     weights = np.zeros((units, len(game.chances)))
-    bound_kernels.mean_reaches(arrays, game, self.role, shares, weights)
+    bound_kernels.mean_reaches(arrays, game, self.role, responder, weights)
     tables = np.empty(shape, np.float32)
     jit.run(self._num_threads, bound_kernels.bound_units,
             bound_kernels.bound_units_parallel, arrays, game, weights, tables)
@@ -285,24 +297,26 @@ class ResponderRound:
     """Returns the `Bounds`; only the flag stops it."""
     game, depths = self.game, self._depths
     claims, hands = game.num_claims, len(game.chances)
-    work = branch_and_bound_kernels.SearchScratch(
+    scratch = branch_and_bound_kernels.SearchScratch(
         reach=np.zeros((depths, hands)), bar=self._line(depths),
         value=self._line(depths, 2), action=self._line(depths, claims),
         child=self._line(depths, claims, 2),
         child_doubt=np.zeros((depths, claims)),
         done=np.zeros((depths, claims), np.bool_),
-        place=np.zeros(depths, branch_and_bound_kernels.SEARCH_PLACE),
-        total=self._line(depths, 2), asked=np.zeros((1, hands)),
+        stack=np.zeros(depths, branch_and_bound_kernels.SEARCH_FRAME),
+        total=self._line(depths, 2), challenge_reach=np.zeros((1, hands)),
         counts=np.zeros(game.by_count.shape[1]),
-        worth=np.zeros(game.own_matches.max() + 1),
-        record=np.zeros(1, branch_and_bound_kernels.SEARCH_RECORD), flag=self.flag)
+        payoff_by_count=np.zeros(game.own_matches.max() + 1),
+        record=np.zeros(1, branch_and_bound_kernels.SEARCH_RECORD),
+        flag=self.flag)
     leaves = np.stack([game.challenges, game.challenged])
-    branch_and_bound_kernels.search(
-        game, self._tables, self.role, work, branch_and_bound_kernels.SearchLimits(
-            min_mass, leaves[:, full_response_kernels.LOWER].min(),
-            leaves[:, full_response_kernels.UPPER].max()))
-    lower, upper = (self._mean(work.value[0, bound]) for bound in (
+    limits = branch_and_bound_kernels.SearchLimits(
+        min_mass, leaves[:, full_response_kernels.LOWER].min(),
+        leaves[:, full_response_kernels.UPPER].max())
+    branch_and_bound_kernels.search(game, self._tables, self.role, scratch,
+                                    limits)
+    lower, upper = (self._mean(scratch.value[0, bound]) for bound in (
         full_response_kernels.LOWER, full_response_kernels.UPPER))
-    record = work.record[0]
+    record = scratch.record[0]
     return Bounds(lower, upper, min_mass, int(record["searched"]),
                   int(record["pruned"]), float(record["pruned_mass"]))

@@ -1,7 +1,7 @@
 """Bounds of best responses from what the policy will remember: kernels.
 
 A responder who forgets nothing has too many turns for a table. So the tables
-here have bounds of what it gets, for every unit of `abstraction_graph`. Both are
+here have bounds of what it gets, for every unit of the graph. Both are
 linear in the policy's reach, and for both the responder's strategy depends only
 on the unit:
 
@@ -28,26 +28,28 @@ _RESPONDER, _POLICY = 0, 1  # who is to move
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def mean_reaches(memory, game, role, shares, weights):
+def mean_reaches(graph, game, role, responder, weights):
   """Writes weights[unit, hand], the reach of the responder's turns there.
 
   Args:
-    memory: the `abstraction_graph.AbstractionArrays`.
+    graph: the `abstraction_graph.AbstractionArrays`.
     game: the `RoundArrays`.
     role: the responder's.
-    shares: [row] float64, how likely we assume the responder to play it.
+    responder: [row] float64, the probabilities with which the responder is
+      assumed to play.
     weights: [unit, hand] float64, modified in place.
   """
-  num_nodes, hands = len(memory.last), len(game.chances)
+  num_nodes, hands = len(graph.last), len(game.chances)
   reach = np.zeros((2, num_nodes, hands))  # by who is to move
   first = _RESPONDER if role == 0 else _POLICY
   reach[first, 0] = game.chances
   for i in range(num_nodes):
-    node = memory.unit_node[i]
-    for a in range(game.num_claims - 1 - memory.last[node]):
+    node = graph.unit_node[i]
+    for a in range(game.num_claims - 1 - graph.last[node]):
       child, row = game.child_begin[node] + a, game.row_begin[node] + a
       for o in range(hands):
-        reach[_POLICY, child, o] += reach[_RESPONDER, node, o] * shares[row]
+        reach[_POLICY, child, o] += (reach[_RESPONDER, node, o] *
+                                     responder[row])
         reach[_RESPONDER, child, o] += (reach[_POLICY, node, o] *
                                         game.probabilities[row, o])
     for o in range(hands):
@@ -88,11 +90,11 @@ def _rounded_up(x):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _bound_unit(memory, game, weights, unit, tables):
+def _bound_unit(graph, game, weights, unit, tables):
   """Writes a unit's bounds from those of units with stronger claims."""
   hands, own_hands = tables.shape[2], tables.shape[3]
-  node = memory.unit_node[memory.unit_begin[unit]]
-  last = memory.last[node]
+  node = graph.unit_node[graph.unit_begin[unit]]
+  last = graph.last[node]
   values = np.empty((2, hands, own_hands))
   best = np.full(own_hands, -np.inf)
   scores = np.empty(own_hands)
@@ -129,31 +131,31 @@ def _bound_unit(memory, game, weights, unit, tables):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _bound_unit_of(memory, game, weights, unit, tables):
+def _bound_unit_of(graph, game, weights, unit, tables):
   """Does the same with plain tuples, as threads get them."""
-  _bound_unit(abstraction_graph.AbstractionArrays(*memory),
+  _bound_unit(abstraction_graph.AbstractionArrays(*graph),
               full_response_kernels.RoundArrays(*game), weights, unit, tables)
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def bound_units(memory, game, weights, tables):
+def bound_units(graph, game, weights, tables):
   """Writes all bounds.
 
   Args:
-    memory: the `abstraction_graph.AbstractionArrays`.
+    graph: the `abstraction_graph.AbstractionArrays`.
     game: the `RoundArrays`.
     weights: [unit, hand] float64, from `mean_reaches`.
     tables: [2, unit, hand, own hand] float32, modified in place.
   """
-  for unit in range(len(memory.unit_begin) - 2, -1, -1):
-    _bound_unit(memory, game, weights, unit, tables)
+  for unit in range(len(graph.unit_begin) - 2, -1, -1):
+    _bound_unit(graph, game, weights, unit, tables)
 
 
 @jit.kernel(parallel=True, nogil=True, reassociate=True)
-def bound_units_parallel(memory, game, weights, tables):
+def bound_units_parallel(graph, game, weights, tables):
   """Does the same as `bound_units`, on all threads."""
-  level_begin = memory.level_begin
-  graph, arrays = memory[:], game[:]
-  for level in range(len(level_begin) - 2, -1, -1):
-    for unit in numba.prange(level_begin[level], level_begin[level + 1]):
-      _bound_unit_of(graph, arrays, weights, np.int64(unit), tables)
+  wave_begin = graph.wave_begin
+  graph_parts, game_parts = graph[:], game[:]
+  for wave in range(len(wave_begin) - 2, -1, -1):
+    for unit in numba.prange(wave_begin[wave], wave_begin[wave + 1]):
+      _bound_unit_of(graph_parts, game_parts, weights, np.int64(unit), tables)

@@ -1,8 +1,9 @@
-"""Bounds of best responses in a round of Dudo: kernels that search.
+"""Bounds of best responses in a round of Dudo, by branch and bound: kernels.
 
-`search` walks the histories of a round as `full_response_kernels.respond` does, but only
-those that may matter, and gives a lower and an upper bound of what the
-responder gets. Where it does not look, it takes the bounds of `bound_kernels`.
+`search` visits the histories of a round as `full_response_kernels.respond`
+does, but only those that may matter, and gives a lower and an upper bound of
+what the responder gets. Where it does not look, it takes the bounds of
+`bound_kernels`.
 
 The search skips a claim of the responder if its upper bound does not exceed,
 for any own hand, what is certain already. Below a claim, the bar says for every
@@ -26,11 +27,11 @@ from dudo_spiel.algorithms.runtime import jit
 _NEGLIGIBLE = 1e-14  # rounding errors are not worth a search
 _TINY = 0.02  # part of `min_mass` below which not even bounds are looked up
 
-# Where the search is at a depth: the memory and its last claim at the
+# Where the search is at a depth: the node and its last claim at the
 # responder's turn; the weakest claim with which the policy can answer the claim
-# that is looked at, and the memory after that claim, -1 for none; and the
+# that is looked at, and the node after that claim, -1 for none; and the
 # policy's answer that is looked at.
-SEARCH_PLACE = np.dtype([("node", np.int64), ("last", np.int64),
+SEARCH_FRAME = np.dtype([("node", np.int64), ("last", np.int64),
                          ("first", np.int64), ("after", np.int64),
                          ("answer", np.int64)])
 
@@ -42,7 +43,7 @@ SEARCH_RECORD = np.dtype([("searched", np.float64), ("pruned", np.float64),
 
 
 class SearchScratch(NamedTuple):
-  """Memory that `search` overwrites.
+  """What `search` overwrites.
 
   Pairs of bounds have an axis of length 2, for `LOWER` and `UPPER`. All is
   float64 unless it says otherwise.
@@ -57,11 +58,11 @@ class SearchScratch(NamedTuple):
     child_doubt: [depth, claim], how far these are apart; -1 if they need not
       be searched.
     done: [depth, claim] bool, which claims of the responder were searched.
-    place: [depth] `SEARCH_PLACE`.
+    stack: [depth] `SEARCH_FRAME`.
     total: [depth, 2, own hand], bounds of the policy's turns.
-    asked: [1, hand], the reach of a challenge by the policy.
+    challenge_reach: [1, hand], the reach of a challenge by the policy.
     counts: [count], reaches by how many of the policy's dice match.
-    worth: [own count], what a challenge gives.
+    payoff_by_count: [own count], what a challenge gives.
     record: [1] `SEARCH_RECORD`.
     flag: [1] bool, whether to stop at once.
   """
@@ -72,11 +73,11 @@ class SearchScratch(NamedTuple):
   child: np.ndarray
   child_doubt: np.ndarray
   done: np.ndarray
-  place: np.ndarray
+  stack: np.ndarray
   total: np.ndarray
-  asked: np.ndarray
+  challenge_reach: np.ndarray
   counts: np.ndarray
-  worth: np.ndarray
+  payoff_by_count: np.ndarray
   record: np.ndarray
   flag: np.ndarray
 
@@ -126,15 +127,15 @@ def _doubt(game, upper, value, bar, depth):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _prune(doubt, work):
+def _prune(doubt, scratch):
   """Records what is not searched, if it may matter."""
   if doubt > _NEGLIGIBLE:
-    work.record[0].pruned += 1
-    work.record[0].pruned_mass += doubt
+    scratch.record[0].pruned += 1
+    scratch.record[0].pruned_mass += doubt
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _look_up(game, tables, unit, last, reach, depth, work, out):
+def _look_up(game, tables, unit, last, reach, depth, scratch, out):
   """Writes the bounds of a turn of the responder from the tables.
 
   Args:
@@ -145,7 +146,8 @@ def _look_up(game, tables, unit, last, reach, depth, work, out):
     last: the last claim, -1 before the first.
     reach: [depth, hand], of the policy.
     depth: the depth of the turn.
-    work: the `SearchScratch`, of which `counts` and `worth` are overwritten.
+    scratch: the `SearchScratch`, of which `counts` and `payoff_by_count` are
+      overwritten.
     out: [2, own hand], modified in place.
   """
   hands, own_hands = tables.shape[2], tables.shape[3]
@@ -157,67 +159,71 @@ def _look_up(game, tables, unit, last, reach, depth, work, out):
         out[LOWER, h] += x * tables[LOWER, unit, o, h]
         out[UPPER, h] += x * tables[UPPER, unit, o, h]
   if last >= 0:
-    full_response_kernels.count_reach(game, last, reach, depth, work.counts)
-    full_response_kernels.challenge_worth(game, last, work.counts, game.challenges,
-                                 LOWER, work.worth)
+    full_response_kernels.count_reach(game, last, reach, depth, scratch.counts)
+    full_response_kernels.challenge_payoffs(
+        game, last, scratch.counts, game.challenges, LOWER,
+        scratch.payoff_by_count)
     rank = game.rank[last]
     for h in range(own_hands):
       out[LOWER, h] = max(out[LOWER, h],
-                          work.worth[game.own_matches[rank, h]])
+                          scratch.payoff_by_count[game.own_matches[rank, h]])
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _ask(game, child, claim, depth, work):
-  """Writes work.total[depth], bounds of the policy's challenges at its turn.
+def _ask(game, child, claim, depth, scratch):
+  """Writes scratch.total[depth], bounds of the policy's challenges at its turn.
 
   Returns:
     The mass with which the policy claims more instead.
   """
-  out = work.total[depth]
+  out = scratch.total[depth]
   rest = 0.0
   dudo = game.row_begin[child + 1] - 1
-  for o in range(work.reach.shape[1]):
-    x = work.reach[depth, o]
-    work.asked[0, o] = x * game.probabilities[dudo, o]
-    rest += x - work.asked[0, o]
-  full_response_kernels.count_reach(game, claim, work.asked, 0, work.counts)
+  for o in range(scratch.reach.shape[1]):
+    x = scratch.reach[depth, o]
+    scratch.challenge_reach[0, o] = x * game.probabilities[dudo, o]
+    rest += x - scratch.challenge_reach[0, o]
+  full_response_kernels.count_reach(game, claim, scratch.challenge_reach, 0,
+                                    scratch.counts)
   rank = game.rank[claim]
   for bound in range(2):
-    full_response_kernels.challenge_worth(game, claim, work.counts, game.challenged,
-                                 bound, work.worth)
+    full_response_kernels.challenge_payoffs(
+        game, claim, scratch.counts, game.challenged, bound,
+        scratch.payoff_by_count)
     for h in range(out.shape[1]):
-      out[bound, h] = work.worth[game.own_matches[rank, h]]
+      out[bound, h] = scratch.payoff_by_count[game.own_matches[rank, h]]
   return rest
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _open_claim(game, tables, node, first, depth, work, limits):
-  """Adds the bounds of all the policy's claims to work.total[depth].
+def _open_claim(game, tables, node, first, depth, scratch, limits):
+  """Adds the bounds of all the policy's claims to scratch.total[depth].
 
   Args:
     game: the `RoundArrays`.
     tables: [2, unit, hand, own hand], bounds.
-    node: the memory at which the policy acts.
+    node: the node at which the policy acts.
     first: the weakest claim it can make.
     depth: the depth before its claim.
-    work: the `SearchScratch`, modified in place.
+    scratch: the `SearchScratch`, modified in place.
     limits: the `SearchLimits`.
   """
-  child, total = work.child[depth], work.total[depth]
-  work.place[depth].first = first
-  work.place[depth].after = node
+  child, total = scratch.child[depth], scratch.total[depth]
+  scratch.stack[depth].first = first
+  scratch.stack[depth].after = node
   for claim in range(first, game.num_claims):
     row = claim - first
-    work.child_doubt[depth, claim] = -1.0
-    if not full_response_kernels.policy_claims(game, node, row, depth, work.reach):
+    scratch.child_doubt[depth, claim] = -1.0
+    if not full_response_kernels.policy_claims(game, node, row, depth,
+                                               scratch.reach):
       continue
-    mass = _mass(work.reach, depth + 1)
+    mass = _mass(scratch.reach, depth + 1)
     if mass <= _TINY * limits.min_mass:
       total[LOWER] += limits.lowest * mass
       total[UPPER] += limits.highest * mass
       continue
     after = game.unit[game.child_begin[node] + row]
-    _look_up(game, tables, after, claim, work.reach, depth + 1, work,
+    _look_up(game, tables, after, claim, scratch.reach, depth + 1, scratch,
              child[claim])
     doubt = 0.0
     for h in range(total.shape[1]):
@@ -225,19 +231,19 @@ def _open_claim(game, tables, node, first, depth, work, limits):
       total[UPPER, h] += child[claim, UPPER, h]
       doubt += game.own_chances[h] * (child[claim, UPPER, h] -
                                       child[claim, LOWER, h])
-    work.child_doubt[depth, claim] = doubt
+    scratch.child_doubt[depth, claim] = doubt
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _next_child(game, depth, work, limits):
+def _next_child(game, depth, scratch, limits):
   """Begins the turn below that has most in doubt; returns whether there is any.
 
   Its bar is what would make the responder's claim at this depth matter, if all
   other turns below it were worth their upper bounds.
   """
-  value, bar, total = work.value, work.bar, work.total[depth]
-  doubts = work.child_doubt[depth]
-  first, node = work.place[depth].first, work.place[depth].after
+  value, bar, total = scratch.value, scratch.bar, scratch.total[depth]
+  doubts = scratch.child_doubt[depth]
+  first, node = scratch.stack[depth].first, scratch.stack[depth].after
   answer, most = -1, max(limits.min_mass, _NEGLIGIBLE)
   if _doubt(game, total[UPPER], value, bar, depth) <= most:
     return False
@@ -246,11 +252,11 @@ def _next_child(game, depth, work, limits):
       answer, most = claim, doubts[claim]
   if answer < 0:
     for claim in range(first, game.num_claims):
-      _prune(doubts[claim], work)
+      _prune(doubts[claim], scratch)
     return False
-  work.place[depth].answer = answer
+  scratch.stack[depth].answer = answer
   doubts[answer] = -1.0
-  known = work.child[depth, answer]
+  known = scratch.child[depth, answer]
   for h in range(total.shape[1]):
     sure = max(value[depth, LOWER, h], bar[depth, h])
     bar[depth + 1, h] = np.inf
@@ -258,139 +264,143 @@ def _next_child(game, depth, work, limits):
       bar[depth + 1, h] = sure - (total[UPPER, h] - known[UPPER, h])
     value[depth + 1, LOWER, h] = known[LOWER, h]
     value[depth + 1, UPPER, h] = known[UPPER, h]
-  full_response_kernels.policy_claims(game, node, answer - first, depth, work.reach)
-  work.place[depth + 1].node = game.child_begin[node] + answer - first
-  work.place[depth + 1].last = answer
+  full_response_kernels.policy_claims(game, node, answer - first, depth,
+                                      scratch.reach)
+  scratch.stack[depth + 1].node = game.child_begin[node] + answer - first
+  scratch.stack[depth + 1].last = answer
   return True
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _add_child(depth, work):
+def _add_child(depth, scratch):
   """Replaces the bounds of the turn below by what was found there."""
-  known = work.child[depth, work.place[depth].answer]
+  known = scratch.child[depth, scratch.stack[depth].answer]
   for bound in range(2):
     for h in range(known.shape[1]):
-      work.total[depth, bound, h] += (work.value[depth + 1, bound, h] -
+      scratch.total[depth, bound, h] += (scratch.value[depth + 1, bound, h] -
                                       known[bound, h])
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _begin_turn(game, tables, depth, work, limits):
+def _begin_turn(game, tables, depth, scratch, limits):
   """Looks at all claims of the responder; returns whether to search there."""
-  value, bar, total = work.value, work.bar, work.total
+  value, bar, total = scratch.value, scratch.bar, scratch.total
   doubt = _doubt(game, value[depth, UPPER], value, bar, depth)
   if doubt <= max(limits.min_mass, _NEGLIGIBLE):
-    _prune(doubt, work)
+    _prune(doubt, scratch)
     return False
-  work.record[0].searched += 1
-  node, last = work.place[depth].node, work.place[depth].last
+  scratch.record[0].searched += 1
+  node, last = scratch.stack[depth].node, scratch.stack[depth].last
   for claim in range(last + 1, game.num_claims):
-    work.done[depth, claim] = False
+    scratch.done[depth, claim] = False
     child = game.child_begin[node] + claim - last - 1
-    upper = work.action[depth, claim]
-    rest = _ask(game, child, claim, depth, work)
+    upper = scratch.action[depth, claim]
+    rest = _ask(game, child, claim, depth, scratch)
     for h in range(len(upper)):
       upper[h] = total[depth, UPPER, h] + limits.highest * rest
     if _doubt(game, upper, value, bar, depth) <= 0.0:
       continue
-    _open_claim(game, tables, child, claim + 1, depth, work, limits)
-    _close_claim(claim, depth, work)
-  work.place[depth].after = -1
+    _open_claim(game, tables, child, claim + 1, depth, scratch, limits)
+    _close_claim(claim, depth, scratch)
+  scratch.stack[depth].after = -1
   return True
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _close_claim(claim, depth, work):
+def _close_claim(claim, depth, scratch):
   """Updates the responder's turn with what was found about a claim."""
-  upper, total = work.action[depth, claim], work.total[depth]
-  value = work.value[depth]
+  upper, total = scratch.action[depth, claim], scratch.total[depth]
+  value = scratch.value[depth]
   for h in range(len(upper)):
     upper[h] = min(upper[h], total[UPPER, h])
     value[LOWER, h] = max(value[LOWER, h], total[LOWER, h])
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _next_claim(game, tables, depth, work, limits):
+def _next_claim(game, tables, depth, scratch, limits):
   """Opens the responder's most promising claim; returns whether any is."""
   best, most = np.int64(-1), max(limits.min_mass, _NEGLIGIBLE)
-  node, last = work.place[depth].node, work.place[depth].last
+  node, last = scratch.stack[depth].node, scratch.stack[depth].last
   for claim in range(last + 1, game.num_claims):
-    if not work.done[depth, claim]:
-      doubt = _doubt(game, work.action[depth, claim], work.value, work.bar,
-                     depth)
+    if not scratch.done[depth, claim]:
+      doubt = _doubt(game, scratch.action[depth, claim], scratch.value,
+                     scratch.bar, depth)
       if doubt > most:
         best, most = claim, doubt
   if best < 0:
     for claim in range(last + 1, game.num_claims):
-      if not work.done[depth, claim]:
-        _prune(_doubt(game, work.action[depth, claim], work.value, work.bar,
-                      depth), work)
+      if not scratch.done[depth, claim]:
+        _prune(_doubt(game, scratch.action[depth, claim], scratch.value,
+                      scratch.bar, depth), scratch)
     return False
-  work.done[depth, best] = True
+  scratch.done[depth, best] = True
   child = game.child_begin[node] + best - last - 1
-  _ask(game, child, best, depth, work)
-  _open_claim(game, tables, child, best + 1, depth, work, limits)
+  _ask(game, child, best, depth, scratch)
+  _open_claim(game, tables, child, best + 1, depth, scratch, limits)
   return True
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _end_turn(game, depth, work):
+def _end_turn(game, depth, scratch):
   """Writes the upper bounds of a turn of the responder."""
-  last, value = work.place[depth].last, work.value[depth]
+  last, value = scratch.stack[depth].last, scratch.value[depth]
   rank = 0
   if last >= 0:
-    full_response_kernels.count_reach(game, last, work.reach, depth, work.counts)
-    full_response_kernels.challenge_worth(game, last, work.counts, game.challenges,
-                                 UPPER, work.worth)
+    full_response_kernels.count_reach(game, last, scratch.reach, depth,
+                                      scratch.counts)
+    full_response_kernels.challenge_payoffs(
+        game, last, scratch.counts, game.challenges, UPPER,
+        scratch.payoff_by_count)
     rank = game.rank[last]
   for h in range(value.shape[1]):
-    upper = work.worth[game.own_matches[rank, h]] if last >= 0 else -np.inf
+    upper = (scratch.payoff_by_count[game.own_matches[rank, h]] if last >= 0
+             else -np.inf)
     for claim in range(last + 1, game.num_claims):
-      upper = max(upper, work.action[depth, claim, h])
+      upper = max(upper, scratch.action[depth, claim, h])
     value[UPPER, h] = min(value[UPPER, h], upper)
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def search(game, tables, role, work, limits):
-  """Writes work.value[0], bounds of the responder's values of a round.
+def search(game, tables, role, scratch, limits):
+  """Writes scratch.value[0], bounds of the responder's values of a round.
 
   Args:
     game: the `RoundArrays`.
     tables: [2, unit, hand, own hand] float32, from
       `bound_kernels.bound_units`.
     role: the responder's: 0 if it makes the first claim, else 1.
-    work: the `SearchScratch`, modified in place.
+    scratch: the `SearchScratch`, modified in place.
     limits: the `SearchLimits`.
   """
   depth = node = np.int64(0)  # literals would have everything compiled twice
-  work.reach[0] = game.chances
-  work.bar[0] = -np.inf
-  work.place[0].node = node
-  work.place[0].last = -1
+  scratch.reach[0] = game.chances
+  scratch.bar[0] = -np.inf
+  scratch.stack[0].node = node
+  scratch.stack[0].last = -1
   if role == 0:
-    _look_up(game, tables, game.unit[0], node - 1, work.reach, depth, work,
-             work.value[0])
-    if not _begin_turn(game, tables, depth, work, limits):
+    _look_up(game, tables, game.unit[0], node - 1, scratch.reach, depth,
+             scratch, scratch.value[0])
+    if not _begin_turn(game, tables, depth, scratch, limits):
       return
   else:
-    work.total[0] = 0.0
-    work.value[0] = -np.inf
-    _open_claim(game, tables, node, node, depth, work, limits)
-  while not work.flag[0]:
-    if work.place[depth].after >= 0:
-      if _next_child(game, depth, work, limits):
-        if _begin_turn(game, tables, depth + 1, work, limits):
+    scratch.total[0] = 0.0
+    scratch.value[0] = -np.inf
+    _open_claim(game, tables, node, node, depth, scratch, limits)
+  while not scratch.flag[0]:
+    if scratch.stack[depth].after >= 0:
+      if _next_child(game, depth, scratch, limits):
+        if _begin_turn(game, tables, depth + 1, scratch, limits):
           depth += 1
         else:
-          _add_child(depth, work)
+          _add_child(depth, scratch)
         continue
       if depth == 0 and role == 1:
-        work.value[0] = work.total[0]
+        scratch.value[0] = scratch.total[0]
         return
-      _close_claim(work.place[depth].first - 1, depth, work)
-    if not _next_claim(game, tables, depth, work, limits):
-      _end_turn(game, depth, work)
+      _close_claim(scratch.stack[depth].first - 1, depth, scratch)
+    if not _next_claim(game, tables, depth, scratch, limits):
+      _end_turn(game, depth, scratch)
       if depth == 0:
         return
       depth -= 1
-      _add_child(depth, work)
+      _add_child(depth, scratch)

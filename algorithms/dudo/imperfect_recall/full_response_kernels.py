@@ -1,4 +1,4 @@
-"""Best responses in a round of Dudo: kernels that walk all histories.
+"""Best responses in a round of Dudo, by a traversal of all histories: kernels.
 
 A responder who remembers all claims plays against a policy that remembers the
 last few. Claims only grow, so a history is a set of claims. The walk goes depth
@@ -25,8 +25,8 @@ from dudo_spiel.algorithms.runtime import jit
 LOWER, UPPER = 0, 1  # bounds; the exact walk takes the lower ones
 
 # Where the walk is at a depth: the responder's claim that is looked at, the
-# memory after it, and which of the policy's answers comes next.
-WALK_PLACE = np.dtype([("claim", np.int64), ("after", np.int64),
+# node after it, and which of the policy's answers comes next.
+WALK_FRAME = np.dtype([("claim", np.int64), ("after", np.int64),
                        ("answer", np.int64)])
 
 
@@ -35,9 +35,9 @@ class RoundArrays(NamedTuple):
 
   Attributes:
     num_claims: C.
-    row_begin: [memory + 1] int64, see `abstraction_graph`.
-    child_begin: [memory] int64, see `abstraction_graph`.
-    unit: [memory] int64, the unit of each memory.
+    row_begin: [node + 1] int64, the first row of a node.
+    child_begin: [node] int64, its first child.
+    unit: [node] int64, the unit of a node.
     probabilities: [row, hand] float64, the policy.
     chances: [hand] float64, of the policy's hands; 0 for padding.
     own_chances: [own hand] float64, of the responder's hands.
@@ -77,37 +77,46 @@ def count_reach(game, claim, reach, depth, counts):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def challenge_worth(game, claim, counts, leaves, bound, worth):
-  """Writes worth[j], what a challenge gives with j matching own dice."""
+def challenge_payoffs(game, claim, counts, leaves, bound, payoff_by_count):
+  """Writes the responder's payoff of a challenge, times the policy's reach.
+
+  Args:
+    game: the `RoundArrays`.
+    claim: the claim that is challenged.
+    counts: [count] float64, the policy's reach by how many of its dice match.
+    leaves: [2, claim, count] float64, payoffs of challenges.
+    bound: `LOWER` or `UPPER`.
+    payoff_by_count: [own count] float64, modified in place.
+  """
   others = game.by_count.shape[1]
-  for j in range(len(worth)):
+  for j in range(len(payoff_by_count)):
     total = 0.0
     for k in range(others):
       total += counts[k] * leaves[bound, claim, j + k]
-    worth[j] = total
+    payoff_by_count[j] = total
 
 
 class WalkScratch(NamedTuple):
-  """Memory that `respond` overwrites.
+  """What `respond` overwrites.
 
   Attributes:
     reach: [depth, hand] float64.
     value: [depth, own hand] float64, of the responder's turns.
     total: [depth, own hand] float64, of the policy's turns.
-    asked: [1, hand] float64, the reach of a challenge by the policy.
+    challenge_reach: [1, hand] float64, the reach of a challenge by the policy.
     counts: [count] float64, reaches by how many of the policy's dice match.
-    worth: [own count] float64, what a challenge gives.
-    place: [depth] `WALK_PLACE`.
+    payoff_by_count: [own count] float64, what a challenge gives.
+    stack: [depth] `WALK_FRAME`.
     visited: [1] int64, how many histories were visited.
     flag: [1] bool, whether to stop at once.
   """
   reach: np.ndarray
   value: np.ndarray
   total: np.ndarray
-  asked: np.ndarray
+  challenge_reach: np.ndarray
   counts: np.ndarray
-  worth: np.ndarray
-  place: np.ndarray
+  payoff_by_count: np.ndarray
+  stack: np.ndarray
   visited: np.ndarray
   flag: np.ndarray
 
@@ -117,12 +126,12 @@ class Frontier(NamedTuple):
 
   Attributes:
     depth: the depth at which it stops, -1 for never.
-    is_known: whether the values there are known, or places are collected.
-    node: [place] int64, the memory there.
-    last: [place] int64, its last claim.
-    reach: [place, hand] float64.
-    value: [place, own hand] float64.
-    size: [1] int64, how many places were met.
+    is_known: whether the values there are known, or turns are collected.
+    node: [index] int64, the node there.
+    last: [index] int64, its last claim.
+    reach: [index, hand] float64.
+    value: [index, own hand] float64.
+    size: [1] int64, how many turns were met.
   """
   depth: int
   is_known: bool
@@ -134,18 +143,18 @@ class Frontier(NamedTuple):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _stop(node, last, depth, work, frontier):
-  """Handles a place of the frontier."""
-  place = frontier.size[0]
+def _stop(node, last, depth, scratch, frontier):
+  """Stops at the frontier: reads the value there, or stores the turn."""
+  index = frontier.size[0]
   frontier.size[0] += 1
   if frontier.is_known:
-    for h in range(work.value.shape[1]):
-      work.value[depth, h] = frontier.value[place, h]
-  elif place < len(frontier.node):
-    frontier.node[place] = node
-    frontier.last[place] = last
-    for o in range(work.reach.shape[1]):
-      frontier.reach[place, o] = work.reach[depth, o]
+    for h in range(scratch.value.shape[1]):
+      scratch.value[depth, h] = frontier.value[index, h]
+  elif index < len(frontier.node):
+    frontier.node[index] = node
+    frontier.last[index] = last
+    for o in range(scratch.reach.shape[1]):
+      frontier.reach[index, o] = scratch.reach[depth, o]
 
 
 @jit.kernel(nogil=True, reassociate=True)
@@ -154,7 +163,7 @@ def policy_claims(game, node, row, depth, reach):
 
   Args:
     game: the `RoundArrays`.
-    node: the memory at which the policy acts.
+    node: the node at which the policy acts.
     row: which of its rows.
     depth: the depth before the claim.
     reach: [depth, hand], modified in place.
@@ -169,122 +178,124 @@ def policy_claims(game, node, row, depth, reach):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _begin_turn(game, node, last, depth, work):
+def _begin_turn(game, node, last, depth, scratch):
   """Begins a turn of the responder with a challenge.
 
   Returns:
     Whether it can claim something, too; its first claim is then begun.
   """
-  value = work.value
-  work.visited[0] += 1
+  value = scratch.value
+  scratch.visited[0] += 1
   if last < 0:
     for h in range(value.shape[1]):
       value[depth, h] = -np.inf
   else:
-    count_reach(game, last, work.reach, depth, work.counts)
-    challenge_worth(game, last, work.counts, game.challenges, LOWER,
-                    work.worth)
+    count_reach(game, last, scratch.reach, depth, scratch.counts)
+    challenge_payoffs(game, last, scratch.counts, game.challenges, LOWER,
+                    scratch.payoff_by_count)
     rank = game.rank[last]
     for h in range(value.shape[1]):
-      value[depth, h] = work.worth[game.own_matches[rank, h]]
+      value[depth, h] = scratch.payoff_by_count[game.own_matches[rank, h]]
     if last == game.num_claims - 1:
       return False
-  _begin_claim(game, last + 1, game.child_begin[node], depth, work)
+  _begin_claim(game, last + 1, game.child_begin[node], depth, scratch)
   return True
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _begin_claim(game, claim, child, depth, work):
+def _begin_claim(game, claim, child, depth, scratch):
   """Begins a claim of the responder with the policy's challenges."""
-  place, total = work.place[depth], work.total
-  place.claim = claim
-  place.after = child
-  place.answer = 0
-  work.visited[0] += 1
+  frame, total = scratch.stack[depth], scratch.total
+  frame.claim = claim
+  frame.after = child
+  frame.answer = 0
+  scratch.visited[0] += 1
   dudo = game.row_begin[child + 1] - 1
-  for o in range(work.reach.shape[1]):
-    work.asked[0, o] = work.reach[depth, o] * game.probabilities[dudo, o]
-  count_reach(game, claim, work.asked, 0, work.counts)
-  challenge_worth(game, claim, work.counts, game.challenged, LOWER, work.worth)
+  for o in range(scratch.reach.shape[1]):
+    scratch.challenge_reach[0, o] = (scratch.reach[depth, o] *
+                                     game.probabilities[dudo, o])
+  count_reach(game, claim, scratch.challenge_reach, 0, scratch.counts)
+  challenge_payoffs(game, claim, scratch.counts, game.challenged, LOWER,
+                    scratch.payoff_by_count)
   rank = game.rank[claim]
   for h in range(total.shape[1]):
-    total[depth, h] = work.worth[game.own_matches[rank, h]]
+    total[depth, h] = scratch.payoff_by_count[game.own_matches[rank, h]]
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _add_child(depth, work):
+def _add_child(depth, scratch):
   """Adds the turn below to the policy's turn."""
-  for h in range(work.total.shape[1]):
-    work.total[depth, h] += work.value[depth + 1, h]
+  for h in range(scratch.total.shape[1]):
+    scratch.total[depth, h] += scratch.value[depth + 1, h]
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def respond(game, node, last, begin, work, frontier):
-  """Writes work.value[begin], the responder's best values at its turn.
+def respond(game, node, last, begin, scratch, frontier):
+  """Writes scratch.value[begin], the responder's best values at its turn.
 
   Numba cannot keep recursive functions on disk (its issue 6061), so there is a
-  stack, `work.place`.
+  stack, `scratch.stack`.
 
   Args:
     game: the `RoundArrays`.
-    node: the memory of the claims made.
+    node: the node of the claims made.
     last: the last of them, -1 before the first.
-    begin: the depth, which counts the policy's claims; work.reach[begin] is
+    begin: the depth, which counts the policy's claims; scratch.reach[begin] is
       given.
-    work: the `WalkScratch`, modified in place.
+    scratch: the `WalkScratch`, modified in place.
     frontier: the `Frontier`, modified in place.
   """
-  place, value, total = work.place, work.value, work.total
+  stack, value, total = scratch.stack, scratch.value, scratch.total
   depth = begin
-  if not _begin_turn(game, node, last, depth, work):
+  if not _begin_turn(game, node, last, depth, scratch):
     return
-  while not work.flag[0]:
-    claim, child = place[depth].claim, place[depth].after
-    row = place[depth].answer
+  while not scratch.flag[0]:
+    claim, child = stack[depth].claim, stack[depth].after
+    row = stack[depth].answer
     if row < game.num_claims - 1 - claim:  # the policy's next claim
-      place[depth].answer += 1
-      if not policy_claims(game, child, row, depth, work.reach):
+      stack[depth].answer += 1
+      if not policy_claims(game, child, row, depth, scratch.reach):
         continue
       after = game.child_begin[child] + row
       if depth + 1 == frontier.depth:
-        _stop(after, claim + 1 + row, depth + 1, work, frontier)
-      elif _begin_turn(game, after, claim + 1 + row, depth + 1, work):
+        _stop(after, claim + 1 + row, depth + 1, scratch, frontier)
+      elif _begin_turn(game, after, claim + 1 + row, depth + 1, scratch):
         depth += 1
         continue
-      _add_child(depth, work)
+      _add_child(depth, scratch)
       continue
     for h in range(value.shape[1]):
       value[depth, h] = max(value[depth, h], total[depth, h])
     if claim < game.num_claims - 1:  # the responder's next claim
-      _begin_claim(game, claim + 1, child + 1, depth, work)
+      _begin_claim(game, claim + 1, child + 1, depth, scratch)
     elif depth == begin:
       return
     else:
       depth -= 1
-      _add_child(depth, work)
+      _add_child(depth, scratch)
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def respond_first(game, role, work, frontier):
-  """Does the same from the start of the round; the result is in work.value[0].
+def respond_first(game, role, scratch, frontier):
+  """Writes scratch.value[0], the best values from the start of the round.
 
   Args:
     game: the `RoundArrays`.
     role: the responder's: 0 if it makes the first claim, else 1.
-    work: the `WalkScratch`.
+    scratch: the `WalkScratch`.
     frontier: the `Frontier`.
   """
   depth = np.int64(role)  # a literal would have everything compiled twice
   node = depth - role
-  work.reach[0] = game.chances
+  scratch.reach[0] = game.chances
   if role == 0:
-    respond(game, node, node - 1, depth, work, frontier)
+    respond(game, node, node - 1, depth, scratch, frontier)
     return
-  work.total[0] = 0.0
-  work.visited[0] += 1
+  scratch.total[0] = 0.0
+  scratch.visited[0] += 1
   for claim in range(game.num_claims):
-    if policy_claims(game, node, claim, node, work.reach):
-      respond(game, game.child_begin[node] + claim, claim, depth, work,
+    if policy_claims(game, node, claim, node, scratch.reach):
+      respond(game, game.child_begin[node] + claim, claim, depth, scratch,
               frontier)
-      _add_child(node, work)
-  work.value[0] = work.total[0]
+      _add_child(node, scratch)
+  scratch.value[0] = scratch.total[0]

@@ -2,14 +2,17 @@
 
 A `MatchPolicy` has a table for each (own dice, opponent's dice). A table is
 [row, hand] of weights, and its rows are those of `abstraction_graph`. The
-probability of an action at a memory is the share of its row. Where all weights
-are zero the policy is uniform.
+probabilities of actions at a node are in proportion to its rows. Where all
+weights are zero the policy is uniform.
 """
 
+from collections.abc import Sequence
 import re
 
 import numpy as np
+import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstractions
@@ -35,25 +38,34 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
     game: the `pyspiel.Game`, `dudo` or `dudo_ir` with two players.
     recall_length: how many of the last claims the policy remembers.
     tables: dict from (own dice, opponent's dice) to [row, hand] float32 or
-      uint8. In float32, the rows of a memory add up to how often the policy's
+      uint8. In float32, the rows of a node add up to how often the policy's
       own moves lead there (summed over all paths).
     values: dict from (starter's dice, other's dice) to the starter's value.
-    memory: what the policy remembers instead: a name or an object, see
-      `memories`. None for the last `recall_length` claims.
+    memory: what the policy remembers instead: a name or an object of
+      `abstractions`. None for the last `recall_length` claims.
 
   Attributes:
     match: the `abstract_rules.AbstractRules`.
     tables: as given.
     values: as given.
+
+  Example:
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> policy = policy_bots.load_policy("recall3")
+    >>> policy.after_claims((1, 1), []).shape  # twelve claims, six hands
+    (12, 6)
   """
 
-  def __init__(self, game, recall_length, tables, values, *, memory=None):
+  def __init__(self, game: pyspiel.Game, recall_length: int | None,
+               tables: annotations.ByRound[np.ndarray],
+               values: annotations.ByRound[float], *,
+               memory: str | abstractions.Abstraction | None = None) -> None:
     super().__init__(game)
     self.match = abstract_rules.abstract_rules(
         game, abstractions.choose(recall_length, memory))
-    for name, value in (("tables", tables), ("values", values)):
-      if not isinstance(value, dict):
-        raise ValueError(f"{name}={value!r}: must be a dict by numbers of dice")
+    for name, given in (("tables", tables), ("values", values)):
+      if not isinstance(given, dict):
+        raise ValueError(f"{name}={given!r}: must be a dict by numbers of dice")
     self.tables = dict(tables)
     self.values = dict(values)
     for value in self.values.values():
@@ -74,16 +86,16 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
     return round_rules.round_keys(dice)
 
   @property
-  def rounds(self):
+  def rounds(self) -> list[annotations.Dice]:
     """The rounds (starter's dice, other's dice) that it plays, a list."""
     return [dice for dice in self.tables if dice[::-1] in self.tables]
 
   @property
-  def remembered_text(self):
+  def remembered_text(self) -> str:
     """What the policy remembers of a round, such as "the last 3 claims"."""
     return self.match.abstraction.text
 
-  def remembered_span(self, num_dice):
+  def remembered_span(self, num_dice: int) -> float:
     """Returns how many of the last claims may decide what the policy does.
 
     Args:
@@ -92,7 +104,8 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
     return min(self.match.abstraction.span,
                self.match.claim_order(num_dice).num_claims)
 
-  def continuation_values(self, dice):
+  def continuation_values(self,
+                          dice: annotations.Dice) -> annotations.ByRound[float]:
     """Returns the values of the rounds after one, if both play the policy.
 
     Args:
@@ -107,7 +120,8 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
                          f"{key[0]}v{key[1]}; finish its training first")
     return self.values
 
-  def action_probabilities(self, state, player_id=None):
+  def action_probabilities(self, state: pyspiel.State,
+                           player_id: int | None = None) -> dict[int, float]:
     """Returns {action: probability} for the legal actions of the state."""
     validation.state("state", state)
     player = validation.player("player_id", player_id, state)
@@ -124,10 +138,10 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       raise ValueError(f"state={state}: has {key[0]} and {key[1]} dice; the "
                        f"policy knows {self._known_text()}")
     claims = state.claim_list()
-    memory = self.match.graph(sum(key))
-    row = memory.first_row(claims)
+    graph = self.match.graph(sum(key))
+    row = graph.first_row(claims)
     first = claims[-1] + 1 if claims else 0
-    actions = list(range(first, memory.num_claims))
+    actions = list(range(first, graph.num_claims))
     if claims:
       actions.append(game.dudo_action)
     hand = self.match.rolls(key[0]).index(state.hand(player))
@@ -137,7 +151,8 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       return dict.fromkeys(actions, 1.0 / len(actions))
     return {action: weight / total for action, weight in zip(actions, weights)}
 
-  def after_claims(self, key, claims):
+  def after_claims(self, key: annotations.Dice,
+                   claims: Sequence[int]) -> np.ndarray:
     """Returns the probabilities of all hands after some claims of a round.
 
     Args:
@@ -151,10 +166,10 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
     """
     self._check_key(key)
     self.match.claim_order(sum(key)).check_history(claims)
-    memory = self.match.graph(sum(key))
-    row = memory.first_row(claims)
+    graph = self.match.graph(sum(key))
+    row = graph.first_row(claims)
     last = claims[-1] if claims else -1
-    num_actions = memory.num_claims - 1 - last + bool(claims)
+    num_actions = graph.num_claims - 1 - last + bool(claims)
     weights = self.tables[key][row:row + num_actions,
                                :self.match.rolls(key[0]).num_rolls]
     totals = weights.sum(axis=0, dtype=np.float64)
@@ -166,14 +181,15 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       raise ValueError(f"key={key!r}: must be (own, opponent's) dice, one of "
                        f"{self._known_text()}")
 
-  def probabilities(self, key):
+  def probabilities(self, key: annotations.Dice) -> np.ndarray:
     """Returns [row, hand] float32, the probabilities with these dice."""
     self._check_key(key)
     weights = self.tables[key].astype(np.float32)
     table_kernels.normalize(self.match.graph(sum(key)).arrays, weights)
     return weights
 
-  def quantized(self, min_probability=0.0, min_reach=0.0):
+  def quantized(self, min_probability: float = 0.0,
+                min_reach: float = 0.0) -> "MatchPolicy":
     """Returns the policy with 8 bits a weight, without negligible weights.
 
     Args:
@@ -196,11 +212,11 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
                        memory=self.match.abstraction)
 
   @property
-  def memory_bytes(self):
+  def memory_bytes(self) -> int:
     """How much memory the tables take."""
     return sum(table.nbytes for table in self.tables.values())
 
-  def save(self, path):
+  def save(self, path: annotations.PathLike) -> None:
     """Writes the policy to one file, which `policies.load_policy` reads."""
     remembered = self.match.abstraction.identity.items()
     header = {"game": str(self.game),
@@ -212,8 +228,8 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
                      for (a, b), table in self.tables.items()}, compress=True)
 
 
-def _memory_named(name, value):
-  """Returns the `abstractions.Abstraction` of a field of a header, or raises."""
+def _abstraction_named(name, value):
+  """Returns the `Abstraction` of a field of a header, or raises."""
   return abstractions.parse(name, checkpoint.text(name, value))
 
 
@@ -225,8 +241,9 @@ def from_file(archive, game):
     game: the `pyspiel.Game` of the policy.
   """
   path = archive.path
-  if "memory" in archive.header:  # not in files of those who recall last claims
-    memory = checkpoint.field(path, archive.header, "memory", _memory_named)
+  if "memory" in archive.header:  # not if players remember the last claims
+    memory = checkpoint.field(path, archive.header, "memory",
+                              _abstraction_named)
   else:
     memory = abstractions.LastClaims(checkpoint.field(
         path, archive.header, "recall_length", validation.integer, 1,

@@ -14,9 +14,12 @@ import time
 from typing import NamedTuple
 
 import numpy as np
+import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
+from dudo_spiel.algorithms.dudo.imperfect_recall import abstractions
 from dudo_spiel.algorithms.dudo.imperfect_recall import best_response
 from dudo_spiel.algorithms.dudo.imperfect_recall import deals
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
@@ -40,11 +43,13 @@ _MAX_UNIFORM_DICE = 4  # in play, if the policy is still uniform
 _FIRST_ITERATIONS = 2  # make a search much shorter than against uniform play
 SAVE_SECONDS = 45.0  # time from one save of `run` to the next, at least
 _MAX_SAVE_TIME = 0.05  # saves take at most this part of the time of `run`
-_TABLE_NAMES = regret_tables.RegretTables("regret", "total")  # in files
+_TABLE_NAMES = ("regret", "total")  # in files, of `RegretTables`
 _MAX_ROUNDING = 1.0 + 1e-6
 
 
-def memory_needed(game, recall_length=3, num_threads=None, *, memory=None):
+def memory_needed(game: pyspiel.Game, recall_length: int = 3,
+                  num_threads: int | None = None, *,
+                  memory: str | abstractions.Abstraction | None = None) -> int:
   """Returns how many bytes a `MatchSolver` and its policy need.
 
   Args:
@@ -52,6 +57,13 @@ def memory_needed(game, recall_length=3, num_threads=None, *, memory=None):
     recall_length: how many of the last claims players remember in `dudo`.
     num_threads: how many threads the solver uses, None for all.
     memory: what players remember instead, as for `MatchSolver`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import fsicfr
+    >>> game = pyspiel.load_game("dudo(numdice=5)")
+    >>> fsicfr.memory_needed(game, recall_length=3, num_threads=1) > 10**9
+    True
   """
   match = abstract_rules.abstract_rules(
       game, abstract_rules.abstraction_of(game, recall_length, memory))
@@ -115,12 +127,25 @@ class MatchSolver(base_solver.Solver):
     game: the game.
     match: its `abstract_rules.AbstractRules`.
     rounds: list of (starter's dice, other's dice), in order of training.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import fsicfr
+    >>> game = pyspiel.load_game("dudo(numdice=1,dice_sides=3)")
+    >>> solver = fsicfr.MatchSolver(game, recall_length=2)
+    >>> solver.run(5000)
+    >>> policy = solver.average_policy()
+    >>> solver.exploitability() < 0.05
+    True
   """
 
   _CHECK_GROWTH = 2.0  # a measurement takes much longer than an iteration
 
-  def __init__(self, game, recall_length=3, seed=0, num_threads=None, *,
-               hands_met=None, gamma=1.0, dtype="float32", memory=None):
+  def __init__(self, game: pyspiel.Game, recall_length: int = 3, seed: int = 0,
+               num_threads: int | None = None, *,
+               hands_met: int | str | None = None, gamma: float = 1.0,
+               dtype: str = "float32",
+               memory: str | abstractions.Abstraction | None = None) -> None:
     super().__init__(game, seed=seed, num_threads=num_threads, dtype=dtype)
     if not (hands_met is None or isinstance(hands_met, str) and
             hands_met == "all"):
@@ -133,8 +158,9 @@ class MatchSolver(base_solver.Solver):
     pairs = pair_trainer.round_pairs(self.rounds)
     self._memory_bytes = _bytes_needed(
         self.match, pairs, hands_met, self._num_threads, self._dtype)
-    ram.check(*self.match.abstraction.argument, self._memory_bytes,
-              f"training {game}", "a shorter memory or fewer dice")
+    name, value = self.match.abstraction.argument
+    ram.check(name, value, self._memory_bytes, f"training {game}",
+              "a shorter memory or fewer dice")
     self._trainers = [
         pair_trainer.PairTrainer(
             self.match, pair, seed=self._seed, num_threads=self._num_threads,
@@ -145,17 +171,17 @@ class MatchSolver(base_solver.Solver):
     self._next_save = 0.0  # by the clock, within `run`
 
   @property
-  def memory_bytes(self):
+  def memory_bytes(self) -> int:
     """How much memory training takes."""
     return self._memory_bytes
 
   @property
-  def iteration(self):
+  def iteration(self) -> int:
     """How many iterations every round was trained, at least."""
     return min(trainer.iteration for trainer in self._trainers)
 
   @property
-  def seconds(self):
+  def seconds(self) -> float:
     """How long the rounds were trained in all."""
     return sum(trainer.seconds for trainer in self._trainers)
 
@@ -171,13 +197,14 @@ class MatchSolver(base_solver.Solver):
         "round of the match: "
         + ", ".join(f"({a}, {b})" for a, b in self.rounds))
 
-  def iterations(self, own_dice, opponent_dice):
+  def iterations(self, own_dice: int, opponent_dice: int) -> int:
     """Returns how many iterations the round was trained."""
     number, key = self._index(own_dice, opponent_dice)
     trainer = self._trainers[number]
     return int(trainer.records[trainer.rounds.index(key)]["sweeps"])
 
-  def tables(self, own_dice, opponent_dice):
+  def tables(self, own_dice: int,
+             opponent_dice: int) -> regret_tables.RegretTables:
     """Returns the [row, hand] `RegretTables` of these dice, read-only.
 
     Rows are those of `abstraction_graph`. Hands are those of `rolls`, padded.
@@ -190,7 +217,7 @@ class MatchSolver(base_solver.Solver):
 
   # Values.
 
-  def value(self, own_dice, opponent_dice):
+  def value(self, own_dice: int, opponent_dice: int) -> float:
     """Returns what the round is worth to its starter, who has own_dice.
 
     It is the exact value if both play the average policy. After a run that was
@@ -227,7 +254,7 @@ class MatchSolver(base_solver.Solver):
     value = values[dice[starter], dice[1 - starter]]
     return np.array([value, -value] if starter == 0 else [-value, value])
 
-  def expected_values(self):
+  def expected_values(self) -> np.ndarray:
     """Returns [player] float64, each player's value of the average policy."""
     return self._by_seat(self._values_of(len(self._trainers)))
 
@@ -246,7 +273,7 @@ class MatchSolver(base_solver.Solver):
     return (sum(self.game.start_dice) > _MAX_UNIFORM_DICE and
             self.iteration < _FIRST_ITERATIONS)
 
-  def nash_conv(self):
+  def nash_conv(self) -> float:
     """Returns the NashConv of the average policy, against perfect recall.
 
     It is offered for matches with at most six dice in play at the start. It
@@ -262,8 +289,9 @@ class MatchSolver(base_solver.Solver):
         self._average_policy(), num_threads=self._num_threads)
     return sum(response.values)
 
-  def solve(self, target_exploitability=None, max_iterations=None,
-            max_seconds=None):
+  def solve(self, target_exploitability: float | None = None,
+            max_iterations: int | None = None,
+            max_seconds: float | None = None) -> base_solver.SolveResult:
     """Trains until the average policy is good enough, or a limit is reached.
 
     Exploitability is measured at the start, after 1, 2, 4, 8, ... iterations,
@@ -293,7 +321,7 @@ class MatchSolver(base_solver.Solver):
     return (self._by_seat(self._values_of(len(self._trainers))),
             self.nash_conv())
 
-  def _checked(self, check):
+  def _after_check(self, check):
     self._measured_sweeps = self._num_sweeps
 
   def _is_measured_by(self, check):
@@ -351,8 +379,9 @@ class MatchSolver(base_solver.Solver):
       yield 0, 0.0
       trainer.update_values()
 
-  def run(self, iterations=None, seconds=None, *, total=False, save_to=None,
-          engine=None):
+  def run(self, iterations: int | None = None, seconds: float | None = None, *,
+          total: bool = False, save_to: annotations.PathLike | None = None,
+          engine: str | None = None) -> None:
     """Trains all rounds, from the fewest dice up.
 
     Ctrl-C raises a KeyboardInterrupt and leaves a solver that can be used and
@@ -384,13 +413,12 @@ class MatchSolver(base_solver.Solver):
       jobs.check_engine(engine)
     self._advance(0)  # compiles all that will run, before the clock starts
     by_time = iterations is None
-    if by_time:
+    if seconds is not None:
       limits = schedule.time_limits(self.match, self._trainers, seconds,
-                                         total)
+                                    total)
       goal, done = seconds, min(self.seconds, seconds)
-    else:
-      limits = schedule.iteration_limits(self._trainers, iterations,
-                                              total)
+    elif iterations is not None:
+      limits = schedule.iteration_limits(self._trainers, iterations, total)
       goal = iterations * len(self._trainers)
       done = sum(min(trainer.iteration, iterations)
                  for trainer in self._trainers)
@@ -401,7 +429,7 @@ class MatchSolver(base_solver.Solver):
       status = schedule.Status(bar)
       for trainers in self._waves(engine):
         if len(trainers) == 1:
-          chunks = self._train_alone(*trainers, next(limits))
+          chunks = self._train_alone(trainers[0], next(limits))
         else:
           chunks = self._train_apart(
               trainers, list(itertools.islice(limits, len(trainers))), engine)
@@ -430,7 +458,8 @@ class MatchSolver(base_solver.Solver):
     number = self._trainers.index(trainers[0])
     values = self._values_of(number)
     for trainer, limit in zip(trainers, limits):
-      if not parallel_training.is_done(*limit):  # what builds on it is out of date
+      # What builds on it is out of date from now on.
+      if not parallel_training.is_done(*limit):
         for later in (trainer, *self._trainers[number + len(trainers):]):
           later.values = {}
     return parallel_training.run(trainers, values, limits, engine,
@@ -446,7 +475,7 @@ class MatchSolver(base_solver.Solver):
 
   # Policies.
 
-  def current_policy(self):
+  def current_policy(self) -> match_policy.MatchPolicy:
     """Returns the current policy, a `match_policy.MatchPolicy` (a copy)."""
     return self._policy({key: np.maximum(trainer.tables[key].regret, 0.0)
                          for trainer in self._trainers
@@ -474,7 +503,7 @@ class MatchSolver(base_solver.Solver):
   def _fingerprint(self):
     return str(self.game)
 
-  def save(self, path):
+  def save(self, path: annotations.PathLike) -> None:
     """Writes all that is needed to go on exactly from here to one file.
 
     Rounds without iterations take no space in it.
@@ -489,7 +518,7 @@ class MatchSolver(base_solver.Solver):
         {"seconds": np.array([t.seconds for t in self._trainers]),
          "states": _states(self._trainers), **arrays})
 
-  def load(self, path):
+  def load(self, path: annotations.PathLike) -> None:
     """Goes on from a file that a solver of the same match saved.
 
     A file that does not fit or is damaged is refused and changes nothing: it is
@@ -599,7 +628,7 @@ def _read_training(archive, identity, trainers):
     if of_pair["sweeps"].any():
       for name, table in _arrays_of(trainer).items():
         archive.check(name, table.shape, (table.dtype,))
-        archive.verify(name, 0.0 if name.endswith(_TABLE_NAMES.cumulative)
+        archive.verify(name, 0.0 if name.endswith(_TABLE_NAMES[1])
                        else -math.inf)
   if records["sweeps"].min() != iteration:
     raise ValueError(f"path={path!r}: its iteration={iteration} must be that "

@@ -18,7 +18,6 @@ from dudo_spiel.algorithms.dudo.imperfect_recall import table_kernels
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
-from dudo_spiel.algorithms.runtime import random_streams
 
 MIN_PARALLEL_CELLS = 3_000_000  # rows times hands; threads cost time, too
 _EXACT_HANDS = 21  # with at most two dice a player meets all hands
@@ -68,9 +67,9 @@ def scratch_bytes(match, rounds, num_shifts, num_threads, dtype):
   hands = sum(match.table_shape(key)[1] for key in rounds) * 2 // len(rounds)
   many = max(match.rolls(n).num_rolls for n in rounds[0])
   num_deals = num_shifts * many
-  numbers = (num_nodes * (3 * hands + 2 * num_deals) +
+  entries = (num_nodes * (3 * hands + 2 * num_deals) +
              2 * num_threads * (num_claims + 2) * num_deals)
-  return numbers * np.dtype(dtype).itemsize
+  return entries * np.dtype(dtype).itemsize
 
 
 class PairTrainer:
@@ -195,12 +194,12 @@ class PairTrainer:
     shifts = []
     for i in range(iteration * self.num_shifts,
                    (iteration + 1) * self.num_shifts):
-      epoch, place = divmod(i, self._all_shifts)
+      epoch, index = divmod(i, self._all_shifts)
       if self._order_of != (key, epoch):
         self._order_of = key, epoch
-        self._order = random_streams.permutation((self._seed, *key, epoch),
-                                                 self._all_shifts)
-      shifts.append(int(self._order[place]))
+        self._order = np.random.default_rng(
+            (self._seed, *key, epoch)).permutation(self._all_shifts)
+      shifts.append(int(self._order[index]))
     return shifts
 
   def iterate(self, iterations=1):
@@ -301,7 +300,7 @@ class _Sweeper:
     self._values = values
     a, b = next(iter(tables))
     self._dtype = tables[a, b].regret.dtype
-    self._memory = match.graph(a + b).arrays
+    self._graph = match.graph(a + b).arrays
     self._many = max(match.rolls(n).num_rolls for n in (a, b))
     self._roles = self._make_roles(a, b)
     self._scratch = self._make_scratch()
@@ -316,7 +315,7 @@ class _Sweeper:
     Reaches and factors belong to a number of dice, values to a role.
     """
     num_deals = self._num_shifts * self._many
-    values = [self._zeros(len(self._memory.last), num_deals) for _ in range(2)]
+    values = [self._zeros(len(self._graph.last), num_deals) for _ in range(2)]
     first = self._role_arrays((a, b), 0, values[0])
     second = self._role_arrays((b, a), 1, values[1])
     if a == b:
@@ -327,13 +326,15 @@ class _Sweeper:
 
   def _role_arrays(self, key, role, value):
     """Returns the `RoleArrays` of (own dice, opponent's dice) in a role."""
-    memories, units = len(self._memory.last), len(self._memory.unit_begin)
+    nodes, units = len(self._graph.last), len(self._graph.unit_begin)
     hands = self._tables[key].regret.shape[1]
     return sweep_kernels.RoleArrays(
         role=role, table=self._tables[key].regret,
         cumulative=self._tables[key].cumulative,
-        factor=self._zeros(memories, hands), own=self._zeros(units, hands),
-        seen=self._zeros(memories, hands), value=value, leaf=self._zeros(0, 0),
+        factor=self._zeros(nodes, hands),
+        own_turn_reach=self._zeros(units, hands),
+        opponent_turn_reach=self._zeros(nodes, hands), value=value,
+        leaf=self._zeros(0, 0),
         segments=np.zeros(0, deals.SEGMENT), weight=self._zeros(0))
 
   def _make_scratch(self):
@@ -343,7 +344,7 @@ class _Sweeper:
     return sweep_kernels.SweepScratch(
         *(self._zeros(threads, hands) for _ in range(3)),
         self._zeros(threads, num_deals),
-        self._zeros(threads, 2, self._memory.num_claims + 1, num_deals))
+        self._zeros(threads, 2, self._graph.num_claims + 1, num_deals))
 
   def _dealt(self, key, shifts):
     """Returns (starter, other, `DealBatch`), the roles with their deals."""
@@ -368,7 +369,7 @@ class _Sweeper:
     return sweep_kernels.SweepSettings(key[0] == key[1], learns,
                                        self._dtype.type(weight))
 
-  def sweep(self, key, shifts, weight, record, memory=None):
+  def sweep(self, key, shifts, weight, record, graph=None):
     """Runs one sweep of a round.
 
     Args:
@@ -376,19 +377,19 @@ class _Sweeper:
       shifts: sequence of int, or None for all deals.
       weight: the weight of the iteration.
       record: [1] `deals.RECORD`, modified in place.
-      memory: the `abstraction_graph.AbstractionArrays`; None for those of the round.
+      graph: the `abstraction_graph.AbstractionArrays`; None for the round's.
     """
     starter, other, batch = self._dealt(key, shifts)
     jit.run(self._num_threads, sweep_kernels.sweep,
             sweep_kernels.sweep_parallel,
-            self._memory if memory is None else memory, starter, other,
+            self._graph if graph is None else graph, starter, other,
             self._settings(key, weight, True), self._scratch, batch.chances,
             record)
 
   def compile(self):
     """Compiles what `sweep` runs, by a sweep over a graph without units."""
-    empty = self._memory._replace(num_claims=-1,
-                                  unit_begin=self._memory.unit_begin[:1])
+    empty = self._graph._replace(num_claims=-1,
+                                  unit_begin=self._graph.unit_begin[:1])
     self.sweep(next(iter(self._tables)), range(self._num_shifts), 1.0,
                np.zeros(1, deals.RECORD), empty)
 
@@ -396,7 +397,7 @@ class _Sweeper:
     """Prepares `value`: matches the average policies instead of regrets."""
     first = next(iter(self._roles.values()))
     for arrays in first[:len(self._tables)]:
-      table_kernels.match_all_regrets(self._memory, arrays.cumulative,
+      table_kernels.match_all_regrets(self._graph, arrays.cumulative,
                                       arrays.factor)
 
   def value(self, key, shifts, skipped):
@@ -409,7 +410,7 @@ class _Sweeper:
     """
     starter, other, batch = self._dealt(key, shifts)
     jit.run(self._num_threads, sweep_kernels.backward,
-            sweep_kernels.backward_parallel, self._memory,
+            sweep_kernels.backward_parallel, self._graph,
             starter._replace(table=starter.cumulative),
             other._replace(table=other.cumulative),
             self._settings(key, 1.0, False), self._scratch)

@@ -47,7 +47,8 @@ def run(trainers, values, limits, engine, num_threads, at_most):
   """Trains pairs of rounds at the same time, in short jobs.
 
   Args:
-    trainers: list of `pair_trainer.PairTrainer`, with equally many dice in play.
+    trainers: list of `pair_trainer.PairTrainer`, with equally many dice in
+      play.
     values: dict from smaller rounds to their starters' values.
     limits: list of (iterations, seconds), one of which is None.
     engine: where, see `runtime.jobs`.

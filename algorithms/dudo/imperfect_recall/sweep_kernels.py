@@ -1,27 +1,27 @@
 """FSICFR on a round of Dudo, for all hands at once: kernels.
 
-This is algorithm 2 of Neller & Hnath (2011) on the graph of `abstraction_graph`.
-The hand is the innermost axis of every array: tables are [row, hand].
+This is algorithm 2 of Neller & Hnath (2011) on the abstraction graph. The hand
+is the innermost axis of every array: tables are [row, hand].
 
 A round has two roles, the starter (0) and the other (1). A player's own reach
 depends only on that player's hand, so the forward pass needs no deals. For each
 hand it sums, over all paths, the product of the player's own probabilities:
 
-  own[unit, hand]: up to the children of the unit, where this role acts (all
-    children have the same, since the opponent made the last claim). If units
-    share children, it is summed over this unit and those before it,
-  seen[memory, hand]: up to the memory, where the opponent acts.
+  own_turn_reach[unit, hand]: up to the children of the unit, where this role
+    acts (all children have the same, since the opponent made the last claim).
+    If units share children, it is summed over this unit and those before it,
+  opponent_turn_reach[node, hand]: up to the node, where the opponent acts.
 
 The backward pass computes values for a list of deals. A deal pairs one hand of
 each role. Deals are listed so that in runs of them the hands of a role are
-neighbours or all the same (`rounds.SEGMENT`), and rows of regrets are read and
+neighbours or all the same (`deals.SEGMENT`), and rows of regrets are read and
 written along these runs.
 
-Both roles may act at the same memory, and on the same rows if they have equally
+Both roles may act at the same node, and on the same rows if they have equally
 many dice. So the strategies of both are read before any regret changes.
 
-Threads share out the units of a level. Each unit is handled by one thread, and
-the units of a level do not touch each other, so no number depends on how many
+Threads share out the units of a wave. Each unit is handled by one thread, and
+the units of a wave do not touch each other, so no number depends on how many
 threads there are.
 """
 
@@ -43,22 +43,23 @@ class RoleArrays(NamedTuple):
     table: [row, hand], to which the strategy is proportional where it is
       positive: sums of regrets in a sweep, of strategies in a valuation.
     cumulative: [row, hand], sums of strategies.
-    factor: [memory, hand], written by
-      `table_kernels.match_regrets`.
-    own: [unit + 1, hand], reaches (see the top of this file).
-    seen: [memory, hand], reaches.
-    value: [memory, deal], what the memory is worth to this role if it is to
-      move there.
+    factor: [node, hand], written by `table_kernels.match_regrets`.
+    own_turn_reach: [unit + 1, hand], this role's own reach of the children of a
+      unit, where it acts.
+    opponent_turn_reach: [node, hand], this role's own reach of a node where the
+      opponent acts.
+    value: [node, deal], what the node is worth to this role if it is to move
+      there.
     leaf: [claim, deal], what this role gets when it challenges the claim.
-    segments: [segment] `rounds.SEGMENT`, this role's hands.
+    segments: [segment] `deals.SEGMENT`, this role's hands.
     weight: [deal], what the deal weighs in this role's regrets.
   """
   role: int
   table: np.ndarray
   cumulative: np.ndarray
   factor: np.ndarray
-  own: np.ndarray
-  seen: np.ndarray
+  own_turn_reach: np.ndarray
+  opponent_turn_reach: np.ndarray
   value: np.ndarray
   leaf: np.ndarray
   segments: np.ndarray
@@ -79,7 +80,7 @@ class SweepSettings(NamedTuple):
 
 
 class SweepScratch(NamedTuple):
-  """Memory that every thread of a sweep overwrites.
+  """What every thread of a sweep overwrites.
 
   Attributes:
     scale: [thread, hand], what a positive regret weighs.
@@ -96,18 +97,19 @@ class SweepScratch(NamedTuple):
 
 
 @jit.inline
-def _acts(memory, role, node):
+def _acts(graph, role, node):
   """Returns whether the role may act there: who started may be forgotten."""
-  return memory.acts[node, role]
+  return graph.acts[node, role]
 
 
 @jit.inline
-def _spread(memory, node, mine, weight, scale, shift):
+def _spread(graph, node, mine, weight, scale, shift):
   """Adds a strategy, times own reach, to the sums and to the children."""
-  row, row_end = memory.row_begin[node], memory.row_begin[node + 1]
-  child = memory.child_begin[node]
-  table, cumulative, seen = mine.table, mine.cumulative, mine.seen
-  factor, reach = mine.factor[node], mine.own[memory.group[node]]
+  row, row_end = graph.row_begin[node], graph.row_begin[node + 1]
+  child = graph.child_begin[node]
+  table, cumulative = mine.table, mine.cumulative
+  child_reach = mine.opponent_turn_reach
+  factor, reach = mine.factor[node], mine.own_turn_reach[graph.group[node]]
   zero = reach.dtype.type(0.0)
   uniform = reach.dtype.type(1.0 / (row_end - row))
   hands = len(reach)
@@ -116,11 +118,11 @@ def _spread(memory, node, mine, weight, scale, shift):
   for h in range(hands):
     scale[h] = factor[h] * reach[h]
     shift[h] = zero if factor[h] > zero else reach[h] * uniform
-  for a in range(memory.num_claims - 1 - memory.last[node]):
+  for a in range(graph.num_claims - 1 - graph.last[node]):
     for h in range(hands):
       x = table[row + a, h]
       x = (x if x > zero else zero) * scale[h] + shift[h]
-      seen[child + a, h] += x
+      child_reach[child + a, h] += x
       cumulative[row + a, h] += weight * x
   if node > 0:  # Dudo has no child
     for h in range(hands):
@@ -132,57 +134,57 @@ def _spread(memory, node, mine, weight, scale, shift):
 @jit.inline
 def _pass_on(mine, unit, node):
   """Adds the reach of a role that does not act to the unit's children."""
-  own, reach = mine.own[unit], mine.seen[node]
+  total, reach = mine.own_turn_reach[unit], mine.opponent_turn_reach[node]
   for h in range(len(reach)):
-    own[h] += reach[h]
+    total[h] += reach[h]
 
 
 @jit.inline
-def _begin_unit(memory, mine, unit):
-  """Sets the reach of a unit's children before its memories are added up."""
-  before = memory.unit_before[unit]
+def _begin_unit(graph, mine, unit):
+  """Sets the reach of a unit's children before its nodes are added up."""
+  before = graph.unit_before[unit]
   if before >= 0:  # what leads to its children from there
-    mine.own[unit] = mine.own[before]
+    mine.own_turn_reach[unit] = mine.own_turn_reach[before]
   else:
-    mine.own[unit] = 0.0
+    mine.own_turn_reach[unit] = 0.0
 
 
 @jit.kernel
-def _forward_unit(memory, unit, starter, other, settings, scratch, thread):
+def _forward_unit(graph, unit, starter, other, settings, scratch, thread):
   """Handles one unit in the forward pass."""
   weight = settings.weight
   scale, shift = scratch.scale[thread], scratch.shift[thread]
-  _begin_unit(memory, starter, unit)
-  _begin_unit(memory, other, unit)
-  for i in range(memory.unit_begin[unit], memory.unit_begin[unit + 1]):
-    node = memory.unit_node[i]
-    starts = _acts(memory, starter.role, node)
+  _begin_unit(graph, starter, unit)
+  _begin_unit(graph, other, unit)
+  for i in range(graph.unit_begin[unit], graph.unit_begin[unit + 1]):
+    node = graph.unit_node[i]
+    starts = _acts(graph, starter.role, node)
     if starts:
-      table_kernels.match_regrets(memory, node, starter.table, starter.factor)
-      _spread(memory, node, starter, weight, scale, shift)
+      table_kernels.match_regrets(graph, node, starter.table, starter.factor)
+      _spread(graph, node, starter, weight, scale, shift)
       _pass_on(other, unit, node)
-    if _acts(memory, other.role, node):
+    if _acts(graph, other.role, node):
       if not (settings.is_shared and starts):
-        table_kernels.match_regrets(memory, node, other.table,
+        table_kernels.match_regrets(graph, node, other.table,
                                     other.factor)
-      _spread(memory, node, other, weight, scale, shift)
+      _spread(graph, node, other, weight, scale, shift)
       _pass_on(starter, unit, node)
 
 
 @jit.kernel
-def _value_actions(memory, unit, values, leaves, out):
+def _value_actions(graph, unit, values, leaves, out):
   """Writes what a role's actions in the unit are worth to it.
 
   Args:
-    memory: the `abstraction_graph.AbstractionArrays`.
+    graph: the `abstraction_graph.AbstractionArrays`.
     unit: the unit.
-    values: [memory, deal], the values of the opponent.
+    values: [node, deal], the values of the opponent.
     leaves: [claim, deal], of the role itself.
     out: [action, deal], modified in place.
   """
-  node = memory.unit_node[memory.unit_begin[unit]]
-  last, child = memory.last[node], memory.child_begin[node]
-  num_children = memory.num_claims - 1 - last
+  node = graph.unit_node[graph.unit_begin[unit]]
+  last, child = graph.last[node], graph.child_begin[node]
+  num_children = graph.num_claims - 1 - last
   for a in range(num_children):
     for j in range(out.shape[1]):
       out[a, j] = -values[child + a, j]
@@ -191,17 +193,17 @@ def _value_actions(memory, unit, values, leaves, out):
 
 
 @jit.inline
-def _play(memory, node, mine, action_values, strategy):
+def _play(graph, node, mine, action_values, strategy):
   """Writes mine.value[node], the value of the node under the strategy.
 
   Args:
-    memory: the `abstraction_graph.AbstractionArrays`.
-    node: the memory.
+    graph: the `abstraction_graph.AbstractionArrays`.
+    node: the node of the graph.
     mine: the `RoleArrays` of the role that acts.
     action_values: [action, deal].
     strategy: [hand] scratch.
   """
-  row, row_end = memory.row_begin[node], memory.row_begin[node + 1]
+  row, row_end = graph.row_begin[node], graph.row_begin[node + 1]
   table, factor, segments = mine.table, mine.factor[node], mine.segments
   out = mine.value[node]
   zero = factor.dtype.type(0.0)
@@ -235,17 +237,17 @@ def _sum_regret(cf_reach, action_values, value, a, deal, length):
 
 
 @jit.inline
-def _learn(memory, node, mine, action_values, cf_reach):
+def _learn(graph, node, mine, action_values, cf_reach):
   """Adds the regrets of a node, for every deal.
 
   Args:
-    memory: the `abstraction_graph.AbstractionArrays`.
-    node: the memory.
+    graph: the `abstraction_graph.AbstractionArrays`.
+    node: the node of the graph.
     mine: the `RoleArrays` of the role that acts.
     action_values: [action, deal].
     cf_reach: [deal], from `_reach_of_deals`.
   """
-  row, row_end = memory.row_begin[node], memory.row_begin[node + 1]
+  row, row_end = graph.row_begin[node], graph.row_begin[node + 1]
   table, value, segments = mine.table, mine.value[node], mine.segments
   for a in range(row_end - row):
     for s in range(len(segments)):
@@ -276,66 +278,67 @@ def _reach_of_deals(segments, reach, weights, weight, out):
 
 
 @jit.inline
-def _learn_if_reached(memory, node, mine, theirs, weight, action_values,
+def _learn_if_reached(graph, node, mine, theirs, weight, action_values,
                       cf_reach):
   """Adds a role's regrets at a node where it acts, if the opponent gets there.
 
   Args:
-    memory: the `abstraction_graph.AbstractionArrays`.
-    node: the memory.
+    graph: the `abstraction_graph.AbstractionArrays`.
+    node: the node of the graph.
     mine: the `RoleArrays` of the role.
     theirs: the `RoleArrays` of the opponent.
     weight: the weight of this iteration.
     action_values: [action, deal].
     cf_reach: [deal] scratch.
   """
-  if _acts(memory, mine.role, node) and theirs.seen[node].any():
-    _reach_of_deals(theirs.segments, theirs.seen[node], mine.weight, weight,
-                    cf_reach)
-    _learn(memory, node, mine, action_values, cf_reach)
+  if _acts(graph, mine.role, node) and theirs.opponent_turn_reach[node].any():
+    _reach_of_deals(theirs.segments, theirs.opponent_turn_reach[node],
+                    mine.weight, weight, cf_reach)
+    _learn(graph, node, mine, action_values, cf_reach)
 
 
 @jit.kernel
-def _backward_unit(memory, unit, starter, other, settings, scratch, thread):
+def _backward_unit(graph, unit, starter, other, settings, scratch, thread):
   """Handles one unit in the backward pass."""
   weight = settings.weight
   starter_values = scratch.action_value[thread, starter.role]
   other_values = scratch.action_value[thread, other.role]
   strategy, cf_reach = scratch.strategy[thread], scratch.cf_reach[thread]
-  _value_actions(memory, unit, other.value, starter.leaf, starter_values)
-  _value_actions(memory, unit, starter.value, other.leaf, other_values)
-  for i in range(memory.unit_begin[unit], memory.unit_begin[unit + 1]):
-    node = memory.unit_node[i]
-    if _acts(memory, starter.role, node):
-      _play(memory, node, starter, starter_values, strategy)
-    if _acts(memory, other.role, node):
-      _play(memory, node, other, other_values, strategy)
+  _value_actions(graph, unit, other.value, starter.leaf, starter_values)
+  _value_actions(graph, unit, starter.value, other.leaf, other_values)
+  for i in range(graph.unit_begin[unit], graph.unit_begin[unit + 1]):
+    node = graph.unit_node[i]
+    if _acts(graph, starter.role, node):
+      _play(graph, node, starter, starter_values, strategy)
+    if _acts(graph, other.role, node):
+      _play(graph, node, other, other_values, strategy)
     if settings.learns:
-      _learn_if_reached(memory, node, starter, other, weight, starter_values,
+      _learn_if_reached(graph, node, starter, other, weight, starter_values,
                         cf_reach)
-      _learn_if_reached(memory, node, other, starter, weight, other_values,
+      _learn_if_reached(graph, node, other, starter, weight, other_values,
                         cf_reach)
 
 
 @jit.kernel
 def _start_forward(starter, other):
   """Sets the reaches before the first claim, which is the starter's."""
-  starter.seen[:] = 0.0
-  starter.own[-1] = 1.0
-  other.seen[:] = 0.0
-  other.own[-1] = 0.0
-  other.seen[0] = 1.0
+  starter.opponent_turn_reach[:] = 0.0
+  starter.own_turn_reach[-1] = 1.0
+  other.opponent_turn_reach[:] = 0.0
+  other.own_turn_reach[-1] = 0.0
+  other.opponent_turn_reach[0] = 1.0
 
 
 @jit.kernel
-def _forward(memory, starter, other, settings, scratch):
+def _forward(graph, starter, other, settings, scratch):
   """Computes all reaches, and adds to the sums of strategies."""
   _start_forward(starter, other)
-  # To count references takes as long as a small memory does.
-  graph, work = jit.borrowed(memory), jit.borrowed(scratch)
+  # To count references takes as long as a small graph does.
+  lent_graph, lent_scratch = jit.borrowed(graph), jit.borrowed(scratch)
   mine, theirs = jit.borrowed(starter), jit.borrowed(other)
-  for unit in range(len(graph.unit_begin) - 1):
-    _forward_unit(graph, unit, mine, theirs, settings, work, np.int64(0))
+  for unit in range(len(lent_graph.unit_begin) - 1):
+    _forward_unit(lent_graph, unit, mine, theirs, settings, lent_scratch,
+                  np.int64(0))
 
 
 # Numba passes to threads only plain tuples that are not nested; these functions
@@ -344,75 +347,84 @@ def _forward(memory, starter, other, settings, scratch):
 
 
 @jit.kernel
-def _forward_share(memory, starter, other, settings, scratch, level, thread):
-  """Handles a thread's share of a level in the forward pass."""
-  memory = abstraction_graph.AbstractionArrays(*jit.borrowed(memory))
+def _forward_slice(graph, starter, other, settings, scratch, wave, thread):
+  """Handles a thread's slice of a wave in the forward pass."""
+  graph = abstraction_graph.AbstractionArrays(*jit.borrowed(graph))
   starter = RoleArrays(*jit.borrowed(starter))
   other = RoleArrays(*jit.borrowed(other))
   scratch = SweepScratch(*jit.borrowed(scratch))
   settings = SweepSettings(*settings)
-  for unit in range(memory.level_begin[level] + thread,
-                    memory.level_begin[level + 1], len(scratch.scale)):
-    _forward_unit(memory, unit, starter, other, settings, scratch, thread)
+  for unit in range(graph.wave_begin[wave] + thread,
+                    graph.wave_begin[wave + 1], len(scratch.scale)):
+    _forward_unit(graph, unit, starter, other, settings, scratch, thread)
 
 
 @jit.kernel
-def _backward_share(memory, starter, other, settings, scratch, level, thread):
-  """Handles a thread's share of a level in the backward pass."""
-  memory = abstraction_graph.AbstractionArrays(*jit.borrowed(memory))
+def _backward_slice(graph, starter, other, settings, scratch, wave, thread):
+  """Handles a thread's slice of a wave in the backward pass."""
+  graph = abstraction_graph.AbstractionArrays(*jit.borrowed(graph))
   starter = RoleArrays(*jit.borrowed(starter))
   other = RoleArrays(*jit.borrowed(other))
   scratch = SweepScratch(*jit.borrowed(scratch))
   settings = SweepSettings(*settings)
-  for unit in range(memory.level_begin[level] + thread,
-                    memory.level_begin[level + 1], len(scratch.scale)):
-    _backward_unit(memory, unit, starter, other, settings, scratch, thread)
+  for unit in range(graph.wave_begin[wave] + thread,
+                    graph.wave_begin[wave + 1], len(scratch.scale)):
+    _backward_unit(graph, unit, starter, other, settings, scratch, thread)
 
 
 @jit.kernel(parallel=True)
-def _forward_parallel(memory, starter, other, settings, scratch):
+def _forward_parallel(graph, starter, other, settings, scratch):
   """Does the same as `_forward`, with a thread for each row of scratch."""
   _start_forward(starter, other)
-  num_levels, num_threads = memory.num_claims + 1, len(scratch.scale)
-  graph, mine, theirs = memory[:], starter[:], other[:]
-  how, work = settings[:], scratch[:]
-  for level in range(num_levels):
+  num_waves, num_threads = graph.num_claims + 1, len(scratch.scale)
+  arrays, mine, theirs = graph[:], starter[:], other[:]
+  how, parts = settings[:], scratch[:]
+  for wave in range(num_waves):
     for thread in numba.prange(num_threads):
-      _forward_share(graph, mine, theirs, how, work, level, np.int64(thread))
+      _forward_slice(arrays, mine, theirs, how, parts, wave, np.int64(thread))
 
 
 @jit.kernel
-def backward(memory, starter, other, settings, scratch):
-  """Computes the values of all memories for a list of deals, and learns.
+def backward(graph, starter, other, settings, scratch):
+  """Computes the values of all nodes for a list of deals, and learns.
 
   Args:
-    memory: the `abstraction_graph.AbstractionArrays`.
+    graph: the `abstraction_graph.AbstractionArrays`.
     starter: the `RoleArrays` of role 0, modified in place: `value`, and
       `table` if it learns.
-    other: the `RoleArrays` of role 1, modified in place likewise.
+    other: the `RoleArrays` of role 1, modified in place: `value`, and `table`
+      if it learns.
     settings: the `SweepSettings`.
     scratch: the `SweepScratch`.
   """
-  graph, work = jit.borrowed(memory), jit.borrowed(scratch)
+  lent_graph, lent_scratch = jit.borrowed(graph), jit.borrowed(scratch)
   mine, theirs = jit.borrowed(starter), jit.borrowed(other)
-  for unit in range(len(graph.unit_begin) - 2, -1, -1):
-    _backward_unit(graph, unit, mine, theirs, settings, work, np.int64(0))
+  for unit in range(len(lent_graph.unit_begin) - 2, -1, -1):
+    _backward_unit(lent_graph, unit, mine, theirs, settings, lent_scratch,
+                   np.int64(0))
 
 
 @jit.kernel(parallel=True)
-def backward_parallel(memory, starter, other, settings, scratch):
+def backward_parallel(graph, starter, other, settings, scratch):
   """Does the same as `backward`, with a thread for each row of scratch."""
-  num_levels, num_threads = memory.num_claims + 1, len(scratch.scale)
-  graph, mine, theirs = memory[:], starter[:], other[:]
-  how, work = settings[:], scratch[:]
-  for level in range(num_levels - 1, -1, -1):
+  num_waves, num_threads = graph.num_claims + 1, len(scratch.scale)
+  arrays, mine, theirs = graph[:], starter[:], other[:]
+  how, parts = settings[:], scratch[:]
+  for wave in range(num_waves - 1, -1, -1):
     for thread in numba.prange(num_threads):
-      _backward_share(graph, mine, theirs, how, work, level, np.int64(thread))
+      _backward_slice(arrays, mine, theirs, how, parts, wave, np.int64(thread))
 
 
 @jit.kernel
 def _add_to_record(starter, chances, weight, record):
-  """Adds a sweep to the record of its round; see `sweep`."""
+  """Adds a sweep to the record of its round.
+
+  Args:
+    starter: the `RoleArrays` of role 0.
+    chances: [deal] float64, the probabilities of the deals.
+    weight: of the iteration.
+    record: [1] `deals.RECORD`, modified in place.
+  """
   root = starter.value[0]
   value = 0.0
   for j in range(len(root)):
@@ -423,27 +435,27 @@ def _add_to_record(starter, chances, weight, record):
 
 
 @jit.kernel(nogil=True)
-def sweep(memory, starter, other, settings, scratch, chances, record):
+def sweep(graph, starter, other, settings, scratch, chances, record):
   """Runs one iteration, forward and backward, for a list of deals.
 
   Args:
-    memory: the `abstraction_graph.AbstractionArrays`.
+    graph: the `abstraction_graph.AbstractionArrays`.
     starter: the `RoleArrays` of role 0, modified in place.
     other: the `RoleArrays` of role 1, modified in place.
     settings: the `SweepSettings`.
     scratch: the `SweepScratch`.
-    chances: [deal] float64, how likely each deal is.
+    chances: [deal] float64, the probabilities of the deals.
     record: [1] `deals.RECORD`, modified in place. It changes here, so that it
       fits the tables whenever Python gets to see them.
   """
-  _forward(memory, starter, other, settings, scratch)
-  backward(memory, starter, other, settings, scratch)
+  _forward(graph, starter, other, settings, scratch)
+  backward(graph, starter, other, settings, scratch)
   _add_to_record(starter, chances, settings.weight, record)
 
 
 @jit.kernel(nogil=True)
-def sweep_parallel(memory, starter, other, settings, scratch, chances, record):
+def sweep_parallel(graph, starter, other, settings, scratch, chances, record):
   """Does the same as `sweep`, with a thread for each row of scratch."""
-  _forward_parallel(memory, starter, other, settings, scratch)
-  backward_parallel(memory, starter, other, settings, scratch)
+  _forward_parallel(graph, starter, other, settings, scratch)
+  backward_parallel(graph, starter, other, settings, scratch)
   _add_to_record(starter, chances, settings.weight, record)

@@ -1,62 +1,65 @@
-"""What is done with a table of a round, [row, hand], on its own: kernels.
+"""Kernels on a table of a round, [row, hand].
 
-Rows are those of `abstraction_graph`: the actions of one memory are neighbours. A
-table has regrets or weights, of which strategies are made here: by regret
+Rows are those of `abstraction_graph`: the actions of one node are neighbours. A
+table has regrets or weights. Strategies are made of them here: by regret
 matching, as probabilities, or as small whole numbers for files.
 """
 
 import numpy as np
 
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import regret_tables
 
 
 @jit.kernel
-def match_regrets(memory, node, table, factor):
-  """Matches regrets at one memory, for all hands at once.
+def match_regrets(graph, node, table, factor):
+  """Matches regrets at one node, for all hands at once.
 
   The strategy of a hand is max(row, 0) * factor, or uniform if the factor is 0.
   Whoever needs the strategy makes it from the two.
 
   Args:
-    memory: the `abstraction_graph.AbstractionArrays`.
-    node: the memory.
+    graph: the `abstraction_graph.AbstractionArrays`.
+    node: the node of the graph.
     table: [row, hand].
-    factor: [memory, hand], modified in place at the memory: 1 divided by the
-      sum of the positive rows, 0 where no row is positive.
+    factor: [node, hand], modified in place at the node: 1 divided by the
+      sum of the positive rows, 0 where that sum is below
+      `regret_tables.min_sum`.
   """
   total = factor[node]
   zero = total.dtype.type(0.0)
   one = total.dtype.type(1.0)
+  min_sum = regret_tables.min_sum(total)
   total[:] = zero
-  for row in range(memory.row_begin[node], memory.row_begin[node + 1]):
+  for row in range(graph.row_begin[node], graph.row_begin[node + 1]):
     for h in range(len(total)):
       x = table[row, h]
       total[h] += x if x > zero else zero
   for h in range(len(total)):
-    total[h] = one / total[h] if total[h] > zero else zero
+    total[h] = one / total[h] if total[h] >= min_sum else zero
 
 
 @jit.kernel
-def match_all_regrets(memory, table, factor):
-  """Writes the factors of a whole table; see `match_regrets`."""
-  for node in range(len(memory.last)):
-    match_regrets(memory, node, table, factor)
+def match_all_regrets(graph, table, factor):
+  """Writes the factors of all nodes, as `match_regrets` does for one."""
+  for node in range(len(graph.last)):
+    match_regrets(graph, node, table, factor)
 
 
 @jit.kernel
-def sum_regrets(memory, table, chances):
-  """Returns the sum over memories and hands of the largest positive regret.
+def sum_regrets(graph, table, chances):
+  """Returns the sum over nodes and hands of the largest positive regret.
 
   Args:
-    memory: the `abstraction_graph.AbstractionArrays`.
+    graph: the `abstraction_graph.AbstractionArrays`.
     table: [row, hand], sums of regrets.
     chances: [hand] float64, how likely each hand is.
   """
   largest = np.empty(len(chances), table.dtype)
   total = 0.0
-  for node in range(len(memory.last)):
+  for node in range(len(graph.last)):
     largest[:] = 0.0
-    for row in range(memory.row_begin[node], memory.row_begin[node + 1]):
+    for row in range(graph.row_begin[node], graph.row_begin[node + 1]):
       for h in range(len(chances)):
         x = table[row, h]
         largest[h] = x if x > largest[h] else largest[h]
@@ -66,10 +69,10 @@ def sum_regrets(memory, table, chances):
 
 
 @jit.kernel
-def normalize(memory, table):
+def normalize(graph, table):
   """Turns weights [row, hand] into probabilities, in place."""
-  for node in range(len(memory.last)):
-    begin, end = memory.row_begin[node], memory.row_begin[node + 1]
+  for node in range(len(graph.last)):
+    begin, end = graph.row_begin[node], graph.row_begin[node + 1]
     for h in range(table.shape[1]):
       total = table.dtype.type(0.0)
       for row in range(begin, end):
@@ -82,19 +85,19 @@ def normalize(memory, table):
 
 
 @jit.kernel
-def quantize(memory, table, min_probability, min_reach, levels, out):
-  """Writes weights as whole numbers, relative to the largest of a memory.
+def quantize(graph, table, min_probability, min_reach, levels, out):
+  """Writes weights as whole numbers, relative to the largest of a graph.
 
   Args:
-    memory: the `abstraction_graph.AbstractionArrays`.
+    graph: the `abstraction_graph.AbstractionArrays`.
     table: [row, hand] weights.
     min_probability: actions less likely than this get 0.
-    min_reach: memories whose weights sum to less get 0 everywhere.
+    min_reach: nodes whose weights sum to less get 0 everywhere.
     levels: the largest number.
     out: [row, hand] uint8, modified in place.
   """
-  for node in range(len(memory.last)):
-    begin, end = memory.row_begin[node], memory.row_begin[node + 1]
+  for node in range(len(graph.last)):
+    begin, end = graph.row_begin[node], graph.row_begin[node + 1]
     for h in range(table.shape[1]):
       total, largest = 0.0, 0.0
       for row in range(begin, end):

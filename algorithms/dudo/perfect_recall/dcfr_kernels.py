@@ -1,20 +1,19 @@
 """Discounted CFR on a growing tree, for all hands at once: kernels.
 
-The walk goes depth first over the stored nodes and updates one role. On the way
-down it carries both reaches, each with the chance of the hand: own[class] of
-the role that learns, other[class] of the other role. On the way up it has the
-counterfactual value of each own class: the sum over the other's hands of their
-reach times what the role gets.
+`learn` traverses the stored nodes depth first, and updates one role. On the way
+down it carries the reach probabilities of both roles, each with the chance of
+the hand: own[class] of the role that learns, other[class] of the other one. On
+the way up it has the counterfactual value of each own class: the sum over the
+other's hands of their reach times the payoff.
 
-Where nobody of the other role gets, regrets do not change but for their
-discount, which is made up later: `seen` is the iteration of a node's last
-update. Where additionally the own reach is 0, nothing happens at all, and the
-walk turns back.
+If the other's reach of a node is zero for all hands, its regrets change only by
+the discount, which is applied on the next visit (`last_update` has the
+iteration). If the own reach is zero as well, the subtree is skipped.
 
-A cut splits the tree, so that threads can share it. The top is walked first, to
-find the reaches at the cut; then each subtree; then the top once more, which
-takes the values of the subtrees. Where the tree is cut depends on the tree
-only, so the number of threads changes nothing.
+A cut splits the tree, so that threads can share it. The top is traversed first,
+to find the reaches at the cut; then each subtree; then the top once more, with
+the values of the subtrees. Where the tree is cut depends on the tree only, so
+the number of threads changes nothing.
 """
 
 from typing import NamedTuple
@@ -25,26 +24,25 @@ from dudo_spiel.algorithms.dudo.perfect_recall import growing_tree
 from dudo_spiel.algorithms.dudo.perfect_recall import hand_vectors
 from dudo_spiel.algorithms.runtime import jit
 
-# Discounted CFR: positive regrets by t^1.5 / (t^1.5 + 1), negative ones by a
-# half, and the average by t^2.
+# DCFR(1.5, 0, 2) of Brown & Sandholm (2019): positive regrets are discounted by
+# t^1.5 / (t^1.5 + 1), negative ones by 1/2, and strategies are weighted by t^2.
 ALPHA, NEGATIVE, GAMMA = 1.5, 0.5, 2.0
 # What to do at a cut.
 NO_CUT, COLLECT, FINISH = 0, 1, 2
-# Columns of a path.
-NODE, ROW, OWN, OTHER = 0, 1, 2, 3
+OWN, OTHER = 0, 1  # columns of `is_reached`
 
 
 class LearnTables(NamedTuple):
   """What is learned.
 
   Attributes:
-    regret: [number], see `growing_tree`.
-    cumulative: [number], sums of strategies times own reach.
-    seen: [node] int64, the iteration of the last update of its regrets.
+    regret: [entry] float, by `growing_tree.TreeArrays.table_begin`.
+    cumulative: [entry] float, sums of strategies times own reach.
+    last_update: [node] int64, the iteration of the last update of its regrets.
   """
   regret: np.ndarray
   cumulative: np.ndarray
-  seen: np.ndarray
+  last_update: np.ndarray
 
 
 class LearnStep(NamedTuple):
@@ -54,71 +52,147 @@ class LearnStep(NamedTuple):
     role: who learns.
     iteration: t, from 1.
     weight: of the strategy in the average, of the type of the tables.
-    kept: [iteration + 1] float64, products of the discounts of positive regrets
-      up to each iteration; they do not change after the last one.
-    negative: the discount of negative regrets.
-    challenges: [claim, count], what the role gets by a challenge.
-    challenged: [claim, count], what it gets when it is challenged.
+    cumulative_discount: [t] float64, the product over s <= t of the discounts
+      s^ALPHA / (s^ALPHA + 1). Later t use the last one.
+    negative_discount: the discount of negative regrets.
+    challenges: [claim, count] float, the role's payoff if it challenges.
+    challenged: [claim, count] float, its payoff if it is challenged.
   """
   role: int
   iteration: int
   weight: float
-  kept: np.ndarray
-  negative: float
+  cumulative_discount: np.ndarray
+  negative_discount: float
   challenges: np.ndarray
   challenged: np.ndarray
 
 
 class LearnScratch(NamedTuple):
-  """Memory that a walk overwrites.
+  """Memory that a traversal overwrites.
 
   Attributes:
-    own: [depth, class].
-    other: [depth, class].
-    value: [depth, class].
-    sigma: [depth, class].
-    norm: [depth, class].
-    product: [class].
-    result: [class].
-    counts: [count].
-    worth: [count].
-    path: [depth, 4] int64: node, row, whether own and other reach are not 0.
+    own: [depth, class] float, the reach of the role that learns.
+    other: [depth, class] float, the reach of the other role.
+    value: [depth, class] float, counterfactual values.
+    strategy: [depth, class] float, the strategy of one row.
+    inverse_sum: [depth, class] float, 1 / the sum of positive regrets.
+    product: [class] float, a reach after a row.
+    result: [class] float, the value of a row.
+    counts: [count] float, a reach by count.
+    payoff_by_count: [count] float.
+    path: [depth] int64, the nodes from the first one to the present one.
+    is_reached: [depth, 2] int64, whether own and other reach are not 0.
   """
   own: np.ndarray
   other: np.ndarray
   value: np.ndarray
-  sigma: np.ndarray
-  norm: np.ndarray
+  strategy: np.ndarray
+  inverse_sum: np.ndarray
   product: np.ndarray
   result: np.ndarray
   counts: np.ndarray
-  worth: np.ndarray
+  payoff_by_count: np.ndarray
   path: np.ndarray
+  is_reached: np.ndarray
 
 
 class Cut(NamedTuple):
   """Where the tree is cut.
 
   Attributes:
-    place: [node] int32, the number of the subtree that begins there, else -1;
+    part: [node] int32, the index of the subtree that begins there, else -1;
       [0] if there is no cut.
-    node: [place] int64, where each subtree begins.
-    size: [place] int64, how many numbers a table has for it.
-    own: [place, class], reach.
-    other: [place, class], reach.
-    value: [place, class].
-    live: [place, 2] int64, whether own and other reach are not 0.
+    node: [part] int64, where each subtree begins.
+    size: [part] int64, how many entries a table has for it.
+    own: [part, class] float, the reach of the role that learns.
+    other: [part, class] float, the reach of the other role.
+    value: [part, class] float, counterfactual values.
+    is_reached: [part, 2] int64, whether own and other reach are not 0.
   """
-  place: np.ndarray
+  part: np.ndarray
   node: np.ndarray
   size: np.ndarray
   own: np.ndarray
   other: np.ndarray
   value: np.ndarray
-  live: np.ndarray
+  is_reached: np.ndarray
 
 
-def moved_tables(tables, tree, change, is_growing, iteration, each=map):
+class _RoundView(NamedTuple):
+  """A round as the role that learns sees it.
+
+  Attributes:
+    role: that role.
+    num_claims: C; row C of a node is Dudo.
+    rank: pointer to [claim] int64, its rank, from 0.
+    level: pointer to [claim + 1] int64, the level of a node by its last claim
+      plus 1.
+    mine: the `hand_vectors.HandPointers` of the role.
+    theirs: those of the other role.
+  """
+  role: int
+  num_claims: int
+  rank: object
+  level: object
+  mine: hand_vectors.HandPointers
+  theirs: hand_vectors.HandPointers
+
+
+class _Pointers(NamedTuple):
+  """Pointers to the arrays that are read and written at every node.
+
+  Attributes:
+    regret: of the `LearnTables`.
+    cumulative: of the `LearnTables`.
+    challenges: of the `LearnStep`.
+    challenged: of the `LearnStep`.
+    own: of the `LearnScratch`, as all that follow.
+    other: [depth, class].
+    value: [depth, class].
+    strategy: [depth, class].
+    inverse_sum: [depth, class].
+    product: [class].
+    challenge: the `hand_vectors.ChallengeScratch`.
+  """
+  regret: object
+  cumulative: object
+  challenges: object
+  challenged: object
+  own: object
+  other: object
+  value: object
+  strategy: object
+  inverse_sum: object
+  product: object
+  challenge: hand_vectors.ChallengeScratch
+
+
+class _Node(NamedTuple):
+  """A node on the path.
+
+  Attributes:
+    index: of the node.
+    is_own: whether the role that learns acts.
+    level: of its hand classes.
+    own_width: how many classes the role that learns has there.
+    other_width: how many the other role has.
+    table: where its entries begin in the tables.
+    at: where its vectors begin in the scratch arrays.
+    own_reached: whether the own reach is not 0.
+    other_reached: whether the other's is not 0.
+  """
+  index: int
+  is_own: bool
+  level: int
+  own_width: int
+  other_width: int
+  table: int
+  at: int
+  own_reached: bool
+  other_reached: bool
+
+
+def moved_tables(tables, tree, change, is_growing, iteration, map_fn=map):
   """Returns the `LearnTables` of a tree that has changed.
 
   Args:
@@ -126,17 +200,17 @@ def moved_tables(tables, tree, change, is_growing, iteration, each=map):
       any more.
     tree: the `growing_tree.TreeArrays` before.
     change: what `growing_tree.changed` has returned.
-    is_growing: see `growing_tree.move_rows`.
+    is_growing: whether the tree only grows, else it only shrinks.
     iteration: from which new nodes learn.
-    each: as Python's `map`, which may use threads.
+    map_fn: Python's `map`, or one that uses threads.
   """
   new, node_source, row_source = change
-  seen = np.where(node_source < 0, iteration,
-                  tables.seen[np.maximum(node_source, 0)])
-  list(each(lambda table: growing_tree.move_table(
+  last_update = np.where(node_source < 0, iteration,
+                         tables.last_update[np.maximum(node_source, 0)])
+  list(map_fn(lambda table: growing_tree.move_table(
       tree, new, row_source, is_growing, table),
-            (tables.regret, tables.cumulative)))
-  return tables._replace(seen=seen)
+              (tables.regret, tables.cumulative)))
+  return tables._replace(last_update=last_update)
 
 
 def new_scratch(hands, dtype):
@@ -147,21 +221,21 @@ def new_scratch(hands, dtype):
     dtype: the type of the tables.
   """
   depths = hands.order.num_claims + 2
-  most = int(hands.width.max())
+  max_width = int(hands.width.max())
   counts = max(hands.dice) + 1
 
-  def lines(*shape):
-    return np.zeros((*shape, most), dtype)
+  def vectors(*shape):
+    return np.zeros((*shape, max_width), dtype)
 
   return LearnScratch(
-      *(lines(depths) for _ in range(5)), lines(), lines(),
+      *(vectors(depths) for _ in range(5)), vectors(), vectors(),
       np.zeros(counts, dtype), np.zeros(counts, dtype),
-      np.zeros((depths, 4), np.int64))
+      np.zeros(depths, np.int64), np.zeros((depths, 2), np.int64))
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _catch_up(regret, begin, size, positive, negative):
-  """Discounts regrets."""
+def _discount(regret, begin, size, positive, negative):
+  """Discounts positive and negative regrets."""
   zero = jit.cast_like(0.0, regret[begin])
   for i in range(size):
     x = regret[begin + i]
@@ -169,23 +243,24 @@ def _catch_up(regret, begin, size, positive, negative):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _absorb(regret, first, width, result, sigma, value, at):
-  """Adds the value of an own action to its regret and to the mean."""
+def _add_own_value(regret, first, width, result, strategy, value, at):
+  """Adds the value of an own action to its regret and to the node's value."""
   for h in range(width):
     x = result[h]
     regret[first + h] += x
-    value[at + h] += sigma[at + h] * x
+    value[at + h] += strategy[at + h] * x
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _add(result, width, value, at):
+def _add_value(result, width, value, at):
   for h in range(width):
     value[at + h] += result[h]
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _settle(regret, begin, rows, width, value, at, positive, negative):
-  """Subtracts the mean from the regrets, and discounts them."""
+def _subtract_mean(regret, begin, rows, width, value, at, discounts):
+  """Subtracts the node's value from the regrets, and discounts them."""
+  positive, negative = discounts
   zero = jit.cast_like(0.0, regret[begin])
   for row in range(rows):
     first = begin + row * width
@@ -195,28 +270,241 @@ def _settle(regret, begin, rows, width, value, at, positive, negative):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _average(cumulative, first, width, weight, own, sigma, at):
+def _add_strategy(cumulative, first, width, weight, own, strategy, at):
   for h in range(width):
-    cumulative[first + h] += weight * own[at + h] * sigma[at + h]
+    cumulative[first + h] += weight * own[at + h] * strategy[at + h]
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _meet(cut, place, collects, work, depth):
-  """Writes reaches at the cut, or reads the value of a subtree."""
+def _cross_cut(cut, part, collects, scratch, depth):
+  """Writes the reaches at the cut, or reads the value of a subtree."""
   if not collects:
-    work.value[depth] = cut.value[place]
+    scratch.value[depth] = cut.value[part]
     return
-  cut.live[place] = work.path[depth, OWN:]
-  cut.own[place] = work.own[depth]
-  cut.other[place] = work.other[depth]
+  cut.is_reached[part] = scratch.is_reached[depth]
+  cut.own[part] = scratch.own[depth]
+  cut.other[part] = scratch.other[depth]
+
+
+@jit.inline
+def _pointers(tables, step, scratch):
+  """Returns the `_Pointers` of an update."""
+  return _Pointers(
+      jit.pointer(tables.regret), jit.pointer(tables.cumulative),
+      jit.pointer(step.challenges), jit.pointer(step.challenged),
+      jit.pointer(scratch.own), jit.pointer(scratch.other),
+      jit.pointer(scratch.value), jit.pointer(scratch.strategy),
+      jit.pointer(scratch.inverse_sum), jit.pointer(scratch.product),
+      hand_vectors.ChallengeScratch(
+          jit.pointer(scratch.counts), jit.pointer(scratch.payoff_by_count),
+          jit.pointer(scratch.result)))
+
+
+@jit.forceinline
+def _node(view, tree, scratch, depth):
+  """Returns the `_Node` at a depth of the path."""
+  index = scratch.path[depth]
+  level = view.level[tree.last[index] + 1]
+  return _Node(index, tree.role[index] == view.role, level,
+               view.mine.width[level], view.theirs.width[level],
+               tree.table_begin[index], depth * scratch.value.shape[1],
+               scratch.is_reached[depth, OWN] != 0,
+               scratch.is_reached[depth, OTHER] != 0)
+
+
+@jit.forceinline
+def _enter(tree, tables, step, pointers, node, learns):
+  """Prepares the vectors of a node, and makes up for missed discounts.
+
+  Args:
+    tree: the `growing_tree.TreeArrays`.
+    tables: the `LearnTables`, modified in place.
+    step: the `LearnStep`.
+    pointers: the `_Pointers`.
+    node: the `_Node`.
+    learns: whether regrets may change.
+
+  Returns:
+    How many entries of the tables are read or written at the node.
+  """
+  zero = jit.cast_like(0.0, pointers.value[node.at])
+  for h in range(node.own_width):
+    pointers.value[node.at + h] = zero
+  rows = tree.row_begin[node.index + 1] - tree.row_begin[node.index]
+  width = node.own_width if node.is_own else node.other_width
+  if node.is_own or node.other_reached:
+    if node.is_own and node.other_reached and learns:
+      updated, before = tables.last_update[node.index], step.iteration - 1
+      if updated < before:
+        products = step.cumulative_discount
+        longest = len(products) - 1
+        _discount(pointers.regret, node.table, rows * width,
+                  jit.cast_like(products[min(before, longest)] /
+                                products[min(updated, longest)], zero),
+                  jit.cast_like(step.negative_discount**(before - updated),
+                                zero))
+    hand_vectors.inverse_sums(pointers.regret, node.table, rows, width,
+                              pointers.inverse_sum, node.at)
+  return (4 if node.is_own else 1) * rows * width
+
+
+@jit.forceinline
+def _challenge(view, tree, step, pointers, node, row, reach):
+  """Writes the values of a row that a challenge follows, or that is Dudo.
+
+  Args:
+    view: the `_RoundView`.
+    tree: the `growing_tree.TreeArrays`.
+    step: the `LearnStep`.
+    pointers: the `_Pointers`; the result is modified in place.
+    node: the `_Node`.
+    row: its row.
+    reach: (pointer to the other's reach, where it begins).
+  """
+  is_dudo = tree.claim[row] == view.num_claims
+  claim = tree.last[node.index] if is_dudo else tree.claim[row]
+  hand_vectors.challenge_values(
+      view.mine, view.theirs, (node.level, view.rank[claim]), reach[0],
+      reach[1],
+      pointers.challenges if is_dudo == node.is_own else pointers.challenged,
+      claim * step.challenges.shape[1], pointers.challenge)
+
+
+@jit.forceinline
+def _own_row(view, tree, step, pointers, node, row, learns):
+  """Learns an action of the role; the value of a child is added later.
+
+  Args:
+    view: the `_RoundView`.
+    tree: the `growing_tree.TreeArrays`.
+    step: the `LearnStep`.
+    pointers: the `_Pointers`; `product` becomes the own reach after the row.
+    node: the `_Node`.
+    row: its row.
+    learns: whether tables may change.
+
+  Returns:
+    (bool, bool), whether own and other reach are not 0 after the row.
+  """
+  child, width = tree.child[row], node.own_width
+  number = row - tree.row_begin[node.index]
+  first = node.table + number * width
+  hand_vectors.strategy(pointers.regret, first, width, pointers.inverse_sum,
+                        node.at, number == 0, pointers.strategy)
+  own_reached = node.own_reached
+  if own_reached:
+    if learns:
+      _add_strategy(pointers.cumulative, first, width, step.weight,
+                    pointers.own, pointers.strategy, node.at)
+    if child >= 0:
+      own_reached = hand_vectors.multiply(
+          pointers.own, node.at, pointers.strategy, node.at, width,
+          pointers.product) > 0.0
+  if child < 0 and node.other_reached and learns:
+    _challenge(view, tree, step, pointers, node, row, (pointers.other, node.at))
+    _add_own_value(pointers.regret, first, width, pointers.challenge.result,
+                   pointers.strategy, pointers.value, node.at)
+  return own_reached, node.other_reached
+
+
+@jit.forceinline
+def _other_row(view, tree, step, pointers, node, row, learns):
+  """Follows an action of the other role; the value of a child is added later.
+
+  Args:
+    view: the `_RoundView`.
+    tree: the `growing_tree.TreeArrays`.
+    step: the `LearnStep`.
+    pointers: the `_Pointers`; `product` becomes the other's reach after the
+      row.
+    node: the `_Node`.
+    row: its row.
+    learns: whether values are needed.
+
+  Returns:
+    (bool, bool), whether own and other reach are not 0 after the row.
+  """
+  if not node.other_reached:
+    return node.own_reached, False
+  width = node.other_width
+  number = row - tree.row_begin[node.index]
+  hand_vectors.strategy(pointers.regret, node.table + number * width, width,
+                        pointers.inverse_sum, node.at, number == 0,
+                        pointers.strategy)
+  other_reached = hand_vectors.multiply(
+      pointers.other, node.at, pointers.strategy, node.at, width,
+      pointers.product) > 0.0
+  if tree.child[row] < 0 and other_reached and learns:
+    _challenge(view, tree, step, pointers, node, row, (pointers.product, 0))
+    _add_value(pointers.challenge.result, node.own_width, pointers.value,
+               node.at)
+  return node.own_reached, other_reached
+
+
+@jit.forceinline
+def _descend(view, pointers, node, claim, reached, scratch, depth):
+  """Writes the reaches of the child after a claim.
+
+  Args:
+    view: the `_RoundView`.
+    pointers: the `_Pointers`.
+    node: the `_Node`.
+    claim: the claim.
+    reached: (bool, bool), whether own and other reach are not 0 after it.
+    scratch: the `LearnScratch`, modified in place.
+    depth: of the child.
+  """
+  level, below = view.level[claim + 1], depth * scratch.value.shape[1]
+  own_reached, other_reached = reached
+  if own_reached:
+    hand_vectors.descend(
+        view.mine, (node.level, level),
+        pointers.product if node.is_own else pointers.own,
+        0 if node.is_own else node.at, pointers.own, below)
+  if other_reached:
+    hand_vectors.descend(
+        view.theirs, (node.level, level),
+        pointers.other if node.is_own else pointers.product,
+        node.at if node.is_own else 0, pointers.other, below)
+  scratch.is_reached[depth, OWN] = own_reached
+  scratch.is_reached[depth, OTHER] = other_reached
+
+
+@jit.forceinline
+def _add_child(view, tree, pointers, node, row, scratch, depth, learns):
+  """Adds the value of the child after a row.
+
+  Args:
+    view: the `_RoundView`.
+    tree: the `growing_tree.TreeArrays`.
+    pointers: the `_Pointers`.
+    node: the `_Node`.
+    row: its row.
+    scratch: the `LearnScratch`.
+    depth: of the child.
+    learns: whether regrets may change.
+  """
+  if not node.other_reached or scratch.is_reached[depth, OTHER] == 0:
+    return
+  result = pointers.challenge.result
+  hand_vectors.ascend(view.mine,
+                      (node.level, view.level[tree.claim[row] + 1]),
+                      pointers.value, depth * scratch.value.shape[1], result)
+  if not node.is_own:
+    _add_value(result, node.own_width, pointers.value, node.at)
+  elif learns:
+    number = row - tree.row_begin[node.index]
+    _add_own_value(pointers.regret, node.table + number * node.own_width,
+                   node.own_width, result, pointers.strategy, pointers.value,
+                   node.at)
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def learn(game, tree, tables, step, mode, work, cut):
-  """Updates one role in the subtree of work.path[0].
+def learn(game, tree, tables, step, mode, scratch, cut):
+  """Updates one role in the subtree of scratch.path[0].
 
   The caller has written the reaches, and whether they are 0, at depth 0. The
-  value is in work.value[0] afterwards.
+  counterfactual values are in scratch.value[0] afterwards.
 
   Args:
     game: the `round_hands.ClassArrays`.
@@ -225,226 +513,138 @@ def learn(game, tree, tables, step, mode, work, cut):
     step: the `LearnStep`.
     mode: NO_CUT, COLLECT to find the reaches at the cut without learning, or
       FINISH to learn above the cut.
-    work: the `LearnScratch`.
+    scratch: the `LearnScratch`, modified in place.
     cut: the `Cut`, modified in place.
 
   Returns:
-    How many numbers of the tables were read or written: at own nodes regrets
+    How many entries of the tables were read or written: at own nodes regrets
     and averages are both, at others regrets are read.
   """
-  mine, theirs = game.hands[step.role], game.hands[1 - step.role]
-  num_ranks, own_counts, own_stride = mine.onehot.shape[1:]
-  num_counts, stride = theirs.onehot.shape[2:]
-  num_pays = step.challenges.shape[1]
-  own_onehot = jit.pointer(mine.onehot)
-  onehot = jit.pointer(theirs.onehot)
-  own_merge, merge = jit.pointer(mine.merge), jit.pointer(theirs.merge)
-  regret, cumulative = jit.pointer(tables.regret), jit.pointer(
-      tables.cumulative)
-  own, other = jit.pointer(work.own), jit.pointer(work.other)
-  value, sigma = jit.pointer(work.value), jit.pointer(work.sigma)
-  norm, product = jit.pointer(work.norm), jit.pointer(work.product)
-  result = jit.pointer(work.result)
-  scratch = jit.pointer(work.counts), jit.pointer(work.worth), result
-  challenges = jit.pointer(step.challenges)
-  challenged = jit.pointer(step.challenged)
-  path, last = work.path, tree.last
-  most = work.norm.shape[1]
-  one = work.norm.dtype.type(1.0)
-  zero = work.norm.dtype.type(0.0)
-  t = step.iteration
-  kept = step.kept
-  longest = len(kept) - 1
-  before = kept[min(t - 1, longest)]
-  positive = work.norm.dtype.type(kept[min(t, longest)] / before)
-  negative = work.norm.dtype.type(step.negative)
+  game, tree, scratch = (jit.borrowed(game), jit.borrowed(tree),
+                         jit.borrowed(scratch))
+  tables, step, cut = (jit.borrowed(tables), jit.borrowed(step),
+                       jit.borrowed(cut))
+  view = _RoundView(
+      step.role, game.num_claims, jit.pointer(game.rank),
+      jit.pointer(game.level),
+      hand_vectors.hand_pointers(game.hands[step.role]),
+      hand_vectors.hand_pointers(game.hands[1 - step.role]))
+  pointers = _pointers(tables, step, scratch)
+  products, t = step.cumulative_discount, step.iteration
+  longest = len(products) - 1
+  discounts = (scratch.value.dtype.type(products[min(t, longest)] /
+                                        products[min(t - 1, longest)]),
+               scratch.value.dtype.type(step.negative_discount))
   learns = mode != COLLECT
-  touched = 0
   depth = 0
-  path[0, ROW] = -1
-  while depth >= 0:
-    node = path[depth, NODE]
-    begin, rows = tree.row_begin[node], (
-        tree.row_begin[node + 1] - tree.row_begin[node])
-    table = tree.table_begin[node]
-    level = game.level[last[node] + 1]
-    own_width, width = mine.width[level], theirs.width[level]
-    is_own = tree.role[node] == step.role
-    own_live, other_live = path[depth, OWN] != 0, path[depth, OTHER] != 0
-    acting = own_width if is_own else width
-    at = depth * most
-    row = path[depth, ROW]
-    mine_here = own_onehot, own_width, own_counts, own_stride
-    theirs_here = onehot, width, num_counts, stride
-    if row < 0:
-      touched += (4 if is_own else 1) * rows * acting
-      for h in range(own_width):
-        value[at + h] = zero
-      if is_own or other_live:
-        if is_own and other_live and learns and tables.seen[node] < t - 1:
-          missed = t - 1 - tables.seen[node]
-          _catch_up(regret, table, rows * acting,
-                    work.norm.dtype.type(
-                        before / kept[min(tables.seen[node], longest)]),
-                    work.norm.dtype.type(step.negative**missed))
-        hand_vectors.norms(regret, table, rows, acting, norm, at)
-    else:  # a child is done
-      if other_live and path[depth + 1, OTHER] != 0:
-        claim = tree.claim[begin + row]
-        hand_vectors.ascend(value, at + most, own_merge,
-                     hand_vectors.move_between(mine, level, game.level[claim + 1]),
-                     result)
-        if not is_own:
-          _add(result, own_width, value, at)
-        elif learns:
-          _absorb(regret, table + row * acting, acting, result, sigma, value,
-                  at)
-    row += 1
-    is_pushed = False
-    while row < rows:
-      claim = tree.claim[begin + row]
-      child = tree.child[begin + row]
-      is_dudo = claim == game.num_claims
-      rest = one if row == 0 else zero
-      live = own_live
-      if is_own:
-        hand_vectors.strategy(regret, table + row * acting, acting, norm, at, rest,
-                       sigma)
-        if own_live:
-          if learns:
-            _average(cumulative, table + row * acting, acting, step.weight,
-                     own, sigma, at)
-          if child >= 0:
-            live = hand_vectors.multiply(own, at, sigma, at, acting, product) > zero
-        if child < 0 and other_live and learns:
-          target = last[node] if is_dudo else claim
-          hand_vectors.leaf(mine_here, theirs_here,
-                     (level * num_ranks + game.rank[target],
-                      target * num_pays), other, at,
-                     challenges if is_dudo else challenged, scratch)
-          _absorb(regret, table + row * acting, acting, result, sigma, value,
-                  at)
-        next_live = other_live
-      elif other_live:
-        hand_vectors.strategy(regret, table + row * acting, acting, norm, at, rest,
-                       sigma)
-        next_live = hand_vectors.multiply(other, at, sigma, at, acting,
-                                   product) > zero
-        if child < 0 and next_live and learns:
-          target = last[node] if is_dudo else claim
-          hand_vectors.leaf(mine_here, theirs_here,
-                     (level * num_ranks + game.rank[target],
-                      target * num_pays), product, 0,
-                     challenged if is_dudo else challenges, scratch)
-          _add(result, own_width, value, at)
+  node = _node(view, tree, scratch, 0)
+  touched = _enter(tree, tables, step, pointers, node, learns)
+  row = tree.row_begin[node.index]
+  while True:
+    if row < tree.row_begin[node.index + 1]:
+      if node.is_own:
+        reached = _own_row(view, tree, step, pointers, node, row, learns)
       else:
-        next_live = False
-      if child >= 0 and (live or next_live):
-        below = at + most
-        new_level = game.level[claim + 1]
-        if live:
-          hand_vectors.descend(product if is_own else own, 0 if is_own else at,
-                        own_merge, hand_vectors.move_between(mine, level, new_level),
-                        own, below)
-        if next_live:
-          hand_vectors.descend(other if is_own else product, at if is_own else 0,
-                        merge, hand_vectors.move_between(theirs, level, new_level),
-                        other, below)
-        path[depth, ROW] = row
-        path[depth + 1, NODE] = child
-        path[depth + 1, ROW] = -1
-        path[depth + 1, OWN] = live
-        path[depth + 1, OTHER] = next_live
-        is_pushed = True
-        if mode != NO_CUT and cut.place[child] >= 0:
-          _meet(cut, cut.place[child], not learns, work, depth + 1)
-        else:
-          depth += 1
-        break
-      row += 1
-    if not is_pushed:
-      if is_own and other_live and learns:
-        _settle(regret, table, rows, acting, value, at, positive, negative)
-        tables.seen[node] = t
+        reached = _other_row(view, tree, step, pointers, node, row, learns)
+      child = tree.child[row]
+      if child < 0 or not (reached[0] or reached[1]):
+        row += 1
+        continue
+      _descend(view, pointers, node, tree.claim[row], reached, scratch,
+               depth + 1)
+      if mode == NO_CUT or cut.part[child] < 0:
+        depth += 1
+        scratch.path[depth] = child
+        node = _node(view, tree, scratch, depth)
+        touched += _enter(tree, tables, step, pointers, node, learns)
+        row = tree.row_begin[child]
+        continue
+      _cross_cut(cut, cut.part[child], not learns, scratch, depth + 1)
+    else:
+      if node.is_own and node.other_reached and learns:
+        _subtract_mean(pointers.regret, node.table, row - tree.row_begin[
+            node.index], node.own_width, pointers.value, node.at, discounts)
+        tables.last_update[node.index] = t
+      if depth == 0:
+        return touched
+      row = tree.parent_row[node.index]
       depth -= 1
-  return touched
+      node = _node(view, tree, scratch, depth)
+    _add_child(view, tree, pointers, node, row, scratch, depth + 1, learns)
+    row += 1
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def learn_parts(game, tree, tables, step, places, counter, work, cut):
-  """Updates one role in subtrees below a cut that no other thread has taken.
+def learn_parts(game, tree, tables, step, order, counter, scratch, cut):
+  """Updates one role in subtrees below a cut until none is left.
 
   Args:
-    game: see `learn`.
-    tree: see `learn`.
-    tables: see `learn`.
-    step: see `learn`.
-    places: [part] int64, all of them, in the order in which to take them.
-    counter: [1] int64, how many are taken, modified in place; threads share it.
-    work: the `LearnScratch`.
+    game: the `round_hands.ClassArrays`.
+    tree: the `growing_tree.TreeArrays`.
+    tables: the `LearnTables`, modified in place.
+    step: the `LearnStep`.
+    order: [part] int64, all subtrees, in the order in which threads begin them.
+    counter: [1] int64, how many were begun, modified in place; threads share
+      it.
+    scratch: the `LearnScratch`, modified in place.
     cut: the `Cut`, whose values are modified in place.
 
   Returns:
-    See `learn`.
+    How many entries of the tables this thread has read or written.
   """
   touched = 0
   while True:
-    number = jit.take_next(counter)
-    if number >= len(places):
+    number = jit.fetch_increment(counter)
+    if number >= len(order):
       return touched
-    place = places[number]
-    if cut.live[place, 0] or cut.live[place, 1]:
-      work.path[0, NODE] = cut.node[place]
-      work.path[0, OWN:] = cut.live[place]
-      work.own[0] = cut.own[place]
-      work.other[0] = cut.other[place]
-      touched += learn(game, tree, tables, step, NO_CUT, work, cut)
-      cut.value[place] = work.value[0]
+    part = order[number]
+    if cut.is_reached[part, OWN] or cut.is_reached[part, OTHER]:
+      scratch.path[0] = cut.node[part]
+      scratch.is_reached[0] = cut.is_reached[part]
+      scratch.own[0] = cut.own[part]
+      scratch.other[0] = cut.other[part]
+      touched += learn(game, tree, tables, step, NO_CUT, scratch, cut)
+      cut.value[part] = scratch.value[0]
 
 
 @jit.kernel(nogil=True)
-def find_cut(tree, limit, sizes, place):
+def find_cut(tree, max_entries, part):
   """Finds where to cut a tree.
 
   Args:
     tree: the `growing_tree.TreeArrays`.
-    limit: subtrees with more numbers than this are part of the top.
-    sizes: [node] int64, modified in place: the numbers of each subtree.
-    place: [node] int32, modified in place, see `Cut`.
+    max_entries: subtrees with more entries than this belong to the top.
+    part: [node] int32, modified in place, the index of the subtree that begins
+      there, else -1.
 
   Returns:
     How many subtrees there are.
   """
-  for node in range(len(sizes) - 1, -1, -1):
-    size = tree.table_begin[node + 1] - tree.table_begin[node]
-    for row in range(tree.row_begin[node], tree.row_begin[node + 1]):
-      if tree.child[row] >= 0:
-        size += sizes[tree.child[row]]
-    sizes[node] = size
   count = 0
-  place[:] = -1
-  for node in range(len(sizes)):
-    if sizes[node] > limit:
+  part[:] = -1
+  for node in range(len(part)):
+    if growing_tree.subtree_entries(tree, node) > max_entries:
       for row in range(tree.row_begin[node], tree.row_begin[node + 1]):
         child = tree.child[row]
-        if child >= 0 and sizes[child] <= limit:
-          place[child] = count
+        if child >= 0 and (
+            growing_tree.subtree_entries(tree, child) <= max_entries):
+          part[child] = count
           count += 1
   return count
 
 
 @jit.kernel(nogil=True)
-def find_alive(tree, tables, least, reach, is_kept):
-  """Finds the claims that still matter.
+def find_needed(tree, tables, min_sum, reach, is_kept):
+  """Finds the rows that the tree still needs.
 
   A claim that its player neither makes nor regrets may still be one that the
-  other player must be able to answer. So it goes only if nothing is stored
-  after it, or if the other player's own moves do not lead there either.
+  other player must be able to answer. So it is dropped only if nothing is
+  stored after it, or if the other player's own moves do not lead there either.
 
   Args:
     tree: the `growing_tree.TreeArrays`.
     tables: the `LearnTables`.
-    least: sums of strategies that are at most this count as 0.
+    min_sum: sums of strategies that are at most this count as 0.
     reach: [node, role] float64, modified in place: the sum of strategies with
       which the last own claim of each role leads to the node.
     is_kept: [row] bool, modified in place.
@@ -455,14 +655,14 @@ def find_alive(tree, tables, least, reach, is_kept):
     width = tree.value_begin[node + 1] - tree.value_begin[node]
     for row in range(tree.row_begin[node], tree.row_begin[node + 1]):
       first = tree.table_begin[node] + (row - tree.row_begin[node]) * width
-      total, is_alive = 0.0, row == tree.row_begin[node]
+      total, is_needed = 0.0, row == tree.row_begin[node]
       for i in range(first, first + width):
         total += tables.cumulative[i]
-        is_alive = is_alive or tables.regret[i] > 0
+        is_needed = is_needed or tables.regret[i] > 0
       child = tree.child[row]
-      is_alive = is_alive or total > least
+      is_needed = is_needed or total > min_sum
       if child >= 0:
         reach[child, role] = total
         reach[child, 1 - role] = reach[node, 1 - role]
-        is_alive = is_alive or reach[node, 1 - role] > least
-      is_kept[row] = is_alive
+        is_needed = is_needed or reach[node, 1 - role] > min_sum
+      is_kept[row] = is_needed

@@ -1,16 +1,24 @@
-"""A tree of public histories of a round that grows: its structure.
+"""The tree of public histories of a round that a policy stores. It can grow.
 
 A node is a history of claims at which at least one claim is stored (the root
-always is). Its rows are the actions that are stored there: Dudo first, which is
-the default action, and then claims, weakest first. The root cannot say Dudo;
-its default action is the weakest claim, which is always stored there. At
+always is a node). The rows of a node are the actions that are stored there.
+Dudo, the default action, comes first; then claims, weakest first. The root has
+no Dudo; its default action is the weakest claim, which is always stored. At
 histories that are no nodes the policy takes the default action. So a stored
 claim either has a child, or is followed by Dudo.
 
-Nodes are in preorder. Each has numbers [row, class] in flat tables, and the
-tables have the order of the nodes, so a walk depth first streams through them.
-When the tree grows or shrinks, rows keep their order, and the tables move in
-place.
+Nodes are in preorder. Each has entries [row, hand class] in flat tables, and
+the tables have the order of the nodes, so a depth-first traversal streams
+through them. When the tree grows or shrinks, rows keep their order, and the
+tables move in place.
+
+Kernels traverse the tree in one of two ways. Both keep `path`, [depth] int64:
+the nodes from the first one to the present one.
+
+  A preorder loop counts nodes up. It skips a subtree by `end`, and `next_depth`
+  keeps the path.
+  A depth-first traversal takes the rows of a node one by one, goes down by
+  `child`, and up again to row `parent_row` of the node before on the path.
 """
 
 from typing import NamedTuple
@@ -29,10 +37,12 @@ class TreeArrays(NamedTuple):
     last: [node] int32, the last claim, -1 at the root.
     role: [node] int8, who acts: 0 for the starter.
     row_begin: [node + 1] int64, its rows.
-    table_begin: [node + 1] int64, its numbers in the tables.
-    value_begin: [node + 1] int64, its classes, one number each.
+    table_begin: [node + 1] int64, its entries in a table.
+    value_begin: [node + 1] int64, its hand classes.
     claim: [row] int16, the claim of a row, C for Dudo.
     child: [row] int32, the node after it, -1 if there is none.
+    parent_row: [node] int32, the row that leads to the node, -1 for the root.
+    end: [node] int32, the first node after the subtree.
   """
   last: np.ndarray
   role: np.ndarray
@@ -41,6 +51,8 @@ class TreeArrays(NamedTuple):
   value_begin: np.ndarray
   claim: np.ndarray
   child: np.ndarray
+  parent_row: np.ndarray
+  end: np.ndarray
 
   @property
   def num_nodes(self):
@@ -48,21 +60,44 @@ class TreeArrays(NamedTuple):
     return len(self.last)
 
   @property
-  def num_numbers(self):
-    """How many numbers a table has."""
+  def num_entries(self):
+    """How many entries a table has."""
     return int(self.table_begin[-1])
 
   @property
   def num_bytes(self):
-    """How much memory the structure takes."""
+    """How many bytes of memory the structure takes."""
     return sum(array.nbytes for array in self)
 
 
+@jit.forceinline
+def next_depth(tree, node, path, depth):
+  """Returns the depth of the next node of a preorder loop.
+
+  Args:
+    tree: the `TreeArrays`.
+    node: the node.
+    path: [depth] int64, the path to the node before, modified in place.
+    depth: the depth of the node before, -1 at first.
+  """
+  depth += 1
+  while depth > 0 and node >= tree.end[path[depth - 1]]:
+    depth -= 1
+  path[depth] = node
+  return depth
+
+
+@jit.forceinline
+def subtree_entries(tree, node):
+  """Returns how many entries a table has for a node and all after it."""
+  return tree.table_begin[tree.end[node]] - tree.table_begin[node]
+
+
 class Change(NamedTuple):
-  """What happens to a tree, for `rebuild`.
+  """How a tree changes.
 
   Attributes:
-    is_kept: [row] bool, which rows stay; those after dropped rows go, too.
+    is_kept: [row] bool, which rows stay; dropped rows lose their subtrees.
     node_begin: [node + 1] int64, where the claims added to a node begin.
     row_begin: [row + 1] int64, where the claims begin that are added after a
       row that has no child.
@@ -77,14 +112,16 @@ class Change(NamedTuple):
 
 
 class Shape(NamedTuple):
-  """A tree as `rebuild` writes it, before offsets in tables are known.
+  """A tree while it is written, before offsets in tables are known.
 
   Attributes:
-    last: [node] int32.
-    role: [node] int8.
-    row_begin: [node] int64.
-    claim: [row] int16.
-    child: [row] int32.
+    last: [node] int32, the last claim, -1 at the root.
+    role: [node] int8, who acts: 0 for the starter.
+    row_begin: [node + 1] int64, its rows.
+    claim: [row] int16, the claim of a row, C for Dudo.
+    child: [row] int32, the node after it, -1 if there is none.
+    parent_row: [node] int32, the row that leads to the node, -1 for the root.
+    end: [node] int32, the first node after the subtree.
     node_source: [node] int64, the old node, -1 for a new one.
     row_source: [row] int64, the old row, -1 for a new one.
     size: [2] int64, how many nodes and rows there are.
@@ -94,6 +131,8 @@ class Shape(NamedTuple):
   row_begin: np.ndarray
   claim: np.ndarray
   child: np.ndarray
+  parent_row: np.ndarray
+  end: np.ndarray
   node_source: np.ndarray
   row_source: np.ndarray
   size: np.ndarray
@@ -109,12 +148,26 @@ def _add_row(out, claim, source):
 
 
 @jit.kernel
-def _begin_node(out, last, role, source):
+def _begin_node(out, parent, parent_row, source):
+  """Begins a node, whose rows follow.
+
+  Args:
+    out: the `Shape`, modified in place.
+    parent: the node before, -1 for the root.
+    parent_row: its row that leads to the new node, -1 for the root.
+    source: the old node, -1 for a new one.
+
+  Returns:
+    The node.
+  """
   node = out.size[0]
-  out.last[node] = last
-  out.role[node] = role
+  out.last[node] = -1 if parent < 0 else out.claim[parent_row]
+  out.role[node] = 0 if parent < 0 else 1 - out.role[parent]
   out.row_begin[node] = out.size[1]
+  out.parent_row[node] = parent_row
   out.node_source[node] = source
+  if parent >= 0:
+    out.child[parent_row] = node
   out.size[0] = node + 1
   return node
 
@@ -148,67 +201,91 @@ def _copy_rows(tree, change, node, out):
   return out.size[1] - first > (1 if tree.last[node] >= 0 else 0)
 
 
-_NODE, _NEXT, _END = 0, 1, 2  # columns of the stack of `rebuild`
+@jit.kernel
+def _add_child(tree, change, num_claims, node, row, out):
+  """Writes the node after a row, if there is one after the change.
+
+  Args:
+    tree: the `TreeArrays` before the change.
+    change: the `Change`.
+    num_claims: C.
+    node: the node in `out`.
+    row: its row in `out`.
+    out: the `Shape`, modified in place.
+
+  Returns:
+    Whether there is one.
+  """
+  source = out.row_source[row]
+  if source < 0:
+    return False
+  old = tree.child[source]
+  if old >= 0:
+    child = _begin_node(out, node, row, old)
+    if _copy_rows(tree, change, old, out):
+      return True
+    out.size[1] = out.row_begin[child]  # no claim is left there
+    out.size[0] = child
+    out.child[row] = -1
+    return False
+  begin, end = change.row_begin[source], change.row_begin[source + 1]
+  if begin == end:
+    return False
+  _begin_node(out, node, row, -1)
+  _add_row(out, num_claims, -1)
+  for i in range(begin, end):
+    _add_row(out, change.row_claim[i], -1)
+  return True
 
 
 @jit.kernel(nogil=True)
-def rebuild(tree, change, num_claims, stack, out):
+def rebuild(tree, change, num_claims, path, out):
   """Writes the tree after a change.
 
   Args:
     tree: the `TreeArrays`.
     change: the `Change`.
     num_claims: C.
-    stack: [depth, 3] int64 scratch.
+    path: [depth] int64 scratch.
     out: the `Shape`, modified in place; large enough.
   """
   out.size[:] = 0
-  depth = 0
-  stack[0, _NODE] = _begin_node(out, tree.last[0], tree.role[0], 0)
+  node, row, depth = _begin_node(out, -1, -1, 0), 0, 0
   _copy_rows(tree, change, 0, out)
-  stack[0, _NEXT] = 0
-  stack[0, _END] = out.size[1]
-  while depth >= 0:
-    row = stack[depth, _NEXT]
-    if row == stack[depth, _END]:
-      depth -= 1
-      continue
-    stack[depth, _NEXT] = row + 1
-    source = out.row_source[row]
-    if source < 0:
-      continue
-    role = 1 - out.role[stack[depth, _NODE]]
-    old = tree.child[source]
-    if old >= 0:
-      node = _begin_node(out, out.claim[row], role, old)
-      if _copy_rows(tree, change, old, out):
-        out.child[row] = node
+  out.row_begin[1] = out.size[1]
+  path[0] = 0
+  while True:
+    if row < out.row_begin[node + 1]:
+      if _add_child(tree, change, num_claims, node, row, out):
+        node = out.child[row]
+        out.row_begin[node + 1] = out.size[1]
         depth += 1
-        stack[depth, _NODE] = node
-        stack[depth, _NEXT] = out.row_begin[node]
-        stack[depth, _END] = out.size[1]
-      else:  # no claim is left there
-        out.size[1] = out.row_begin[node]
-        out.size[0] = node
-    elif change.row_begin[source] < change.row_begin[source + 1]:
-      out.child[row] = _begin_node(out, out.claim[row], role, -1)
-      _add_row(out, num_claims, -1)
-      for i in range(change.row_begin[source], change.row_begin[source + 1]):
-        _add_row(out, change.row_claim[i], -1)
+        path[depth] = node
+        row = out.row_begin[node]
+      else:
+        row += 1
+    else:
+      out.end[node] = out.size[0]
+      if depth == 0:
+        return
+      row = out.parent_row[node] + 1
+      depth -= 1
+      node = path[depth]
 
 
 @jit.kernel(nogil=True)
 def move_rows(old, new, row_source, is_growing, table):
-  """Moves the numbers of a table to where a new tree has them.
+  """Moves the entries of a table to where a new tree has them.
 
-  Rows keep their order. If the tree only grows, every row moves to the right,
-  and the last one first; if it only shrinks, it is the other way round.
+  Rows keep their order. If the tree only grows, all rows move to the right, the
+  last one first. If it only shrinks, they move to the left, the first one
+  first.
 
   Args:
     old: the `TreeArrays` before.
     new: the `TreeArrays` after.
     row_source: [new row] int64, the old row, -1 for a new one.
-    is_growing: whether there are only new rows, or only fewer.
+    is_growing: whether the tree only grows, else it only shrinks.
     table: flat, modified in place, large enough for both; new rows become 0.
   """
   nodes = len(new.last)
@@ -239,84 +316,119 @@ def move_rows(old, new, row_source, is_growing, table):
 
 
 def move_table(old, new, row_source, is_growing, table):
-  """Moves a table to a new tree, in place: it is resized; see `move_rows`.
+  """Resizes a table, and moves its entries to where a new tree has them.
 
   Args:
-    old: see `move_rows`.
-    new: see `move_rows`.
-    row_source: see `move_rows`.
-    is_growing: see `move_rows`.
-    table: flat, which owns its memory.
+    old: the `TreeArrays` before.
+    new: the `TreeArrays` after.
+    row_source: [new row] int64, the old row, -1 for a new one.
+    is_growing: whether the tree only grows, else it only shrinks.
+    table: flat, owns its memory, modified in place; new rows become 0.
   """
-  table.resize(max(old.num_numbers, new.num_numbers), refcheck=False)
+  table.resize(max(old.num_entries, new.num_entries), refcheck=False)
   move_rows(old, new, row_source, is_growing, table)
-  table.resize(new.num_numbers, refcheck=False)
+  table.resize(new.num_entries, refcheck=False)
 
 
 @jit.kernel
-def _parse(counts, claims, has_child, num_claims, stack, out):
-  """Writes a tree from what files have of it; see `tree_from_rows`.
+def _parse_node(counts, rows, num_claims, parent, parent_row, out):
+  """Writes the next node of a file.
+
+  Args:
+    counts: [node] int16, how many rows each node has.
+    rows: ([row] int16, [row] bool): the claims, C for Dudo, and whether they
+      have a child.
+    num_claims: C.
+    parent: the node before, -1 for the root.
+    parent_row: its row that leads to the new node, -1 for the root.
+    out: the `Shape`, modified in place.
+
+  Returns:
+    The node, -1 if its rows are not those of a node.
+  """
+  claims, has_child = rows
+  if out.size[0] == len(counts):
+    return -1
+  node = _begin_node(out, parent, parent_row, -1)
+  begin, end = out.size[1], out.size[1] + counts[node]
+  strongest = out.last[node]
+  if end - begin < (1 if parent < 0 else 2) or end > len(claims):
+    return -1
+  for row in range(begin, end):
+    claim = claims[row]
+    if parent >= 0 and row == begin:
+      if claim != num_claims or has_child[row]:
+        return -1
+    else:
+      if not strongest < claim < num_claims:
+        return -1
+      strongest = claim
+    _add_row(out, claim, -1)
+  out.row_begin[node + 1] = end
+  return node
+
+
+@jit.kernel
+def _parse(counts, rows, num_claims, path, out):
+  """Writes the tree of a file.
+
+  Args:
+    counts: [node] int16, how many rows each node has.
+    rows: ([row] int16, [row] bool): the claims, C for Dudo, and whether they
+      have a child.
+    num_claims: C.
+    path: [depth] int64 scratch.
+    out: the `Shape`, modified in place.
 
   Returns:
     Whether it is a tree.
   """
+  claims, has_child = rows
   out.size[:] = 0
-  depth, is_new, last, role = 0, True, -1, 0
-  while depth >= 0:
-    if is_new:
-      if out.size[0] == len(counts):
-        return False
-      node = _begin_node(out, last, role, -1)
-      begin, count = out.size[1], counts[node]
-      if count < (2 if last >= 0 else 1) or begin + count > len(claims):
-        return False
-      below = last
-      for row in range(begin, begin + count):
-        is_dudo = last >= 0 and row == begin
-        claim = claims[row]
-        if is_dudo and (claim != num_claims or has_child[row]):
+  node, row, depth = _parse_node(counts, rows, num_claims, -1, -1, out), 0, 0
+  path[0] = 0
+  while node >= 0:
+    if row < out.row_begin[node + 1]:
+      if has_child[row]:
+        if claims[row] == num_claims - 1:
           return False
-        if not is_dudo and not below < claim < num_claims:
-          return False
-        if not is_dudo:
-          below = claim
-        _add_row(out, claim, -1)
-      stack[depth, _NODE], stack[depth, _NEXT] = node, begin
-      stack[depth, _END] = begin + count
-      is_new = False
-    row = stack[depth, _NEXT]
-    if row == stack[depth, _END]:
+        node = _parse_node(counts, rows, num_claims, node, row, out)
+        if node >= 0:
+          depth += 1
+          path[depth] = node
+          row = out.row_begin[node]
+      else:
+        row += 1
+    else:
+      out.end[node] = out.size[0]
+      if depth == 0:
+        return (out.size[0] == len(counts) and out.size[1] == len(claims) and
+                claims[0] == 0)
+      row = out.parent_row[node] + 1
       depth -= 1
-      continue
-    stack[depth, _NEXT] = row + 1
-    if has_child[row]:
-      if claims[row] == num_claims - 1:
-        return False
-      out.child[row] = out.size[0]
-      last, role = claims[row], 1 - out.role[stack[depth, _NODE]]
-      depth += 1
-      is_new = True
-  return (out.size[0] == len(counts) and out.size[1] == len(claims) and
-          claims[0] == 0)
+      node = path[depth]
+  return False
 
 
 def _new_shape(nodes, rows):
-  """Returns a `Shape` with place for so many nodes and rows."""
+  """Returns a `Shape` with room for so many nodes and rows."""
   if rows > MAX_ROWS:
     raise ValueError(f"max_bytes: a tree with {rows:,} rows is too large; must "
                      f"have at most {MAX_ROWS:,}")
-  return Shape(np.empty(nodes, np.int32), np.empty(nodes, np.int8),
-               np.empty(nodes, np.int64), np.empty(rows, np.int16),
-               np.empty(rows, np.int32), np.empty(nodes, np.int64),
-               np.empty(rows, np.int64), np.zeros(2, np.int64))
+  return Shape(
+      last=np.empty(nodes, np.int32), role=np.empty(nodes, np.int8),
+      row_begin=np.empty(nodes + 1, np.int64), claim=np.empty(rows, np.int16),
+      child=np.empty(rows, np.int32), parent_row=np.empty(nodes, np.int32),
+      end=np.empty(nodes, np.int32), node_source=np.empty(nodes, np.int64),
+      row_source=np.empty(rows, np.int64), size=np.zeros(2, np.int64))
 
 
-def _stack(hands):
-  return np.zeros((hands.order.num_claims + 2, 3), np.int64)
+def _path(hands):
+  return np.zeros(hands.order.num_claims + 2, np.int64)
 
 
 def _first(array, count):
-  """Returns the first numbers of an array, and keeps no others in memory."""
+  """Returns the first elements of an array, and keeps no others in memory."""
   return array if len(array) == count else array[:count].copy()
 
 
@@ -324,14 +436,15 @@ def _tree_arrays(hands, shape):
   """Returns the `TreeArrays` of a `Shape`."""
   nodes, rows = shape.size.tolist()
   last, role = _first(shape.last, nodes), _first(shape.role, nodes)
-  row_begin = np.append(shape.row_begin[:nodes], rows)
+  row_begin = _first(shape.row_begin, nodes + 1)
   width = hands.width[role, hands.level[last + 1]]
   begins = np.zeros((2, nodes + 1), np.int64)
   np.cumsum(width, out=begins[1, 1:])
   width *= np.diff(row_begin)
   np.cumsum(width, out=begins[0, 1:])
   return TreeArrays(last, role, row_begin, *begins, _first(shape.claim, rows),
-                    _first(shape.child, rows))
+                    _first(shape.child, rows), _first(shape.parent_row, nodes),
+                    _first(shape.end, nodes))
 
 
 def tree_from_rows(hands, counts, claims, has_child):
@@ -341,16 +454,16 @@ def tree_from_rows(hands, counts, claims, has_child):
     hands: the `round_hands.RoundHands`.
     counts: [node] int16, how many rows each node has.
     claims: [row] int16, claims, C for Dudo.
-    has_child: [row] bool.
+    has_child: [row] bool, whether a node follows the row.
   """
   shape = _new_shape(len(counts), len(claims))
   is_tree = len(counts) > 0 and _parse(
-      counts, claims, has_child, hands.order.num_claims, _stack(hands), shape)
+      counts, (claims, has_child), hands.order.num_claims, _path(hands), shape)
   return _tree_arrays(hands, shape) if is_tree else None
 
 
 def rows_of(tree):
-  """Returns {name: array}, what `tree_from_rows` makes a tree of."""
+  """Returns {name: array}, the arguments of `tree_from_rows`."""
   return {"counts": np.diff(tree.row_begin).astype(np.int16),
           "claims": tree.claim, "has_child": tree.child >= 0}
 
@@ -360,7 +473,8 @@ def read_tree(archive, prefix, hands, nodes, rows):
 
   Args:
     archive: the `checkpoint.Archive`.
-    prefix: of the names of its arrays, which are those of `rows_of`.
+    prefix: str, with which the names of its arrays begin; `rows_of` has the
+      other part.
     hands: the `round_hands.RoundHands`.
     nodes: how many nodes there are.
     rows: how many rows.
@@ -389,7 +503,7 @@ def changed(hands, tree, is_kept=None, proposals=None):
   Args:
     hands: the `round_hands.RoundHands`.
     tree: the `TreeArrays`.
-    is_kept: [row] bool, the rows that stay; None for all.
+    is_kept: [row] bool, which rows stay; None for all.
     proposals: (nodes, rows, claims), each [proposal] int64: a claim is added to
       a node if its row is -1, or else after a row without a child; no claim
       twice. None for none. There must be none if rows are dropped.
@@ -408,16 +522,16 @@ def changed(hands, tree, is_kept=None, proposals=None):
   more = len(np.unique(after[is_row]))
   shape = _new_shape(nodes + more, rows + more + len(claims))
   rebuild(tree, Change(is_kept, node_begin, row_begin, node_claim, row_claim),
-          hands.order.num_claims, _stack(hands), shape)
+          hands.order.num_claims, _path(hands), shape)
   new_nodes, new_rows = shape.size.tolist()
   return (_tree_arrays(hands, shape), _first(shape.node_source, new_nodes),
           _first(shape.row_source, new_rows))
 
 
-def _grouped(places, claims, count):
-  """Returns ([place + 1] int64, [added] int16), claims by place, sorted."""
-  order = np.lexsort((claims, places))
-  begin = np.searchsorted(places[order], np.arange(count + 1))
+def _grouped(keys, claims, count):
+  """Returns ([key + 1] int64, [added] int16), claims by key, sorted."""
+  order = np.lexsort((claims, keys))
+  begin = np.searchsorted(keys[order], np.arange(count + 1))
   return begin.astype(np.int64, copy=False), claims[order].astype(np.int16)
 
 

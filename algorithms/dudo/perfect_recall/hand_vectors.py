@@ -1,79 +1,120 @@
-"""What the kernels of the growing tree do with all hands of a node at once.
+"""Arithmetic with all hand classes of a node at once: kernels.
 
-Vectors of hands, or classes of hands, stand in flat arrays, from an offset on.
-Arrays are given as pointers (see `jit.pointer`).
+Vectors of hand classes are parts of flat arrays, from an offset on. Arrays are
+passed as pointers, by `jit.pointer`.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from dudo_spiel.algorithms.runtime import jit
 
-LEAST = 1e-30  # sums of weights below this are 0: 1 / sum could overflow
+MIN_SUM = 1e-30  # smaller sums of weights are 0: 1 / sum could overflow
+
+
+class HandPointers(NamedTuple):
+  """The `round_hands.RoleHands` of a role as pointers, which are not counted.
+
+  Attributes:
+    width: pointer to [level] int64, how many classes there are.
+    onehot: pointer to [level, rank, count, class] float, 1 if count dice of the
+      class count for the rank, else 0.
+    merge: pointer to [level, level, class] int64, the class at the second level
+      of a class at the first.
+    num_levels: how many levels there are.
+    num_ranks: how many ranks.
+    num_counts: how many counts.
+    stride: the size of the last dimension.
+  """
+  width: object
+  onehot: object
+  merge: object
+  num_levels: int
+  num_ranks: int
+  num_counts: int
+  stride: int
+
+
+class ChallengeScratch(NamedTuple):
+  """Memory that `challenge_values` overwrites.
+
+  Attributes:
+    counts: pointer to [count] float, the other role's reach by count.
+    payoff_by_count: pointer to [count] float, the payoff by the own count.
+    result: pointer to [class] float, the result.
+  """
+  counts: object
+  payoff_by_count: object
+  result: object
 
 
 def probabilities(tree, table, node):
-  """Returns [row, class] float64, what kernels find by `norms` and `strategy`.
+  """Returns [row, class] float64, the policy at a node.
+
+  Kernels compute the same by `inverse_sums` and `strategy`.
 
   Args:
     tree: the `growing_tree.TreeArrays`.
-    table: [number] float or uint, to which the policy is proportional.
+    table: [entry] float or uint, to which the policy is proportional.
     node: the node.
   """
   rows = int(tree.row_begin[node + 1] - tree.row_begin[node])
   begin, end = tree.table_begin[node:node + 2]
   weights = np.maximum(table[begin:end].reshape(rows, -1), 0).astype(np.float64)
   total = weights.sum(axis=0)
-  is_known = total > LEAST
-  chances = weights / np.where(is_known, total, 1.0)
-  chances[:, ~is_known] = 0.0
-  chances[0, ~is_known] = 1.0
-  return chances
+  is_positive = total > MIN_SUM
+  result = weights / np.where(is_positive, total, 1.0)
+  result[:, ~is_positive] = 0.0
+  result[0, ~is_positive] = 1.0
+  return result
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def norms(table, begin, rows, width, norm, at):
-  """Writes norm[at:], 1 / the sum of the positive rows, 0 if that is 0.
+def inverse_sums(table, begin, rows, width, out, at):
+  """Writes 1 / the sum of the positive entries of each class, 0 if that is 0.
 
   Args:
-    table: pointer to the numbers [row, class] of a node.
-    begin: where they begin.
+    table: pointer to a table.
+    begin: where the entries [row, class] of the node begin.
     rows: how many rows there are.
     width: how many classes.
-    norm: pointer, modified in place.
+    out: pointer, modified in place.
     at: where to write.
   """
-  zero = jit.cast_like(0.0, norm[at])
+  zero = jit.cast_like(0.0, out[at])
   for h in range(width):
-    norm[at + h] = zero
+    out[at + h] = zero
   for row in range(rows):
     first = begin + row * width
     for h in range(width):
       x = table[first + h]
-      norm[at + h] += x if x > zero else zero
-  one, least = jit.cast_like(1.0, zero), jit.cast_like(LEAST, zero)
+      out[at + h] += x if x > zero else zero
+  one, min_sum = jit.cast_like(1.0, zero), jit.cast_like(MIN_SUM, zero)
   for h in range(width):
-    x = norm[at + h]
-    norm[at + h] = one / x if x > least else zero
+    x = out[at + h]
+    out[at + h] = one / x if x > min_sum else zero
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def strategy(table, first, width, norm, at, rest, out):
-  """Writes out[at:], the probabilities of a row.
+def strategy(table, first, width, inverse_sum, at, is_default, out):
+  """Writes the probabilities of a row.
 
   Args:
     table: pointer to a table.
     first: where the row begins.
     width: how many classes there are.
-    norm: pointer to what `norms` has written.
-    at: where that and the result stand.
-    rest: the probability where no row is positive.
+    inverse_sum: pointer to what `inverse_sums` has written.
+    at: where that begins, and the result.
+    is_default: whether classes without a positive entry choose the row.
     out: pointer, modified in place.
   """
-  zero = jit.cast_like(0.0, norm[at])
+  zero = jit.cast_like(0.0, inverse_sum[at])
+  default = jit.cast_like(1.0 if is_default else 0.0, zero)
   for h in range(width):
     x = table[first + h]
-    x = (x if x > zero else zero) * norm[at + h]
-    out[at + h] = x if norm[at + h] > zero else rest
+    x = (x if x > zero else zero) * inverse_sum[at + h]
+    out[at + h] = x if inverse_sum[at + h] > zero else default
 
 
 @jit.kernel(nogil=True, reassociate=True)
@@ -88,43 +129,57 @@ def multiply(x, x_at, y, y_at, width, out):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def leaf(mine, theirs, place, reach, at, pays, scratch):
-  """Writes what a challenge gives one role, for each of its classes.
+def total(x, at, width):
+  """Returns the sum of a vector."""
+  result = jit.cast_like(0.0, x[at])
+  for h in range(width):
+    result += x[at + h]
+  return result
+
+
+@jit.kernel(nogil=True, reassociate=True)
+def challenge_values(mine, theirs, where, reach, at, payoff, first, scratch):
+  """Writes the counterfactual values of a challenge, by the classes of a role.
+
+  A payoff depends only on how many dice of each player count for the claimed
+  rank. So the reaches are summed by count, which takes time in proportion to
+  the number of hands and not to its square.
 
   Args:
-    mine: (pointer to the role's `onehot`, classes, counts, padded classes).
-    theirs: the same of the other role.
-    place: (level * ranks + rank, first number of the claim in `pays`).
-    reach: pointer to the other role's reach.
-    at: where it begins.
-    pays: pointer to [claim, count], what the challenge gives the role.
-    scratch: (counts, worth, out), pointers, modified in place; the result is
-      written to out.
+    mine: the `HandPointers` of the role.
+    theirs: the `HandPointers` of the other role.
+    where: (level of the classes, rank of the claim).
+    reach: pointer to the reach probabilities of the other role.
+    at: where they begin.
+    payoff: pointer to [claim, count] float, the role's payoff.
+    first: where the claim begins there.
+    scratch: the `ChallengeScratch`, modified in place.
   """
-  onehot, width, num_counts, stride = theirs
-  own_onehot, own_width, own_counts, own_stride = mine
-  where, pay = place
-  counts, worth, out = scratch
+  counts, payoff_by_count, out = scratch
+  level, rank = where
+  width, own_width = theirs.width[level], mine.width[level]
   zero = jit.cast_like(0.0, reach[at])
-  for k in range(num_counts):
-    first = (where * num_counts + k) * stride
+  block = (level * mine.num_ranks + rank) * theirs.num_counts
+  for k in range(theirs.num_counts):
+    begin = (block + k) * theirs.stride
     total = zero
     for h in range(width):
-      total += onehot[first + h] * reach[at + h]
+      total += theirs.onehot[begin + h] * reach[at + h]
     counts[k] = total
-  for j in range(own_counts):
+  for j in range(mine.num_counts):
     total = zero
-    for k in range(num_counts):
-      total += counts[k] * pays[pay + j + k]
-    worth[j] = total
-  first = where * own_counts * own_stride
+    for k in range(theirs.num_counts):
+      total += counts[k] * payoff[first + j + k]
+    payoff_by_count[j] = total
+  block = (level * mine.num_ranks + rank) * mine.num_counts
+  begin = block * mine.stride
   for h in range(own_width):
-    out[h] = own_onehot[first + h] * worth[0]
-  for j in range(1, own_counts):
-    first = (where * own_counts + j) * own_stride
-    x = worth[j]
+    out[h] = mine.onehot[begin + h] * payoff_by_count[0]
+  for j in range(1, mine.num_counts):
+    begin = (block + j) * mine.stride
+    x = payoff_by_count[j]
     for h in range(own_width):
-      out[h] += own_onehot[first + h] * x
+      out[h] += mine.onehot[begin + h] * x
 
 
 @jit.kernel(nogil=True, reassociate=True)
@@ -135,57 +190,55 @@ def copy(x, x_at, width, out, out_at):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def descend(x, x_at, classes, move, out, out_at):
-  """Writes the reaches of a node to those of its child.
+def descend(hands, levels, x, x_at, out, out_at):
+  """Writes the reach probabilities of a node by the classes of its child.
 
   Args:
-    x: pointer to the reaches.
+    hands: the `HandPointers` of the role.
+    levels: (level of the node, level of the child).
+    x: pointer to the reach probabilities.
     x_at: where they begin.
-    classes: pointer to the `merge` of the role.
-    move: (where the classes of the child begin there, or -1 if they are the
-      same; how many classes the node has, and the child).
     out: pointer, modified in place.
     out_at: where to write.
   """
-  first, width, new_width = move
-  if first < 0:
+  level, new_level = levels
+  width = hands.width[level]
+  if level == new_level:
     copy(x, x_at, width, out, out_at)
     return
   zero = jit.cast_like(0.0, x[x_at])
-  for h in range(new_width):
+  for h in range(hands.width[new_level]):
     out[out_at + h] = zero
+  first = (level * hands.num_levels + new_level) * hands.stride
   for h in range(width):
-    out[out_at + classes[first + h]] += x[x_at + h]
+    out[out_at + hands.merge[first + h]] += x[x_at + h]
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def ascend(x, x_at, classes, move, out):
-  """Writes to out[0:] the values of a child by the classes of its parent.
+def ascend(hands, levels, x, x_at, out):
+  """Writes the values of a child to out[0:], by the classes of its parent.
 
   Args:
+    hands: the `HandPointers` of the role.
+    levels: (level of the parent, level of the child).
     x: pointer to the values.
     x_at: where they begin.
-    classes: see `descend`.
-    move: see `descend`.
     out: pointer, modified in place.
   """
-  first, width, _ = move
-  if first < 0:
+  level, new_level = levels
+  width = hands.width[level]
+  if level == new_level:
     copy(x, x_at, width, out, 0)
     return
+  first = (level * hands.num_levels + new_level) * hands.stride
   for h in range(width):
-    out[h] = x[x_at + classes[first + h]]
+    out[h] = x[x_at + hands.merge[first + h]]
 
 
 @jit.inline
-def move_between(hands, level, new_level):
-  """Returns what `descend` and `ascend` need to know of two levels.
-
-  Args:
-    hands: the `round_hands.RoleHands`.
-    level: of a node.
-    new_level: of its child.
-  """
-  first = (level * hands.merge.shape[0] + new_level) * hands.merge.shape[2]
-  return (np.int64(-1) if level == new_level else np.int64(first),
-          hands.width[level], hands.width[new_level])
+def hand_pointers(hands):
+  """Returns the `HandPointers` of `round_hands.RoleHands`."""
+  return HandPointers(
+      jit.pointer(hands.width), jit.pointer(hands.onehot),
+      jit.pointer(hands.merge), hands.onehot.shape[0], hands.onehot.shape[1],
+      hands.onehot.shape[2], hands.onehot.shape[3])

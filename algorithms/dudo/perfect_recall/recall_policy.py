@@ -9,8 +9,12 @@ a policy keeps streams, and reads a round when it is first asked for it. It
 knows how good it is: that was measured when it was made.
 """
 
-import numpy as np
+from collections.abc import Sequence
 
+import numpy as np
+import pyspiel
+
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.perfect_recall import growing_tree
 from dudo_spiel.algorithms.dudo.perfect_recall import round_evaluator
@@ -44,11 +48,24 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
   Attributes:
     match: the `round_rules.RoundRules`.
     measures: as given, or {}.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> policy = policy_bots.load_policy()  # comes with the package
+    >>> game = pyspiel.load_game("dudo(numdice=1)")
+    >>> policy.known_exploitability(game) < 1e-5
+    True
   """
 
   has_perfect_recall = True
 
-  def __init__(self, game, rounds, measures=None):
+  def __init__(
+      self, game: pyspiel.Game,
+      rounds: annotations.ByRound[
+          stored_rounds.StoredRound | stored_rounds.LazyRound],
+      measures: annotations.ByRound[stored_rounds.Measures] | None = None,
+  ) -> None:
     super().__init__(game)
     self.match = round_rules.round_rules(game)
     if not isinstance(rounds, dict):
@@ -68,16 +85,16 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     return round_rules.rounds_from(self.match, dice)
 
   @property
-  def rounds(self):
+  def rounds(self) -> list[annotations.Dice]:
     """The rounds (starter's dice, other's dice) that it plays, a list."""
     return list(self._rounds)
 
   @property
-  def remembered_text(self):
+  def remembered_text(self) -> str:
     """What the policy remembers of a round, in words."""
     return "all claims"
 
-  def remembered_span(self, num_dice):
+  def remembered_span(self, num_dice: int) -> float:
     """Returns how many of the last claims may decide what the policy does.
 
     Args:
@@ -86,11 +103,12 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     return self.match.claim_order(num_dice).num_claims
 
   @property
-  def values(self):
+  def values(self) -> annotations.ByRound[float]:
     """{round: what the starter gets if both play the policy}, if measured."""
     return {key: measures.value for key, measures in self.measures.items()}
 
-  def action_probabilities(self, state, player_id=None):
+  def action_probabilities(self, state: pyspiel.State,
+                           player_id: int | None = None) -> dict[int, float]:
     """Returns {action: probability} for the legal actions of the state."""
     validation.state("state", state)
     player = validation.player("player_id", player_id, state)
@@ -115,7 +133,8 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       chances[game.dudo_action if claim == dudo else claim] = chance
     return chances
 
-  def after_claims(self, key, claims):
+  def after_claims(self, key: annotations.Dice,
+                   claims: Sequence[int]) -> np.ndarray:
     """Returns the probabilities of all hands after some claims of a round.
 
     Args:
@@ -142,7 +161,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     table[np.array(actions) - last - 1] = probabilities
     return table
 
-  def round_tables(self, key):
+  def round_tables(self, key: annotations.Dice) -> stored_rounds.StoredRound:
     """Returns the `stored_rounds.StoredRound` of a round.
 
     Args:
@@ -155,7 +174,8 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
 
   # Values.
 
-  def continuation_values(self, dice):
+  def continuation_values(self,
+                          dice: annotations.Dice) -> annotations.ByRound[float]:
     """Returns the values of all rounds, if both play the policy.
 
     Args:
@@ -169,12 +189,12 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       raise ValueError(f"policy={self!r}: was not measured; call its measure")
     return self.values
 
-  def ensure_values(self):
+  def ensure_values(self) -> None:
     """Measures the policy, unless that was done before."""
     if not self.measures:
       self.measure()
 
-  def exploitability_from(self, dice):
+  def exploitability_from(self, dice: annotations.Dice) -> float | None:
     """Returns half the NashConv in the match from a round on.
 
     Args:
@@ -186,7 +206,9 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     measures = self.measures.get(dice)
     return None if measures is None else measures.exploitability
 
-  def measure(self, num_threads=None):
+  def measure(
+      self, num_threads: int | None = None,
+  ) -> annotations.ByRound[stored_rounds.Measures]:
     """Measures the policy in all its rounds.
 
     Args:
@@ -209,7 +231,9 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     self.measures = interrupts.call(measure, flag)
     return self.measures
 
-  def intervals(self, num_threads=None):
+  def intervals(
+      self, num_threads: int | None = None,
+  ) -> annotations.ByRound[tuple[float, float]]:
     """Returns {round: (low, high)}, how good the policy is, exactly.
 
     In the match from a round on, the policy gets at least `low` when it starts,
@@ -221,7 +245,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     return {key: (found.low, found.high)
             for key, found in self.measure(num_threads).items()}
 
-  def exploitability(self, num_threads=None):
+  def exploitability(self, num_threads: int | None = None) -> float:
     """Returns half the NashConv of the policy in the whole match, exactly.
 
     Args:
@@ -232,11 +256,12 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
   # Compression.
 
   @property
-  def is_in_shares(self):
+  def is_in_shares(self) -> bool:
     """Whether it, or a round of it, has been compressed."""
     return any(entry.is_quantized for entry in self._rounds.raw.values())
 
-  def compressed(self, num_shares, *, num_threads=None):
+  def compressed(self, num_shares: int | annotations.ByRound[int], *,
+                 num_threads: int | None = None) -> "RecallPolicy":
     """Returns the policy in shares: small, coded and measured.
 
     Args:
@@ -275,13 +300,13 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     return RecallPolicy(self.game, *interrupts.call(compress, flag))
 
   @property
-  def memory_bytes(self):
+  def memory_bytes(self) -> int:
     """How much memory the policy takes."""
     return sum(entry.num_bytes for entry in self._rounds.raw.values())
 
   # Files.
 
-  def save(self, path):
+  def save(self, path: annotations.PathLike) -> None:
     """Writes the policy to one file, which `policies.load_policy` reads."""
     arrays, rounds = {}, []
     for (a, b), found in self._rounds.raw.items():
@@ -355,7 +380,7 @@ def from_file(archive, game):
       hands = round_hands.RoundHands(match, (a, b))
       tree = growing_tree.read_tree(archive, f"{a}v{b}_", hands, nodes, rows)
       rounds[a, b] = stored_rounds.StoredRound(hands, tree, archive.read(
-          f"{a}v{b}_weights", (tree.num_numbers,), _DTYPES, 0.0))
+          f"{a}v{b}_weights", (tree.num_entries,), _DTYPES, 0.0))
   if rounds.keys() != known:
     raise ValueError(f"path={path!r}: its rounds must be those of {game}")
   measures = {}
@@ -379,12 +404,22 @@ def _read_stream(archive, name):
   return stream
 
 
-def merged(game, policies):
+def merged(game: pyspiel.Game,
+           policies: Sequence[RecallPolicy]) -> RecallPolicy:
   """Returns one policy from several, each round from the first that has it.
 
   Args:
     game: the `pyspiel.Game` of the result.
     policies: list of `RecallPolicy`, the best first.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import perfect_recall
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> game = pyspiel.load_game("dudo(numdice=1)")
+    >>> policy = perfect_recall.merged(game, [policy_bots.load_policy()])
+    >>> policy.rounds
+    [(1, 1)]
   """
   round_rules.round_rules(validation.game("game", game))  # checks it
   if not isinstance(policies, (list, tuple)) or not all(

@@ -11,10 +11,14 @@ add. The schedule depends only on what is learned, never on a clock.
 
 import contextlib
 import os
+from typing import Any
 
 import numpy as np
+import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
+from dudo_spiel.algorithms.dudo.perfect_recall import dcfr_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
 from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
@@ -103,10 +107,21 @@ class PerfectRecallSolver(base_solver.Solver):
   Attributes:
     game: the game.
     rounds: list of (starter's dice, other's dice), fewest dice first.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import perfect_recall
+    >>> game = pyspiel.load_game("dudo(start_dice=2v1,dice_sides=2)")
+    >>> solver = perfect_recall.PerfectRecallSolver(game, dtype="float64")
+    >>> result = solver.solve(target_exploitability=0.01, max_seconds=60)
+    >>> low, high = solver.interval(2, 1)
+    >>> low <= solver.value(2, 1) <= high
+    True
   """
 
-  def __init__(self, game, seed=0, num_threads=None, max_bytes=None, *,
-               dtype="float32"):
+  def __init__(self, game: pyspiel.Game, seed: int = 0,
+               num_threads: int | None = None, max_bytes: int | None = None, *,
+               dtype: str = "float32") -> None:
     super().__init__(game, seed=seed, num_threads=num_threads, dtype=dtype)
     if isinstance(game, dudo.DudoIRGame):
       raise ValueError(f"game={game}: must be dudo, whose players forget "
@@ -137,7 +152,8 @@ class PerfectRecallSolver(base_solver.Solver):
         for key in self.rounds]
     self._background = interrupts.Background()
     self._present = 0  # the round that learns
-    self._known = {}  # what was measured: number -> (versions, ...)
+    # What was measured: number -> (versions, ...).
+    self._known: dict[int, Any] = {}
     self._is_compiled = False
     if self.memory_bytes > self._room:
       raise ValueError(f"max_bytes={max_bytes}: must be at least "
@@ -172,7 +188,7 @@ class PerfectRecallSolver(base_solver.Solver):
     return results[0]
 
   @property
-  def memory_bytes(self):
+  def memory_bytes(self) -> int:
     """How much memory the solver takes now at most, whatever it does.
 
     That includes what measuring, growing and saving take, and a share for what
@@ -203,16 +219,17 @@ class PerfectRecallSolver(base_solver.Solver):
           + ", ".join(f"({a}, {b})" for a, b in self.rounds))
     return self.rounds.index(key)
 
-  def iterations(self, own_dice, opponent_dice):
+  def iterations(self, own_dice: int, opponent_dice: int) -> int:
     """Returns how many iterations the round was trained."""
     return self._rounds[self._number(own_dice, opponent_dice)].trainer.iteration
 
-  def num_nodes(self, own_dice, opponent_dice):
+  def num_nodes(self, own_dice: int, opponent_dice: int) -> int:
     """Returns how many histories of the round are stored."""
     number = self._number(own_dice, opponent_dice)
     return self._rounds[number].trainer.tree.num_nodes
 
-  def tables(self, own_dice, opponent_dice):
+  def tables(self, own_dice: int,
+             opponent_dice: int) -> dcfr_kernels.LearnTables:
     """Returns the `dcfr_kernels.LearnTables` of the round (copies)."""
     number = self._number(own_dice, opponent_dice)
     self._background.settle()
@@ -245,7 +262,7 @@ class PerfectRecallSolver(base_solver.Solver):
       trainer.set_values(self._values_by_round())
     trainer.iterate(pool)
     now.version += 1
-    now.work += trainer.tree.num_numbers + _ITERATION_WORK
+    now.work += trainer.tree.num_entries + _ITERATION_WORK
     self._count[0] += 1
 
   def _end_epoch(self, pool):
@@ -263,13 +280,13 @@ class PerfectRecallSolver(base_solver.Solver):
       trainer.drop(now.responses, pool)
       now.next_drop = 2 * t
       now.version += 1
-    taken, before = self.memory_bytes, trainer.tree.num_numbers
+    taken, before = self.memory_bytes, trainer.tree.num_entries
     left = max(FREE_SHARE * self._room - taken,
                (self._room - taken) / ROOM_PARTS)
     now.responses = trainer.grow(
         trainer.memory_bytes + int(left / (1.0 + _SLACK_SHARE)), pool)
     now.outcomes = trainer.played
-    is_calm = trainer.tree.num_numbers <= (1.0 + _CALM_GROWTH) * before
+    is_calm = trainer.tree.num_entries <= (1.0 + _CALM_GROWTH) * before
     now.next_growth = t + max(min(1 + t // 4, _EPOCH),
                               t // (_CALM_SHARE if is_calm else _EPOCH_SHARE))
     trainer.release_scratch()
@@ -315,7 +332,7 @@ class PerfectRecallSolver(base_solver.Solver):
       self._known[kind, number] = known
     return known[1]
 
-  def value(self, own_dice, opponent_dice):
+  def value(self, own_dice: int, opponent_dice: int) -> float:
     """Returns what the round is worth to its starter, who has own_dice.
 
     It is the exact value of the match from there if both play the average
@@ -334,7 +351,7 @@ class PerfectRecallSolver(base_solver.Solver):
         for number, now in enumerate(self._rounds)]
     return self._values(outcomes)
 
-  def interval(self, own_dice, opponent_dice):
+  def interval(self, own_dice: int, opponent_dice: int) -> tuple[float, float]:
     """Returns (low, high), bounds of what the round is worth in equilibrium.
 
     The starter's average policy gets at least `low` in the match from there,
@@ -363,7 +380,7 @@ class PerfectRecallSolver(base_solver.Solver):
             lambda now=now: now.trainer.evaluator.certify(lows, highs, pool))
     return {key: (lows[key], highs[key]) for key in lows}
 
-  def round_exploitability(self, own_dice, opponent_dice):
+  def round_exploitability(self, own_dice: int, opponent_dice: int) -> float:
     """Returns how exploitable the average policy is in one round alone.
 
     It is half of what best responses gain in the round, exactly, if both play
@@ -383,13 +400,13 @@ class PerfectRecallSolver(base_solver.Solver):
       return self._rounds[number].trainer.evaluator.certify(values, values,
                                                             pool)
 
-  def expected_values(self):
+  def expected_values(self) -> np.ndarray:
     """Returns [player] float64, each player's value of the average policy."""
     value = self.value(*self.rounds[-1])
     return np.array([value, -value] if self.game.starting_player == 0 else
                     [-value, value])
 
-  def nash_conv(self):
+  def nash_conv(self) -> float:
     """Returns the NashConv of the average policy, exactly.
 
     Responders have perfect recall of the whole match, and may leave what is
@@ -408,7 +425,7 @@ class PerfectRecallSolver(base_solver.Solver):
             getattr(now.trainer.tables, name).copy())
         for key, now in zip(self.rounds, self._rounds)})
 
-  def current_policy(self):
+  def current_policy(self) -> recall_policy.RecallPolicy:
     """Returns the current policy, a `recall_policy.RecallPolicy` (a copy)."""
     return self._policy("regret")
 
@@ -434,7 +451,7 @@ class PerfectRecallSolver(base_solver.Solver):
     self._background.settle()  # this is what `save` reads first
     return {"present": self._present}, {}
 
-  def load(self, path):
+  def load(self, path: annotations.PathLike) -> None:
     """Goes on from a file that a solver of the same game and options saved.
 
     Another `max_bytes` is allowed if the file fits into it. A file that does

@@ -113,8 +113,8 @@ class RecallTrainer:
     """Goes on with a tree and its tables; None for empty ones."""
     if tables is None:
       tables = dcfr_kernels.LearnTables(
-          np.zeros(tree.num_numbers, self._dtype),
-          np.zeros(tree.num_numbers, self._dtype),
+          np.zeros(tree.num_entries, self._dtype),
+          np.zeros(tree.num_entries, self._dtype),
           np.zeros(tree.num_nodes, np.int64))
     self.tree, self.tables, self.iteration = tree, tables, iteration
     self.evaluator = round_evaluator.RoundEvaluator(
@@ -179,7 +179,7 @@ class RecallTrainer:
     cut = self._cut
     if not len(cut.node):
       return self._walk_top(game, step, dcfr_kernels.NO_CUT)
-    cut.live[:] = 0
+    cut.is_reached[:] = 0
     self._walk_top(game, step, dcfr_kernels.COLLECT)
     largest_first = np.argsort(-cut.size, kind="stable")
     counter = np.zeros(1, np.int64)
@@ -195,7 +195,8 @@ class RecallTrainer:
     for reach, hands in ((work.own, game.hands[step.role]),
                          (work.other, game.hands[1 - step.role])):
       reach[0, :len(hands.chance)] = hands.chance
-    work.path[0] = 0, -1, 1, 1
+    work.path[0] = 0
+    work.is_reached[0] = 1
     return dcfr_kernels.learn(game, self.tree, self.tables, step, mode, work,
                                  self._cut)
 
@@ -209,22 +210,25 @@ class RecallTrainer:
 
   def _find_cut(self, max_numbers=None):
     """Returns the `dcfr_kernels.Cut` of the tree; see `split`."""
-    nodes, numbers = self.tree.num_nodes, self.tree.num_numbers
-    place, sizes = np.full(nodes, -1, np.int32), np.zeros(nodes, np.int64)
-    most, count = nodes, 0
+    nodes, numbers = self.tree.num_nodes, self.tree.num_entries
+    part = np.full(nodes, -1, np.int32)
+    max_parts, count = nodes, 0
     if max_numbers is None and numbers >= MIN_CUT_NUMBERS:
-      most, max_numbers = self.memory.max_parts(numbers), numbers // _CUT_PARTS
+      max_parts = self.memory.max_parts(numbers)
+      max_numbers = numbers // _CUT_PARTS
     if max_numbers is not None:
-      count = dcfr_kernels.find_cut(self.tree, max_numbers, sizes, place)
-      while count > most:
+      count = dcfr_kernels.find_cut(self.tree, max_numbers, part)
+      while count > max_parts:
         max_numbers *= 2
-        count = dcfr_kernels.find_cut(self.tree, max_numbers, sizes, place)
+        count = dcfr_kernels.find_cut(self.tree, max_numbers, part)
     lines = [np.zeros((count, int(self.hands.width.max())), self._dtype)
              for _ in range(3)]
     node = np.zeros(count, np.int64)
-    node[place[place >= 0]] = np.flatnonzero(place >= 0)
-    return dcfr_kernels.Cut(place, node, sizes[node], *lines,
-                               np.zeros((count, 2), np.int64))
+    node[part[part >= 0]] = np.flatnonzero(part >= 0)
+    begin = self.tree.table_begin
+    return dcfr_kernels.Cut(
+        part, node, begin[self.tree.end[node]] - begin[node], *lines,
+        np.zeros((count, 2), np.int64))
 
   # Growing.
 
@@ -270,11 +274,13 @@ class RecallTrainer:
       choices: the `best_response_kernels.Choices` of best responses.
       threshold: what a claim must gain that is no answer.
     """
-    responder = best_response_kernels.Responder(role, *self.leaves[role], *kind)
+    if kind == expansion_kernels.ANSWER:
+      threshold *= self._answer_share
     found = np.zeros(self._max_proposals, expansion_kernels.PROPOSAL)
     count = self.evaluator.run_kernel(
-        expansion_kernels.propose, responder, None, choices,
-        threshold * (self._answer_share if responder.answers else 1.0), found)
+        expansion_kernels.propose,
+        best_response_kernels.Responder(role, *self.leaves[role]), None,
+        choices, expansion_kernels.Criterion(kind, threshold), found)
     return found[:count]
 
   def _num_affordable(self, max_bytes):
@@ -286,12 +292,12 @@ class RecallTrainer:
     """Stores claims, and lets regrets forget as much as the tree grows."""
     if not len(found):
       return
-    before = self.tree.num_numbers
+    before = self.tree.num_entries
     self._change(growing_tree.changed(
         self.hands, self.tree, proposals=tuple(
             found[name].copy() for name in ("node", "row", "claim"))), True,
                  pool)
-    kept = self._dtype.type((before / self.tree.num_numbers)**FORGETTING)
+    kept = self._dtype.type((before / self.tree.num_entries)**FORGETTING)
     interrupts.map_tasks(pool, lambda part: np.multiply(part, kept, out=part),
          np.array_split(self.tables.regret, self._num_threads))
 
@@ -306,8 +312,8 @@ class RecallTrainer:
     weight = t * (t + 1) * (2 * t + 1) / 6  # the sum of t^2
     least = self._drop_share * max(0.5 * responses.sum(), 0.0)
     is_kept = np.zeros(len(self.tree.claim), np.bool_)
-    dcfr_kernels.find_alive(self.tree, self.tables, least * weight,
-                               np.zeros((self.tree.num_nodes, 2)), is_kept)
+    dcfr_kernels.find_needed(self.tree, self.tables, least * weight,
+                             np.zeros((self.tree.num_nodes, 2)), is_kept)
     if not is_kept.all():
       self._change(growing_tree.changed(self.hands, self.tree, is_kept), False,
                    pool)

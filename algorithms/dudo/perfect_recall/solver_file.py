@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import pyspiel
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.perfect_recall import dcfr_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import growing_tree
@@ -63,7 +64,9 @@ def arrays_of(key, now):
   schedule = [trainer.iteration, now.work, now.next_growth, now.next_drop,
               tree.num_nodes, len(tree.claim)]
   arrays = {"schedule": np.array(schedule, np.int64),
-            **growing_tree.rows_of(tree), **trainer.tables._asdict(),
+            **growing_tree.rows_of(tree), "regret": trainer.tables.regret,
+            "cumulative": trainer.tables.cumulative,
+            "seen": trainer.tables.last_update,
             "outcomes": now.outcomes, "responses": now.responses}
   return {_name(key, name): array for name, array in arrays.items()}
 
@@ -149,14 +152,14 @@ def _read_round(archive, key, now):
     return numbers
 
   for name in ("regret", "cumulative"):  # before any memory is taken
-    archive.check(_name(key, name), (tree.num_numbers,), (dtype,))
-  ram.check("path", repr(archive.path), 2 * dtype.itemsize * tree.num_numbers,
+    archive.check(_name(key, name), (tree.num_entries,), (dtype,))
+  ram.check("path", repr(archive.path), 2 * dtype.itemsize * tree.num_entries,
             f"its round {key[0]}v{key[1]}", "a machine that has more")
   tables = dcfr_kernels.LearnTables(
-      table("regret", tree.num_numbers, dtype, -np.inf),
-      table("cumulative", tree.num_numbers, dtype, 0.0),
+      table("regret", tree.num_entries, dtype, -np.inf),
+      table("cumulative", tree.num_entries, dtype, 0.0),
       table("seen", nodes, np.int64, 0))
-  demand(tables.seen.max() <= count, "seen", f"at most {count}")
+  demand(tables.last_update.max() <= count, "seen", f"at most {count}")
   outcomes = array("outcomes", now.outcomes.shape, np.float64, 0.0)
   demand(outcomes.sum() <= _MOST, "outcomes", "chances")
   responses = array("responses", (2,), np.float64)
@@ -214,11 +217,11 @@ class _SavedRound(stored_rounds.LazyRound):
       tree = growing_tree.read_tree(archive, _name(self._key, ""), hands, nodes,
                                     rows)
       return stored_rounds.StoredRound(hands, tree, archive.read(
-          _name(self._key, "cumulative"), (tree.num_numbers,),
+          _name(self._key, "cumulative"), (tree.num_entries,),
           (np.dtype(np.float32), np.dtype(np.float64)), 0.0))
 
 
-def average_policy(path):
+def average_policy(path: annotations.PathLike) -> recall_policy.RecallPolicy:
   """Returns the average policy of a solver's file, a `RecallPolicy`.
 
   Its rounds are read from the file whenever they are needed. So the file must

@@ -1,8 +1,9 @@
 """The rules of a round of two-player Dudo, and the rounds that a match has.
 
-In a round (a, b) the starter has a dice and the other player b. Every round ends
-with a challenge, which is worth what the next round is worth. So rounds are
-solved in order of their dice, fewest first (Neller & Hnath 2011, section 4.1).
+In a round (a, b) the starter has a dice and the other player b. Every round
+ends with a challenge, which is worth what the next round is worth. So rounds
+are solved in order of their dice, fewest first (Neller & Hnath 2011, section
+4.1).
 """
 
 import dataclasses

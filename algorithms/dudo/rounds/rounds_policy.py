@@ -4,8 +4,13 @@ Such a policy knows some rounds, by numbers of dice, and plays every game with
 its rules that has no others.
 """
 
+from collections.abc import Sequence
 import numbers
 
+import numpy as np
+import pyspiel
+
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.rounds import sizes
 from dudo_spiel.algorithms.tabular import convertible
@@ -34,7 +39,7 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
 
   has_perfect_recall = False
 
-  def __init__(self, game):
+  def __init__(self, game: pyspiel.Game) -> None:
     super().__init__(validation.game("game", game), [0, 1])
 
   def _known(self):
@@ -50,16 +55,16 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
     raise NotImplementedError
 
   @property
-  def rounds(self):
+  def rounds(self) -> list[annotations.Dice]:
     """The rounds (starter's dice, other's dice) that it plays, a list."""
     raise NotImplementedError
 
   @property
-  def remembered_text(self):
+  def remembered_text(self) -> str:
     """What the policy remembers of a round, such as "the last 3 claims"."""
     raise NotImplementedError
 
-  def remembered_span(self, num_dice):
+  def remembered_span(self, num_dice: int) -> float:
     """Returns how many of the last claims may decide what the policy does.
 
     Args:
@@ -67,7 +72,8 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
     """
     raise NotImplementedError
 
-  def after_claims(self, key, claims):
+  def after_claims(self, key: annotations.Dice,
+                   claims: Sequence[int]) -> np.ndarray:
     """Returns the probabilities of all hands after some claims of a round.
 
     Args:
@@ -81,7 +87,8 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
     """
     raise NotImplementedError
 
-  def continuation_values(self, dice):
+  def continuation_values(self,
+                          dice: annotations.Dice) -> annotations.ByRound[float]:
     """Returns the values of the rounds after one, if both play the policy.
 
     Args:
@@ -95,10 +102,10 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
     """
     raise NotImplementedError
 
-  def ensure_values(self):
+  def ensure_values(self) -> None:
     """Computes the values of rounds, if the policy can and lacks them."""
 
-  def exploitability_from(self, dice):
+  def exploitability_from(self, dice: annotations.Dice) -> float | None:
     """Returns half the NashConv in the match from a round on.
 
     Args:
@@ -109,7 +116,7 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
     """
     del dice
 
-  def known_exploitability(self, game):
+  def known_exploitability(self, game: pyspiel.Game) -> float | None:
     """Returns how exploitable the policy is in a game, None if not measured.
 
     Args:
@@ -119,12 +126,12 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
     return self.exploitability_from(self.first_round(game))
 
   @staticmethod
-  def first_round(game):
+  def first_round(game: pyspiel.Game) -> annotations.Dice:
     """Returns (starter's dice, other's dice) at the start of a game."""
     starter = game.starting_player
     return game.start_dice[starter], game.start_dice[1 - starter]
 
-  def knows(self, dice, num_claims=0):
+  def knows(self, dice: annotations.Dice, num_claims: int = 0) -> bool:
     """Returns whether the policy plays a round after so many claims.
 
     Args:
@@ -134,7 +141,7 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
     return is_dice(dice) and (
         dice[::-1] if num_claims % 2 else dice) in self.rounds
 
-  def plays_from(self, dice):
+  def plays_from(self, dice: annotations.Dice) -> bool:
     """Returns whether the policy plays all of a match from a round on.
 
     Args:
@@ -142,7 +149,7 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
     """
     return set(self._needed(dice)) <= set(self._known())
 
-  def check_game(self, game):
+  def check_game(self, game: pyspiel.Game) -> None:
     """Raises a ValueError if the policy cannot play all of the game."""
     if not self.has_rules_of(game):
       raise ValueError(f"game={game}: must have the rules of {self.game}, the "
@@ -152,7 +159,7 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
           f"game={game}: starts with {' and '.join(map(str, game.start_dice))} "
           f"dice; the policy knows {self._known_text()}")
 
-  def has_rules_of(self, game):
+  def has_rules_of(self, game: pyspiel.Game) -> bool:
     """Returns whether a game is two-player Dudo by the policy's rules."""
     return (isinstance(game, dudo.DudoGame) and game.num_players() == 2 and
             game.num_sides == self.game.num_sides and

@@ -12,12 +12,12 @@ the game's own states. If one differs, the game is walked.
 import bisect
 import functools
 import hashlib
+import random
 from typing import NamedTuple
 
 import numpy as np
 
 from dudo_spiel.algorithms.runtime import ram
-from dudo_spiel.algorithms.runtime import random_streams
 from dudo_spiel.algorithms.tabular.tree import game_tree
 from dudo_spiel.algorithms.tabular.tree import known_rules
 
@@ -185,7 +185,7 @@ class RulesTree(game_tree.GameTree):
     Args:
       seed: for the choice of histories.
     """
-    rng = random_streams.chooser(seed)
+    rng = random.Random(seed)
     ends = np.flatnonzero(self.num_children == 0)
     for _ in range(_SAMPLES):
       deal = rng.randrange(len(self.deal_reach))

@@ -17,9 +17,9 @@ one in a million (Ville's inequality). Estimates refuse a game only then. A few
 small estimates, which are common in deep games, do not lose the bet.
 """
 
+import random
 import time
 
-from dudo_spiel.algorithms.runtime import random_streams
 from dudo_spiel.algorithms.tabular.tree import known_rules
 
 _WIDTHS = (64, 512)  # histories in a sample: at first, at most
@@ -53,7 +53,7 @@ def is_surely_larger(game, limit, seed=0):
     return known_rules.num_histories(rules) > limit
   if hasattr(game, "min_histories") and game.min_histories() > limit:
     return True
-  rng = random_streams.chooser(seed)
+  rng = random.Random(seed)
   end = time.thread_time() + _MAX_SECONDS
   bet, width = 1.0, _WIDTHS[0]
   for _ in range(_MAX_ESTIMATES):
@@ -75,7 +75,7 @@ def estimated_histories(game, seed=0):
     game: a `pyspiel.Game` with sequential moves.
     seed: for the samples.
   """
-  rng = random_streams.chooser(seed)
+  rng = random.Random(seed)
   end = time.thread_time() + _SAMPLE_SECONDS
   found = []
   while len(found) < _SAMPLES and time.thread_time() < end:

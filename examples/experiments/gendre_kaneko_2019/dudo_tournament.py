@@ -248,10 +248,10 @@ def train(name, options, folder, is_kept, lines):
     seconds += time.perf_counter() - begin
     if is_kept:
       solver.save(path)
-    numbers = measure(game, solver.average_policy(), options)
+    rates = measure(game, solver.average_policy(), options)
     lines.append(dict(zip(_COLUMNS, (
         name, round(seconds, 3), solver.iteration,
-        *(round(float(x), 6) for x in numbers)))))
+        *(round(float(x), 6) for x in rates)))))
     log.replace(name, lines)
   log.replace(name, lines)
   policy = solver.average_policy()
@@ -272,27 +272,27 @@ def train_all(game, options, folder, is_kept):
   """
   log = Log(os.path.join(folder, "log.csv"))
   for name in _SOLVERS.value:
-    take_log(log, folder, name)  # of a run that was stopped
-  work = [jobs.Job(name, (name, options, folder, is_kept, log.of(name)),
+    move_log(log, folder, name)  # of a run that was stopped
+  job_list = [jobs.Job(name, (name, options, folder, is_kept, log.of(name)),
                    _PROCESS_BYTES + 2 * make_solver(name, game,
                                                     options).memory_bytes,
                    options.threads) for name in _SOLVERS.value]
   try:
-    with contextlib.closing(jobs.run(train, work, _ENGINE.value,
+    with contextlib.closing(jobs.run(train, job_list, _ENGINE.value,
                                      _WORKERS.value)) as outcomes:
       for job, result, error in outcomes:
         if error:
           raise ValueError(f"{job.name}: {error.removeprefix(job.name + ': ')}")
-        take_log(log, folder, job.name)
+        move_log(log, folder, job.name)
         print(result, flush=True)
   finally:
     for name in _SOLVERS.value:
-      take_log(log, folder, name)
+      move_log(log, folder, name)
   return {name: policies.load_policy(os.path.join(folder, f"{name}.npz"))
           for name in _SOLVERS.value}
 
 
-def take_log(log, folder, name):
+def move_log(log, folder, name):
   """Moves what a solver has logged to the log of all."""
   path = own_log(folder, name)
   if os.path.exists(path):

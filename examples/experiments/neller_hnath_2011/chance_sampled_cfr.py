@@ -13,7 +13,7 @@ visit to one of the player's own information sets changes its strategy at once.
   3. The player's own columns are copied back.
 
 As in the paper, nodes that the strategies do not reach are visited, too. Tables
-have the layout of `pair_trainer.PairTrainer`, so they can become a `MatchPolicy`.
+have the layout of a `PairTrainer`, so they can become a `MatchPolicy`.
 """
 
 import time
@@ -27,6 +27,7 @@ from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.dudo.rounds import transitions
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import random_streams
+from dudo_spiel.algorithms.runtime import regret_tables
 
 _CHUNK_SECONDS = 0.01  # about how long to run between looks at the clock
 
@@ -114,7 +115,7 @@ def _match_regrets(regret, strategy, begin, count):
     x = max(regret[i], 0.0)
     strategy[i] = x
     total += x
-  if total > 0.0:
+  if total >= regret_tables.min_sum(total):
     scale = 1.0 / total
     for i in range(begin, begin + count):
       strategy[i] *= scale

@@ -1,12 +1,12 @@
-"""Computes which memory of claims pays in two-player Dudo.
+"""Computes which abstraction of claims pays in two-player Dudo.
 
 Neller & Hnath (2011) let players remember the last claims of a round, and ask
-which abstraction is best. For each memory, this trains matches in which both
+which abstraction is best. For each one, this trains matches in which both
 players begin with one die, two dice, and so on, and computes exactly how
 exploitable the policy is in the first round: what a responder wins on average
 over both seats who knows the policy and forgets nothing. Later rounds are
-valued as if both played the policy. Next to it stands how many memories there
-are, which decides how much memory and time the training takes.
+valued as if both played the policy. The next column is the number of nodes of
+the abstraction, which decides how much memory and time the training takes.
 
 With --table the results are kept in that file, and what it has is not computed
 again. --plot draws all of it.
@@ -45,7 +45,7 @@ _SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals.", lower_bound=0)
 
 
 class Family(NamedTuple):
-  """Memories that are one line of the plot.
+  """Abstractions that are one line of the plot.
 
   Attributes:
     pattern: of their names.
@@ -79,7 +79,7 @@ class Result(NamedTuple):
     abstraction: the name of the abstraction.
     iterations: how many iterations each round was trained.
     seed: of the deals.
-    states: how many memory states the first round has.
+    nodes: how many nodes the abstraction of the first round has.
     seconds: how long all rounds were trained, without compilation.
     exploitability: of the average policy in the first round.
   """
@@ -87,7 +87,7 @@ class Result(NamedTuple):
   abstraction: str
   iterations: int
   seed: int
-  states: int
+  nodes: int
   seconds: float
   exploitability: float
 
@@ -128,7 +128,7 @@ def write_table(results):
 
 
 def draw(results, path):
-  """Draws exploitability by the number of memories, a panel for each round."""
+  """Draws exploitability by the number of nodes, a panel for each round."""
   rounds = sorted({result.round for result in results})
   figure, panels = figures.subplots(
       1, len(rounds), figsize=(max(4.4 * len(rounds), 6.0), 5.4), squeeze=False,
@@ -140,13 +140,13 @@ def draw(results, path):
     for family in _FAMILIES:
       members = sorted((result for result in shown
                         if re.fullmatch(family.pattern, result.abstraction)),
-                       key=lambda result: (result.states, result.iterations))
+                       key=lambda result: (result.nodes, result.iterations))
       if members:
         handles[family.text] = draw_family(axes, family, members, usual)
     for side in "xy":
       figures.set_logarithmic(axes, side)
     axes.margins(x=0.12)
-    axes.set(xlabel="memories in the round (logarithmic)",
+    axes.set(xlabel="nodes of the abstraction (logarithmic)",
              title=f"{name}, {usual:,} iterations")
     axes.tick_params(axis="x", labelrotation=45)
     axes.grid(alpha=0.3)
@@ -163,10 +163,10 @@ def draw_family(axes, family, members, usual):
   Args:
     axes: matplotlib's.
     family: the `Family`.
-    members: its `Result`s, fewest memories first.
+    members: its `Result`s, fewest nodes first.
     usual: how many iterations need not be mentioned.
   """
-  line, = axes.plot([result.states for result in members],
+  line, = axes.plot([result.nodes for result in members],
                     [result.exploitability for result in members], marker="o",
                     markersize=5, linewidth=1.2, color=family.color)
   for result in members:
@@ -174,7 +174,7 @@ def draw_family(axes, family, members, usual):
         *re.fullmatch(family.pattern, result.abstraction).groups())
     if result.iterations != usual:
       label += f" ({result.iterations:,} iterations)"
-    axes.annotate(label.strip(), (result.states, result.exploitability),
+    axes.annotate(label.strip(), (result.nodes, result.exploitability),
                   xytext=family.offset, textcoords="offset points",
                   fontsize=8, color=family.color,
                   ha="left" if family.offset[0] > 0 else "right")
@@ -186,7 +186,7 @@ def main(_):
   figures.check_plot(_PLOT)
   results = read_table()
   known = {result[:4]: result for result in results}
-  print(f"{'round':<7}{'memory':<17}{'memories':>9}{'iterations':>12}"
+  print(f"{'round':<7}{'abstraction':<17}{'nodes':>9}{'iterations':>12}"
         f"{'seconds':>10}{'exploitability':>16}")
   for numdice in _NUMDICE.value:
     for abstraction in _ABSTRACTIONS.value:
@@ -198,7 +198,7 @@ def main(_):
         if _TABLE.value:
           write_table(results)
       result = known[key]
-      print(f"{result.round:<7}{abstraction:<17}{result.states:>9,}"
+      print(f"{result.round:<7}{abstraction:<17}{result.nodes:>9,}"
             f"{result.iterations:>12,}{result.seconds:>10,.1f}"
             f"{result.exploitability:>16.4f}", flush=True)
   if _PLOT.value:

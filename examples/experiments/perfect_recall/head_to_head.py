@@ -31,9 +31,9 @@ _POLICY = flags.DEFINE_string("policy", policy_bots.TRAINED,
 _OPPONENTS = flags.DEFINE_list(
     "opponents", ["recall3", "heuristic", "random", "uniform"],
     "Bots, or files of policies that remember some claims. Those that do not "
-    "know so many dice are left out.")
+    "know this many dice are left out.")
 _NUM_GAMES = flags.DEFINE_integer(
-    "num_games", 0, "Also play so many games a pair.", lower_bound=0)
+    "num_games", 0, "Also play this many games a pair.", lower_bound=0)
 flags.register_validator("num_games", lambda games: games != 1,
                          "must be 0, or at least 2 for a standard error")
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the dice and bots.",

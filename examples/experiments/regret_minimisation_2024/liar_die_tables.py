@@ -2,10 +2,10 @@
 
 These are tables 6 and 7 of a student's report on regret minimisation (2024),
 again. The report's code forgets to subtract a node's value from the regrets of
-claims, so its tables are no equilibrium. Below each row of probabilities stands
+claims, so its tables are no equilibrium. Below each row of probabilities is
 what a best responder gets with each action, against an opponent who plays the
 policy. Where the policy is in equilibrium, the actions that it takes are worth
-the most. A dash stands where the policy never leads.
+the most. A dash means that the policy never leads there.
 
 Players remember only what `liar_die_ir` lets them remember. The seats have
 tables of their own, and those after the shortest histories are printed. The
@@ -175,7 +175,7 @@ def print_tables(responder, sides):
 
 
 def main(_):
-  parameters = {"dice_sides": _SIDES.value}
+  parameters = {"sides": _SIDES.value}
   game = pyspiel.load_game("liar_die", parameters)
   solver = fsicfr.FSICFRSolver(pyspiel.load_game("liar_die_ir", parameters),
                                seed=_SEED.value)

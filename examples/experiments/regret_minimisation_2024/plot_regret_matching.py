@@ -30,8 +30,8 @@ _INITIAL = {"(0.4, 0.3, 0.3)": [0.4, 0.3, 0.3], "(1, 0, 0)": [1.0, 0.0, 0.0]}
 _REPORT = {(0, 0, 5): 0.015221416, (0, 1, 4): 0.042718941,
            (0, 2, 3): 0.060107203, (1, 1, 3): 0.054736100,
            (1, 2, 2): 0.057723529}  # the chance of each order
-_GROUPS = [tuple(sorted(share))
-           for share in regret_matching.blotto_allocations(5, 3)]
+_GROUPS = [tuple(sorted(allocation))
+           for allocation in regret_matching.blotto_allocations(5, 3)]
 _DISTANCES = {"exploitability": "exploitability", "cce_dist": "coarse "
               "correlated", "ce_dist": "correlated"}
 

@@ -191,18 +191,23 @@ class Table:
       self._cells.setdefault(key, []).append(measured)
 
   def has(self, key, points):
-    """Returns whether there are measurements at all points, see `measure`."""
+    """Returns whether a job was measured at all points.
+
+    Args:
+      key: tuple of str, (game, solver, parameters).
+      points: {"iterations" or "seconds": list}, when to measure.
+    """
     measured = self._cells.get(key, [])
     if "seconds" in points:
-      return all(any(_is_near(each, point) for each in measured)
-                 for point in points["seconds"])
-    return set(points["iterations"]) <= {each.iteration for each in measured}
+      return all(any(_is_near(point, seconds) for point in measured)
+                 for seconds in points["seconds"])
+    return set(points["iterations"]) <= {point.iteration for point in measured}
 
   def add(self, key, measured):
     """Adds the measurements of a job; those at other points stay."""
-    new = {each.iteration: each for each in measured}
-    old = {each.iteration: each for each in self._cells.get(key, [])}
-    self._cells[key] = [each for _, each in sorted({**old, **new}.items())]
+    new = {point.iteration: point for point in measured}
+    old = {point.iteration: point for point in self._cells.get(key, [])}
+    self._cells[key] = [point for _, point in sorted({**old, **new}.items())]
     self._write()
 
   def _write(self):
@@ -210,10 +215,10 @@ class Table:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)
     for (game, solver, parameters), measured in sorted(self._cells.items()):
-      for each in measured:
-        writer.writerow([solver, parameters, game, each.iteration,
-                         f"{each.seconds:.6f}", f"{each.exploitability:.9g}",
-                         f"{each.value:.9g}"])
+      for point in measured:
+        writer.writerow([solver, parameters, game, point.iteration,
+                         f"{point.seconds:.6f}", f"{point.exploitability:.9g}",
+                         f"{point.value:.9g}"])
     with binary.replacing(self.path) as file:
       file.write(text.getvalue().encode())
 
@@ -228,7 +233,7 @@ def run_jobs(games, solvers, points, table):
   """Measures all that is missing; returns a list of str, what failed."""
   arguments = points.get("iterations"), points.get("seconds")
   planned = {}  # Job.name: key in the table
-  work = []
+  job_list = []
   for game in games:
     missing = [solver for solver in solvers if not table.has(
         (game, solver.name, solver.parameters), points)]
@@ -236,20 +241,21 @@ def run_jobs(games, solvers, points, table):
     for solver in missing:
       name = f"{solver} on {game}"
       planned[name] = game, solver.name, solver.parameters
-      work.append(jobs.Job(name, (game, str(solver), *arguments), memory))
+      job_list.append(jobs.Job(name, (game, str(solver), *arguments), memory))
   errors = []
-  with (contextlib.closing(jobs.run(convergence.measure, work, _ENGINE.value,
-                                    _WORKERS.value)) as outcomes,
-        tqdm.tqdm(total=len(work), unit="job", disable=None) as bar):
+  running = jobs.run(convergence.measure, job_list, _ENGINE.value,
+                     _WORKERS.value)
+  with (contextlib.closing(running) as outcomes,
+        tqdm.tqdm(total=len(job_list), unit="job", disable=None) as bar):
     for job, result, error in outcomes:
       if error:
         errors.append(f"{job.name}: {error.removeprefix(job.name + ': ')}")
       else:
         table.add(planned[job.name], result)
       bar.update()
-  print(f"{len(work) - len(errors)} jobs done, "
-        f"{len(games) * len(solvers) - len(work)} were done before")
-  if len(errors) < len(work):
+  print(f"{len(job_list) - len(errors)} jobs done, "
+        f"{len(games) * len(solvers) - len(job_list)} were done before")
+  if len(errors) < len(job_list):
     print(f"wrote {table.path}")
   return errors
 
@@ -270,7 +276,7 @@ def main(_):
   if "iterations" in points:
     solvers, names = (
         [convergence.with_plan(solver, points["iterations"][-1])
-         for solver in each] for each in (solvers, names))
+         for solver in group] for group in (solvers, names))
   names = list(dict.fromkeys(map(str, (*names, *solvers))))
   jobs.check_engine(_ENGINE.value)
   if _DRAW.value:
@@ -282,7 +288,7 @@ def main(_):
     for name, panels in pictures.items() if _DRAW.value else ():
       curves = {game: table.curves(game, solvers) for game in panels}
       study_panels.draw(
-          {game: each for game, each in curves.items() if each}, names,
+          {game: lines for game, lines in curves.items() if lines}, names,
           "seconds" in points, os.path.join(_FOLDER.value, f"{name}.png"))
   if errors:
     raise ValueError(f"{len(errors)} of {len(games) * len(solvers)} jobs "

@@ -103,7 +103,7 @@ def print_table(title, heads, rows):
 
 
 def print_heat_map(counts):
-  """Prints the numbers of information sets; see `heat_map`."""
+  """Prints the table of `heat_map`: [class of sizes, depth], sets."""
   print_table("information sets, by moves before them and histories in them",
               [str(depth) for depth in range(counts.shape[1])],
               {class_name(number): [f"{count:,}" if count else "." for count in
@@ -122,13 +122,13 @@ def print_mixed(tree, probabilities):
   depths = set_depths(tree)
   pure, mixed = (np.bincount(depths[which], minlength=depths.max() + 1)
                  for which in (is_pure, ~is_pure))
-  share = mixed / np.maximum(pure + mixed, 1)
+  fractions = mixed / np.maximum(pure + mixed, 1)
   print_table(
       f"information sets in which an action has at least {_PURE.value:g} (pure)"
       " or not (mixed)", [str(depth) for depth in range(len(pure))],
       {"pure": [f"{count:,}" for count in pure],
        "mixed": [f"{count:,}" for count in mixed],
-       "mixed/all": [f"{part:.2f}" for part in share]})
+       "mixed/all": [f"{part:.2f}" for part in fractions]})
 
 
 def read_probabilities(compiled):
@@ -151,7 +151,7 @@ def read_probabilities(compiled):
 
 
 def plot(counts):
-  """Draws the numbers of information sets; see `heat_map`."""
+  """Draws the table of `heat_map`: [class of sizes, depth], sets."""
   from matplotlib import colors
   figure, axis = figures.subplots(
       figsize=(2 + 0.7 * counts.shape[1], 1.8 + 0.5 * counts.shape[0]))

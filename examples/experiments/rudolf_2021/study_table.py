@@ -21,7 +21,7 @@ _STUDY = flags.DEFINE_string("study", "convergence/convergence.csv", "The file "
 _AT = flags.DEFINE_list("at", ["100", "1000", "5000"], "After how many "
                         "iterations.")
 _SUMMARY = flags.DEFINE_bool("summary", False, "Print means over all games.")
-_LEAST = 1e-12  # Less is mostly rounding.
+_SMALL = 1e-12  # Less is mostly rounding.
 _NEAR = 10  # times the best
 _COLUMNS = {"solver", "parameters", "game", "iteration", "exploitability"}
 
@@ -55,10 +55,11 @@ def _results(lines):
 
 def _head(game):
   """Returns a game's name with a line for each parameter."""
-  name, _, rest = game.rpartition("(")
-  name, rest = (name, rest.rstrip(")")) if name else (rest, "")
-  return "<br>".join([name.replace("(", " "), *rest.split(",")]).removesuffix(
-      "<br>")
+  name, _, parameters = game.rpartition("(")
+  name, parameters = (name, parameters.rstrip(")")) if name else (
+      parameters, "")
+  lines = [name.replace("(", " "), *parameters.split(",")]
+  return "<br>".join(lines).removesuffix("<br>")
 
 
 def print_table(games):
@@ -71,9 +72,9 @@ def print_table(games):
     row = [solver]
     for values in games.values():
       value = values.get(solver)
-      text = ("" if value is None else f"{value:.2e}" if value >= _LEAST else
-              f"< {_LEAST:g}")
-      is_best = text and value <= max(min(values.values()), _LEAST)
+      text = ("" if value is None else f"{value:.2e}" if value >= _SMALL else
+              f"< {_SMALL:g}")
+      is_best = text and value <= max(min(values.values()), _SMALL)
       row.append(f"**{text}**" if is_best else text)
     print("| " + " | ".join(row) + " |")
 
@@ -82,9 +83,9 @@ def print_summary(games):
   """Prints means and counts of {game: {solver: exploitability}}."""
   results = {}  # {solver: list of (exploitability, is near the best)}
   for values in games.values():
-    best = max(min(values.values()), _LEAST)
+    best = max(min(values.values()), _SMALL)
     for solver, value in values.items():
-      value = max(value, _LEAST)
+      value = max(value, _SMALL)
       results.setdefault(solver, []).append((value, value <= _NEAR * best))
   means = {solver: statistics.geometric_mean(value for value, _ in result)
            for solver, result in results.items()}

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import round_evaluator
@@ -65,7 +66,8 @@ class ShareTrials:
     trials: {round: list of `Trial`, the fewest shares first}.
   """
 
-  def __init__(self, policy, max_bytes, *, num_threads=None):
+  def __init__(self, policy: recall_policy.RecallPolicy, max_bytes: int, *,
+               num_threads: int | None = None) -> None:
     if not isinstance(policy, recall_policy.RecallPolicy):
       raise ValueError(f"policy={validation.shown(policy)}: must be a "
                        "RecallPolicy")
@@ -103,7 +105,7 @@ class ShareTrials:
         attempt = functools.partial(_try, policy.match, stored, values, flag)
         # The fewest shares first, and as many at a time as fit into memory.
         step = min(num_threads, max(1, ram.available_bytes() // (
-            _TRIAL_BYTES * stored.tree.num_numbers)))
+            _TRIAL_BYTES * stored.tree.num_entries)))
         found = []
         for first in range(0, len(_SHARE_NUMBERS), step):
           found += interrupts.map_tasks(
@@ -129,7 +131,7 @@ class ShareTrials:
     return sum(math.log(max(visits @ alone, _LEAST))
                for visits in self._visits)
 
-  def within(self, max_bytes):
+  def within(self, max_bytes: int) -> annotations.ByRound[int]:
     """Returns {round: number of shares}, for a file of at most max_bytes.
 
     Args:

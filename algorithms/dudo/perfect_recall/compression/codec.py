@@ -1,16 +1,16 @@
-"""Policies in shares as streams of bytes, by a range coder.
+"""Quantised policies as streams of bytes, by a range coder.
 
 A round is two streams. The first is the tree: for each node which claims are
-stored, and which of them have a child. The second walks the tree once more.
-Both sides know how many shares a hand has at a node, so only the division is
-coded: action by action, how much of what is left an action gets, most often
-none or all. A context says what to expect: how many dice of the hand match the
-claim and how many it needs, what hands with as many dice did at this node, and
-how much is left.
+stored, and which of them have a child. The second traverses the tree once more.
+Both sides know how many quanta a hand has at a node, so only the division is
+coded: action by action, how much of the remainder an action gets, most often
+none or all. A context predicts it from how many dice of the hand match the
+claim and how many it needs, from what hands with as many dice did at this node,
+and from the remainder.
 
 Streams may come from strangers: no byte leads out of an array, and what does
 not end where it should is refused. So is what does not fit into memory, and a
-tree that is larger than its stream can tell, both before memory is taken.
+tree that is larger than its stream can tell, both before memory is allocated.
 """
 
 import numpy as np
@@ -23,254 +23,319 @@ from dudo_spiel.algorithms.runtime import ram
 
 _GAPS = 32  # contexts of how many claims are skipped
 _ROWS = 8  # contexts of how many claims a node has already
-_TREE_CONTEXTS = 2 * _ROWS * _GAPS + 2 * _ROWS * _GAPS
+_MORE_CONTEXTS = 2 * _ROWS * _GAPS  # whether a node has one more claim
+_CLAIM_CONTEXTS = 2 * _ROWS * _GAPS  # whether it is this one
+_DEPTHS = 8  # contexts of whether a claim has a child, by depth
+_TREE_CONTEXTS = _MORE_CONTEXTS + _CLAIM_CONTEXTS + _DEPTHS * _GAPS
 
-_MATCHES, _NEEDS, _SEEN, _BEFORE, _LEFT, _ROWS_LEFT = 4, 6, 21, 3, 4, 3
-_FLAGS = 2 * _MATCHES * _NEEDS * _SEEN * _BEFORE * _LEFT * _ROWS_LEFT
+_MATCHES, _NEEDS, _STATISTICS, _BEFORE, _REMAINDERS, _ROWS_LEFT = (
+    4, 6, 21, 3, 4, 3)
+_FLAGS = (2 * _MATCHES * _NEEDS * _STATISTICS * _BEFORE * _REMAINDERS *
+          _ROWS_LEFT)
 _FIRST_BITS = 4  # of a number; the later ones are hardly predictable
-_BIT_CONTEXTS = 32  # by the first bits, and then by the place
+_BIT_CONTEXTS = 32  # by the first bits, and then by the position
 _VALUES = 17 * _BIT_CONTEXTS
-_SHARE_CONTEXTS = 2 * _FLAGS + _VALUES
-_PART = 16  # of a hand, in statistics
+_QUANTUM_CONTEXTS = 2 * _FLAGS + _VALUES
+_ALL = 16  # a hand that gave all of its remainder to a row, in statistics
 _NODE_BYTES, _ROW_BYTES = 64, 17  # of memory, while a tree is read
 
 
-@jit.kernel(nogil=True)
-def _code_tree(coder, num_claims, counts, claims, has_child):
-  """Writes or reads the tree; see `growing_tree.tree_from_rows`.
+@jit.forceinline
+def _clamped(x, maximum):
+  return x if x < maximum else maximum
+
+
+@jit.forceinline
+def _code_claim(coder, num_claims, last, before, number, claim):
+  """Writes or reads the next claim of a node.
 
   Args:
     coder: the `range_coder.Coder`, modified in place.
     num_claims: C.
-    counts: [node] int16, modified in place when it is read.
-    claims: [row] int16, likewise.
-    has_child: [row] bool, likewise.
+    last: the last claim of the node.
+    before: the claim of the row before, `last` if it is the first.
+    number: how many claims the node has already.
+    claim: the claim; anything if it is read.
+
+  Returns:
+    The claim.
+  """
+  candidate = before + 1
+  while candidate < num_claims - 1:
+    context = (min(candidate - before - 1, 3) * 4 + min(number, 3)) * _GAPS
+    if range_coder.code_bit(
+        coder, (_MORE_CONTEXTS + min(context, (2 * _ROWS - 1) * _GAPS) +
+                min(candidate - last - 1, _GAPS - 1)),
+        1 if claim == candidate else 0):
+      break
+    candidate += 1
+  return candidate
+
+
+@jit.kernel
+def _code_rows(coder, num_claims, position, count, claims, has_child):
+  """Writes or reads the rows of a node.
+
+  Args:
+    coder: the `range_coder.Coder`, modified in place.
+    num_claims: C.
+    position: (last claim, depth, first row) of the node.
+    count: how many rows it has; anything if it is read.
+    claims: [row] int16, modified in place when it is read.
+    has_child: [row] bool, modified in place when it is read.
+
+  Returns:
+    The first row after it, -1 if they do not fit.
+  """
+  last, depth, begin = position
+  row, before, number = begin, last, 0
+  if last >= 0:
+    if row == len(claims):
+      return -1
+    claims[row] = num_claims
+    has_child[row] = False
+    row += 1
+  while before < num_claims - 1:
+    context = min(number, _ROWS - 1) + (_ROWS if last < 0 else 0)
+    if not range_coder.code_bit(
+        coder, context * _GAPS + min(before - last, _GAPS - 1),
+        1 if row - begin < count else 0):
+      break
+    if row == len(claims):
+      return -1
+    claim = _code_claim(coder, num_claims, last, before, number, claims[row])
+    is_parent = 0
+    if claim < num_claims - 1:
+      is_parent = range_coder.code_bit(
+          coder, (_MORE_CONTEXTS + _CLAIM_CONTEXTS +
+                  min(depth, _DEPTHS - 1) * _GAPS +
+                  min(claim - last - 1, _GAPS - 1)),
+          1 if has_child[row] else 0)
+    claims[row] = claim
+    has_child[row] = is_parent == 1
+    row += 1
+    number += 1
+    before = claim
+  return row
+
+
+@jit.kernel(nogil=True)
+def _code_tree(coder, num_claims, counts, claims, has_child):
+  """Writes or reads the tree.
+
+  Args:
+    coder: the `range_coder.Coder`, modified in place.
+    num_claims: C.
+    counts: [node] int16, how many rows each node has; modified in place when it
+      is read, as all that follow.
+    claims: [row] int16, the claims, C for Dudo.
+    has_child: [row] bool, whether a node follows the row.
 
   Returns:
     Whether all of it fits.
   """
-  size = 0
-  lasts = np.full(num_claims + 2, -1)  # last claim by depth
-  # The nodes that are still to come: rows with a child, last first.
-  waiting = np.zeros((num_claims + 2, num_claims + 1), np.bool_)
-  depth = 0
+  # By depth: the next row and the first one after the node.
+  rows = np.zeros((num_claims + 2, 2), np.int64)
+  size, depth, last = 0, 0, -1
   for node in range(len(counts)):
     if range_coder.is_beyond(coder):
       return False
-    last = lasts[depth]
-    begin = size
-    if last >= 0:
-      if size == len(claims):
-        return False
-      claims[size] = num_claims
-      has_child[size] = False
-      size += 1
-    waiting[depth, :] = False
-    before = last
-    number = 0
-    while before < num_claims - 1:
-      place = min(number, _ROWS - 1) + (_ROWS if last < 0 else 0)
-      is_more = 0
-      if coder.is_writing:
-        is_more = 1 if size - begin < counts[node] else 0
-      is_more = range_coder.code_bit(
-          coder, place * _GAPS + min(before - last, _GAPS - 1), is_more)
-      if not is_more:
-        break
-      claim = before + 1
-      while claim < num_claims - 1:
-        is_here = 0
-        if coder.is_writing:
-          is_here = 1 if claims[size] == claim else 0
-        context = (min(claim - before - 1, 3) * 4 + min(number, 3)) * _GAPS
-        is_here = range_coder.code_bit(
-            coder, (2 * _ROWS * _GAPS + min(context, (2 * _ROWS - 1) * _GAPS) +
-                    min(claim - last - 1, _GAPS - 1)), is_here)
-        if is_here:
-          break
-        claim += 1
-      if size == len(claims):
-        return False
-      claims[size] = claim
-      is_parent = 0
-      if claim < num_claims - 1:
-        if coder.is_writing:
-          is_parent = 1 if has_child[size] else 0
-        is_parent = range_coder.code_bit(
-            coder, _TREE_CONTEXTS + min(depth, 7) * _GAPS +
-            min(claim - last - 1, _GAPS - 1), is_parent)
-      has_child[size] = is_parent == 1
-      waiting[depth, claim] = is_parent == 1
-      size += 1
-      number += 1
-      before = claim
-    counts[node] = size - begin
+    end = _code_rows(coder, num_claims, (last, depth, size), counts[node],
+                     claims, has_child)
+    if end < 0:
+      return False
+    counts[node] = end - size
+    rows[depth, 0] = size
+    rows[depth, 1] = end
+    size = end
     # On to the next node in preorder.
-    while depth >= 0:
-      claim = lasts[depth] + 1
-      while claim < num_claims and not waiting[depth, claim]:
-        claim += 1
-      if claim < num_claims:
-        waiting[depth, claim] = False
-        depth += 1
-        lasts[depth] = claim
-        break
-      depth -= 1
+    while depth >= 0 and (rows[depth, 0] == rows[depth, 1] or
+                          not has_child[rows[depth, 0]]):
+      if rows[depth, 0] == rows[depth, 1]:
+        depth -= 1
+      else:
+        rows[depth, 0] += 1
     if depth < 0:
       return node == len(counts) - 1 and size == len(claims)
+    last = claims[rows[depth, 0]]
+    rows[depth, 0] += 1
+    depth += 1
   return False
 
 
 @jit.forceinline
-def _least(x, most):
-  return x if x < most else most
+def _statistics_context(given, count, all_given, all_count):
+  """Returns a context by what earlier hands gave to a row.
 
-
-@jit.forceinline
-def _seen(taken, seen, all_taken, all_seen):
-  """Returns what hands so far say about a row, as a context."""
-  if all_seen == 0:
+  Args:
+    given: how much hands with as many matching dice gave to it, in units of
+      1 / `_ALL` of their remainder.
+    count: how many such hands there were.
+    all_given: how much all hands gave to it, in the same units.
+    all_count: how many hands there were.
+  """
+  if all_count == 0:
     return 20
-  trust = 3 if seen > 3 else 2 if seen > 1 else seen
-  if seen == 0:
-    taken, seen = all_taken, all_seen
-  if taken == 0:
+  trust = 3 if count > 3 else 2 if count > 1 else count
+  if count == 0:
+    given, count = all_given, all_count
+  if given == 0:
     return trust * 5
-  if taken == _PART * seen:
+  if given == _ALL * count:
     return trust * 5 + 4
-  return trust * 5 + (1 if 4 * taken < _PART * seen else
-                      2 if 4 * taken < 3 * _PART * seen else 3)
+  return trust * 5 + (1 if 4 * given < _ALL * count else
+                      2 if 4 * given < 3 * _ALL * count else 3)
 
 
 @jit.forceinline
-def _code_part(coder, context, left, part):
-  """Writes or reads what a row gets of what is left.
+def _code_part(coder, context, remainder, part):
+  """Writes or reads what a row gets of the remainder.
 
   Args:
     coder: the `range_coder.Coder`, modified in place.
     context: of flags.
-    left: how much is left, more than 0.
+    remainder: more than 0.
     part: what the row gets; anything if it is read.
 
   Returns:
-    What the row gets, 0 to `left`.
+    What the row gets, 0 to `remainder`.
   """
   if not range_coder.code_bit(coder, 2 * context, 1 if part > 0 else 0):
     return 0
-  if left == 1:
+  if remainder == 1:
     return 1
-  if range_coder.code_bit(coder, 2 * context + 1, 1 if part == left else 0):
-    return left
+  if range_coder.code_bit(coder, 2 * context + 1,
+                          1 if part == remainder else 0):
+    return remainder
   bits = 0
-  while (left - 2) >> bits:
+  while (remainder - 2) >> bits:
     bits += 1
   number, prefix = part - 1, 1
   for i in range(bits - 1, -1, -1):
     step = bits - 1 - i
-    place = prefix if step < _FIRST_BITS else (1 << _FIRST_BITS) + step
+    position = prefix if step < _FIRST_BITS else (1 << _FIRST_BITS) + step
     bit = range_coder.code_bit(
-        coder, 2 * _FLAGS + bits * _BIT_CONTEXTS + place, number >> i & 1)
+        coder, 2 * _FLAGS + bits * _BIT_CONTEXTS + position, number >> i & 1)
     prefix = 2 * prefix + bit
-  return _least(prefix - (1 << bits), left - 2) + 1
+  return _clamped(prefix - (1 << bits), remainder - 2) + 1
+
+
+@jit.forceinline
+def _hand_context(is_dudo, matches, needs):
+  """Returns the part of a context that is known before the statistics.
+
+  Args:
+    is_dudo: whether the row is Dudo.
+    matches: how many dice of the hand match the rank that decides the row.
+    needs: how many more the claim needs.
+  """
+  return (((1 if is_dudo else 0) * _MATCHES + min(matches, _MATCHES - 1)) *
+          _NEEDS + min(max(needs, 0), _NEEDS - 1))
+
+
+@jit.forceinline
+def _remainder_context(remainder, rows_left):
+  """Returns the part of a context that comes after the statistics.
+
+  Args:
+    remainder: of the hand.
+    rows_left: how many rows there are from this one on, at least 2.
+  """
+  size = (3 if remainder > 15 else 2 if remainder > 3 else
+          1 if remainder > 1 else 0)
+  return size * _ROWS_LEFT + min(rows_left, _ROWS_LEFT + 1) - 2
 
 
 @jit.kernel
 def _code_node(coder, arrays, tree, node, depth, weights, stats):
-  """Writes or reads how the shares of all hands are divided at a node.
+  """Writes or reads how the quanta of all hands are divided at a node.
 
   Args:
     coder: the `range_coder.Coder`, modified in place.
-    arrays: the `quantize.ShareArrays`.
+    arrays: the `quantize.QuantumArrays`.
     tree: the `growing_tree.TreeArrays`.
     node: the node.
     depth: of the node.
-    weights: [number] uint16, modified in place when it is read.
-    stats: [row, count + 1, 2] int64 scratch: how much hands with a count took
-      of what was left, and how many there were; the last column is of all.
+    weights: [entry] uint16, modified in place when it is read.
+    stats: [row, count + 1, 2] int64 scratch: how much hands with a count gave
+      of their remainder, and how many there were; the last count is for all.
+
+  Returns:
+    Whether the weights are a division of the quanta.
   """
   role = tree.role[node]
-  counts = arrays.counts[role]
+  counts, rank = arrays.counts[role], arrays.game.rank
+  num_claims = arrays.game.num_claims
   level = arrays.game.level[tree.last[node] + 1]
-  begin, end = tree.row_begin[node], tree.row_begin[node + 1]
+  begin = tree.row_begin[node]
   width = tree.value_begin[node + 1] - tree.value_begin[node]
-  rows, all_counts = end - begin, stats.shape[1] - 1
+  rows, everyone = tree.row_begin[node + 1] - begin, stats.shape[1] - 1
   stats[:rows] = 0
-  before = arrays.carry  # [row, 0] is what the hand before took
-  before[:rows, 0] = 0.0
+  previous = arrays.carry  # [row, 0] is what the hand before gave
+  previous[:rows, 0] = 0.0
   for h in range(width):
-    n = arrays.shares[depth, role, h]
-    if n == 0:
+    remainder = min(arrays.quanta[depth, role, h], quantize.MAX_WEIGHT)
+    if remainder == 0:
       continue
-    left = min(n, quantize.LEVELS)
     for row in range(rows):
       i = tree.table_begin[node] + row * width + h
-      if left == 0 or row == rows - 1:
+      if remainder == 0 or row == rows - 1:
         if coder.is_writing:
-          if weights[i] != left:
+          if weights[i] != remainder:
             return False
         else:
-          weights[i] = left
-        left = 0
+          weights[i] = remainder
+        remainder = 0
         continue
-      claim = tree.claim[begin + row]
-      is_dudo = claim == arrays.game.num_claims
-      target = tree.last[node] if is_dudo else claim
-      j = counts[level, arrays.game.rank[target], h]
-      context = 1 if is_dudo else 0
-      context = context * _MATCHES + min(j, _MATCHES - 1)
-      context = context * _NEEDS + min(max(arrays.quantity[target] - j, 0),
-                                       _NEEDS - 1)
-      context = context * _SEEN + _seen(
-          stats[row, j, 0], stats[row, j, 1], stats[row, all_counts, 0],
-          stats[row, all_counts, 1])
-      context = context * _BEFORE + int(before[row, 0])
-      context = context * _LEFT + (3 if left > 15 else 2 if left > 3 else
-                                   1 if left > 1 else 0)
-      context = context * _ROWS_LEFT + min(rows - row, _ROWS_LEFT + 1) - 2
-      part = _code_part(coder, context, left, np.int64(weights[i]))
-      for k in (j, all_counts):
-        stats[row, k, 0] += _PART * part // left
+      is_dudo = tree.claim[begin + row] == num_claims
+      claim = tree.last[node] if is_dudo else tree.claim[begin + row]
+      j = counts[level, rank[claim], h]
+      context = _hand_context(is_dudo, j, arrays.quantity[claim] - j)
+      context = context * _STATISTICS + _statistics_context(
+          stats[row, j, 0], stats[row, j, 1], stats[row, everyone, 0],
+          stats[row, everyone, 1])
+      context = context * _BEFORE + int(previous[row, 0])
+      context = (context * (_REMAINDERS * _ROWS_LEFT) +
+                 _remainder_context(remainder, rows - row))
+      part = _code_part(coder, context, remainder, np.int64(weights[i]))
+      for k in (j, everyone):
+        stats[row, k, 0] += _ALL * part // remainder
         stats[row, k, 1] += 1
-      before[row, 0] = 0.0 if part == 0 else 2.0 if part == left else 1.0
+      previous[row, 0] = (0.0 if part == 0 else 2.0 if part == remainder else
+                          1.0)
       if not coder.is_writing:
         weights[i] = part
-      left -= part
+      remainder -= part
   return True
 
 
 @jit.kernel(nogil=True)
-def _code_shares(coder, arrays, tree, weights, stats):
-  """Writes or reads weights; see `quantize.in_shares`.
+def _code_quanta(coder, arrays, tree, weights, stats):
+  """Writes or reads the weights of all nodes.
+
+  Args:
+    coder: the `range_coder.Coder`, modified in place.
+    arrays: the `quantize.QuantumArrays`.
+    tree: the `growing_tree.TreeArrays`.
+    weights: [entry] uint16, modified in place when it is read.
+    stats: [row, count + 1, 2] int64 scratch.
 
   Returns:
-    Whether the weights are a division of the shares.
+    Whether the weights are a division of the quanta.
   """
   coder, arrays = jit.borrowed(coder), jit.borrowed(arrays)
   tree = jit.borrowed(tree)
-  path = arrays.path
-  depth = 0
-  path[0, quantize.NODE] = 0
-  path[0, quantize.ROW] = tree.row_begin[0]
-  if not _code_node(coder, arrays, tree, 0, 0, weights, stats):
-    return False
-  while depth >= 0:
+  node, depth = 0, -1
+  while node < len(tree.last):
     if range_coder.is_beyond(coder) or arrays.stop[0]:
       return False
-    node = path[depth, quantize.NODE]
-    row = path[depth, quantize.ROW]
-    if row == tree.row_begin[node + 1]:
-      depth -= 1
+    depth = growing_tree.next_depth(tree, node, arrays.path, depth)
+    if not quantize.pass_on(arrays, tree, node, weights, depth):
+      node = tree.end[node]
       continue
-    path[depth, quantize.ROW] = row + 1
-    child = tree.child[row]
-    if child < 0:
-      continue
-    if quantize.pass_on(arrays, tree, node, row, weights, depth):
-      depth += 1
-      path[depth, quantize.NODE] = child
-      path[depth, quantize.ROW] = tree.row_begin[child]
-      if not _code_node(coder, arrays, tree, child, depth, weights, stats):
-        return False
+    if not _code_node(coder, arrays, tree, node, depth, weights, stats):
+      return False
+    node += 1
   return True
 
 
@@ -297,43 +362,45 @@ def _encode(num_contexts, max_bytes, write):
     max_bytes *= 2
 
 
-def encode(hands, tree, weights, num_shares, stop=None):
+def encode(hands, tree, weights, num_quanta, stop=None):
   """Returns the streams of a round, two [byte] uint8.
 
   Args:
     hands: the `round_hands.RoundHands`.
     tree: the `growing_tree.TreeArrays`.
-    weights: [number] uint16, by `quantize.in_shares`.
-    num_shares: with which they were made.
-    stop: see `quantize.share_arrays`; it leads to an error here.
+    weights: [entry] uint16, the quanta of each action, by
+      `quantize.quantized`.
+    num_quanta: how many quanta all hands of a role had together, about.
+    stop: [1] bool, soon after it is set this raises a ValueError; None for
+      one that nobody sets.
   """
   rows = growing_tree.rows_of(tree)
   streams = (
-      _encode(_TREE_CONTEXTS + 8 * _GAPS, 2**10 + 16 * len(tree.claim),
+      _encode(_TREE_CONTEXTS, 2**10 + 16 * len(tree.claim),
               lambda coder: _code_tree(coder, hands.order.num_claims,
                                        *rows.values())),
-      _encode(_SHARE_CONTEXTS, 2**10 + 4 * len(weights),
-              lambda coder: _code_shares(
-                  coder, quantize.share_arrays(hands, num_shares, stop),
+      _encode(_QUANTUM_CONTEXTS, 2**10 + 4 * len(weights),
+              lambda coder: _code_quanta(
+                  coder, quantize.quantum_arrays(hands, num_quanta, stop),
                   tree, weights, _stats(hands))))
   if any(stream is None for stream in streams):
-    raise ValueError("weights: must divide the shares of each hand")
+    raise ValueError("weights: must divide the quanta of each hand")
   return streams
 
 
-def decode(hands, nodes, rows, num_shares, streams, path=None):
+def decode(hands, nodes, rows, num_quanta, streams, path=None):
   """Returns what `encode` was given, or raises a ValueError.
 
   Args:
     hands: the `round_hands.RoundHands`.
     nodes: how many nodes there are.
     rows: how many rows.
-    num_shares: with which they were made.
+    num_quanta: how many quanta all hands of a role had together, about.
     streams: two [byte] uint8.
     path: the file that all this comes from, for messages.
 
   Returns:
-    (`growing_tree.TreeArrays`, [number] uint16).
+    (`growing_tree.TreeArrays`, [entry] uint16).
   """
   name = "{}v{}".format(*hands.dice)
 
@@ -348,15 +415,15 @@ def decode(hands, nodes, rows, num_shares, streams, path=None):
     check_memory(_NODE_BYTES * nodes + _ROW_BYTES * rows)
     parts = np.zeros(nodes, np.int16), np.zeros(rows, np.int16), np.zeros(
         rows, np.bool_)
-    coder = range_coder.reader(_TREE_CONTEXTS + 8 * _GAPS, streams[0])
+    coder = range_coder.reader(_TREE_CONTEXTS, streams[0])
     is_right = _code_tree(coder, hands.order.num_claims, *parts) and (
         range_coder.is_at_end(coder))
   tree = growing_tree.tree_from_rows(hands, *parts) if is_right else None
   if tree is not None:
-    check_memory(2 * tree.num_numbers)
-    weights = np.zeros(tree.num_numbers, np.uint16)
-    coder = range_coder.reader(_SHARE_CONTEXTS, streams[1])
-    _code_shares(coder, quantize.share_arrays(hands, num_shares), tree,
+    check_memory(2 * tree.num_entries)
+    weights = np.zeros(tree.num_entries, np.uint16)
+    coder = range_coder.reader(_QUANTUM_CONTEXTS, streams[1])
+    _code_quanta(coder, quantize.quantum_arrays(hands, num_quanta), tree,
                  weights, _stats(hands))
     if range_coder.is_at_end(coder):
       return tree, weights

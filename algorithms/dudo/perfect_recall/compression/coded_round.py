@@ -76,7 +76,7 @@ def compress(match, stored, num_quanta, flag):
   """
   hands = stored.hands
   small = stored_rounds.StoredRound(
-      hands, *quantize.in_shares(*stored, num_quanta, flag))
+      hands, *quantize.quantized(*stored, num_quanta, flag))
   interrupts.check_flag(flag)
   streams = codec.encode(*small, num_quanta, flag)
   return CodedRound(match, hands.dice, small.tree.num_nodes,

@@ -1,15 +1,16 @@
-"""A policy with perfect recall in whole shares: how it is made small.
+"""Quantised policies with perfect recall.
 
-Each hand of a round gets a number of shares, in proportion to its chance. At
-each of its nodes a player divides the shares of a hand among the actions, and
-what an action gets comes to the nodes after it. So shares are the own reach in
-whole numbers. Where much comes the division is fine, where little comes it is
-coarse, and where a hand has no shares left nothing is stored for it. That is
-how it should be: an error of a probability costs as much as the own reach is.
+Each hand of a round gets a number of quanta, in proportion to its chance. At
+each of its nodes a player divides the quanta of a hand among the actions, and
+what an action gets moves on to the nodes after it. So quanta are the own reach
+probability in whole numbers. Where the reach is large the division is fine,
+where it is small it is coarse, and where a hand has no quanta nothing is stored
+for it. The error of a probability costs in proportion to the own reach, so
+quanta are where they count.
 
-What is rounded off a share of one hand goes to the next hand with as many dice
-that match the claim, so that together they make a claim about as often as they
-should.
+Rounding errors are diffused (error diffusion): the remainder of each hand is
+carried to the next hand with the same number of matching dice, so together they
+make a claim about as often as they should.
 """
 
 from typing import NamedTuple
@@ -21,56 +22,56 @@ from dudo_spiel.algorithms.dudo.perfect_recall import hand_vectors
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 
-LEVELS = 2**16 - 1  # the weights of a hand at a node add up to at most this
-NODE, ROW = 0, 1  # columns of a path
+MAX_WEIGHT = 2**16 - 1  # the weights of a hand at a node add up to at most this
 
 
-class ShareArrays(NamedTuple):
-  """What the kernels of a round work with.
+class QuantumArrays(NamedTuple):
+  """The arrays that kernels need besides the tree and its table.
 
   Attributes:
     game: the `round_hands.ClassArrays`, float64.
     counts: for each role [level, rank, class] int64, dice that match.
-    quantity: [claim] int64.
-    shares: [depth, role, class] int64; those at depth 0 are what hands begin
+    quantity: [claim] int64, how many dice a claim is about.
+    quanta: [depth, role, class] int64; those at depth 0 are what hands begin
       with, the others are overwritten.
-    path: [depth, 2] int64 scratch.
+    path: [depth] int64 scratch, the nodes from the root to the present one.
     carry: [row, count] float64 scratch.
-    stop: [1] bool, a flag that stops kernels (see `interrupts`).
+    stop: [1] bool, kernels return soon after it is set.
   """
   game: object
   counts: tuple
   quantity: np.ndarray
-  shares: np.ndarray
+  quanta: np.ndarray
   path: np.ndarray
   carry: np.ndarray
   stop: np.ndarray
 
 
-def share_arrays(hands, num_shares, stop=None):
-  """Returns the `ShareArrays` of a round.
+def quantum_arrays(hands, num_quanta, stop=None):
+  """Returns the `QuantumArrays` of a round.
 
   Args:
     hands: the `round_hands.RoundHands`.
-    num_shares: how many shares all hands have together, about.
-    stop: [1] bool, a flag that stops kernels; None for one of its own.
+    num_quanta: how many quanta all hands of a role have together, about.
+    stop: [1] bool, kernels return soon after it is set; None for one that
+      nobody sets.
   """
   game = hands.arrays(np.float64)
-  depths, most = hands.order.num_claims + 2, int(hands.width.max())
-  shares = np.zeros((depths, 2, most), np.int64)
+  depths, max_width = hands.order.num_claims + 2, int(hands.width.max())
+  quanta = np.zeros((depths, 2, max_width), np.int64)
   for role in range(2):
     chance = game.hands[role].chance
-    shares[0, role, :len(chance)] = np.ceil(num_shares * chance)
-  return ShareArrays(
+    quanta[0, role, :len(chance)] = np.ceil(num_quanta * chance)
+  return QuantumArrays(
       game, tuple(np.ascontiguousarray(part.onehot.argmax(axis=2))
                   for part in game.hands),
-      hands.order.quantities.astype(np.int64), shares,
-      np.zeros((depths, 2), np.int64),
+      hands.order.quantities.astype(np.int64), quanta,
+      np.zeros(depths, np.int64),
       np.zeros((hands.order.num_claims + 1, max(hands.dice) + 1)),
       interrupts.new_flag() if stop is None else stop)
 
 
-@jit.kernel
+@jit.forceinline
 def rank_of(arrays, tree, node, row):
   """Returns the rank that decides a row: of its claim, or of the last one."""
   claim = tree.claim[row]
@@ -79,126 +80,145 @@ def rank_of(arrays, tree, node, row):
 
 
 @jit.kernel
-def pass_on(arrays, tree, node, row, weights, depth):
-  """Writes the shares that come to the node after a row.
+def pass_on(arrays, tree, node, weights, depth):
+  """Writes the quanta that reach a node.
 
   Args:
-    arrays: the `ShareArrays`; its shares at depth + 1 are modified in place.
+    arrays: the `QuantumArrays`; its quanta at the depth are modified in place.
     tree: the `growing_tree.TreeArrays`.
-    node: the node.
-    row: its row, which has a child.
-    weights: [number] uint16.
+    node: the node, to which arrays.path leads.
+    weights: [entry] uint16, those of the node's ancestors are known.
     depth: of the node.
 
   Returns:
     Whether there are any.
   """
-  shares = arrays.shares
-  level = arrays.game.level[tree.last[node] + 1]
-  new_level = arrays.game.level[tree.claim[row] + 1]
-  width = tree.value_begin[node + 1] - tree.value_begin[node]
-  first = tree.table_begin[node] + (row - tree.row_begin[node]) * width
+  if depth == 0:
+    return True
+  quanta = arrays.quanta
+  parent, row = arrays.path[depth - 1], tree.parent_row[node]
+  level = arrays.game.level[tree.last[parent] + 1]
+  new_level = arrays.game.level[tree.last[node] + 1]
+  width = tree.value_begin[parent + 1] - tree.value_begin[parent]
+  first = tree.table_begin[parent] + (row - tree.row_begin[parent]) * width
   is_any = False
   for role in range(2):
     hands = arrays.game.hands[role]
-    shares[depth + 1, role] = 0
-    is_own = role == tree.role[node]
+    quanta[depth, role] = 0
+    is_own = role == tree.role[parent]
     for h in range(hands.width[level]):
-      n = shares[depth, role, h]
+      n = quanta[depth - 1, role, h]
       if n > 0 and is_own:
-        n = n * weights[first + h] // min(n, LEVELS)
+        n = n * weights[first + h] // min(n, MAX_WEIGHT)
       if n > 0:
         is_any = True
-        shares[depth + 1, role, hands.merge[level, new_level, h]] += n
+        quanta[depth, role, hands.merge[level, new_level, h]] += n
   return is_any
 
 
-@jit.kernel
-def _divide(arrays, tree, table, node, depth, weights):
-  """Divides the shares of all hands at a node; see `divide`."""
-  role = tree.role[node]
-  counts, carry = arrays.counts[role], arrays.carry
-  level = arrays.game.level[tree.last[node] + 1]
-  begin, end = tree.row_begin[node], tree.row_begin[node + 1]
+@jit.forceinline
+def _ideal_weight(arrays, tree, node, table, i, hand):
+  """Returns the weight of an entry before it is rounded.
+
+  Args:
+    arrays: the `QuantumArrays`.
+    tree: the `growing_tree.TreeArrays`.
+    node: the node.
+    table: [entry] float, to which the policy is proportional.
+    i: the entry.
+    hand: (class, its quanta, the sum of its weights, the sum of its positive
+      entries).
+
+  Returns:
+    (float, int, int): the weight, the row from 0 and its matching dice.
+  """
+  h, n, size, total = hand
   width = tree.value_begin[node + 1] - tree.value_begin[node]
-  carry[:end - begin] = 0.0
-  for h in range(width):
-    n = arrays.shares[depth, role, h]
-    if n == 0:
-      continue
-    first = tree.table_begin[node] + h
-    last = first + (end - begin - 1) * width
-    total = 0.0
-    for i in range(first, last + 1, width):
-      total += max(table[i], 0.0)
-    size = min(n, LEVELS)
-    if total <= hand_vectors.LEAST:
-      weights[first] = size
-      continue
-    left = size
-    for i in range(first, last + 1, width):
+  number = (i - tree.table_begin[node]) // width
+  rank = rank_of(arrays, tree, node, tree.row_begin[node] + number)
+  j = arrays.counts[tree.role[node]][
+      arrays.game.level[tree.last[node] + 1], rank, h]
+  return size * (table[i] / total + arrays.carry[number, j] / n), number, j
+
+
+@jit.forceinline
+def _divide_hand(arrays, tree, table, node, weights, h, n):
+  """Divides the quanta of one hand class at a node.
+
+  Args:
+    arrays: the `QuantumArrays`; its carry is modified in place.
+    tree: the `growing_tree.TreeArrays`.
+    table: [entry] float, to which the policy is proportional.
+    node: the node.
+    weights: [entry] uint16, modified in place.
+    h: the class.
+    n: its quanta, more than 0.
+  """
+  width = tree.value_begin[node + 1] - tree.value_begin[node]
+  entries = range(tree.table_begin[node] + h, tree.table_begin[node + 1], width)
+  total = 0.0
+  for i in entries:
+    total += max(table[i], 0.0)
+  size = min(n, MAX_WEIGHT)
+  if total <= hand_vectors.MIN_SUM:
+    weights[tree.table_begin[node] + h] = size
+    return
+  hand = h, n, size, total
+  remainder = size
+  for i in entries:
+    if table[i] > 0.0:
+      ideal, _, _ = _ideal_weight(arrays, tree, node, table, i, hand)
+      w = min(max(int(np.floor(ideal)), 0), remainder)
+      weights[i] = w
+      remainder -= w
+  while remainder > 0:  # one more for the entry that lacks most
+    best, max_lack = tree.table_begin[node] + h, -np.inf
+    for i in entries:
       if table[i] > 0.0:
-        row = begin + (i - first) // width
-        j = counts[level, rank_of(arrays, tree, node, row), h]
-        wish = size * (table[i] / total + carry[row - begin, j] / n)
-        w = min(max(int(np.floor(wish)), 0), left)
-        weights[i] = w
-        left -= w
-    while left > 0:
-      best, most = first, -np.inf
-      for i in range(first, last + 1, width):
-        if table[i] > 0.0:
-          row = begin + (i - first) // width
-          j = counts[level, rank_of(arrays, tree, node, row), h]
-          wish = size * (table[i] / total + carry[row - begin, j] / n)
-          if wish - weights[i] > most:
-            best, most = i, wish - weights[i]
-      weights[best] += 1
-      left -= 1
-    for i in range(first, last + 1, width):
-      if table[i] > 0.0:
-        row = begin + (i - first) // width
-        j = counts[level, rank_of(arrays, tree, node, row), h]
-        carry[row - begin, j] += n * (table[i] / total - weights[i] / size)
+        ideal, _, _ = _ideal_weight(arrays, tree, node, table, i, hand)
+        if ideal - weights[i] > max_lack:
+          best, max_lack = i, ideal - weights[i]
+    weights[best] += 1
+    remainder -= 1
+  for i in entries:
+    if table[i] > 0.0:
+      _, number, j = _ideal_weight(arrays, tree, node, table, i, hand)
+      arrays.carry[number, j] += n * (table[i] / total - weights[i] / size)
 
 
 @jit.kernel(nogil=True)
 def divide(arrays, tree, table, weights):
-  """Divides the shares of both players at all nodes.
+  """Divides the quanta of both players at all nodes.
 
   Args:
-    arrays: the `ShareArrays`.
+    arrays: the `QuantumArrays`.
     tree: the `growing_tree.TreeArrays`.
-    table: [number] float, to which the policy is proportional.
-    weights: [number] uint16, 0, modified in place: those of a hand at a node
-      add up to its shares, or to `LEVELS` if it has more.
+    table: [entry] float, to which the policy is proportional.
+    weights: [entry] uint16, 0, modified in place: those of a hand at a node
+      add up to its quanta, or to `MAX_WEIGHT` if it has more.
   """
-  path = arrays.path
-  depth = 0
-  path[0, NODE] = 0
-  path[0, ROW] = tree.row_begin[0]
-  _divide(arrays, tree, table, 0, 0, weights)
-  while depth >= 0 and not arrays.stop[0]:
-    node, row = path[depth, NODE], path[depth, ROW]
-    if row == tree.row_begin[node + 1]:
-      depth -= 1
+  arrays, tree = jit.borrowed(arrays), jit.borrowed(tree)
+  node, depth = 0, -1
+  while node < len(tree.last) and not arrays.stop[0]:
+    depth = growing_tree.next_depth(tree, node, arrays.path, depth)
+    if not pass_on(arrays, tree, node, weights, depth):
+      node = tree.end[node]
       continue
-    path[depth, ROW] = row + 1
-    child = tree.child[row]
-    if child >= 0 and pass_on(arrays, tree, node, row, weights, depth):
-      depth += 1
-      path[depth, NODE] = child
-      path[depth, ROW] = tree.row_begin[child]
-      _divide(arrays, tree, table, child, depth, weights)
+    arrays.carry[:tree.row_begin[node + 1] - tree.row_begin[node]] = 0.0
+    for h in range(tree.value_begin[node + 1] - tree.value_begin[node]):
+      n = arrays.quanta[depth, tree.role[node], h]
+      if n > 0:
+        _divide_hand(arrays, tree, table, node, weights, h, n)
+    node += 1
 
 
 @jit.kernel(nogil=True)
 def find_needed(tree, weights, is_kept, has_claims):
-  """Finds the rows that a policy in shares needs.
+  """Finds the rows that a quantised policy needs.
 
   Args:
     tree: the `growing_tree.TreeArrays`.
-    weights: [number] uint16.
+    weights: [entry] uint16.
     is_kept: [row] bool, modified in place.
     has_claims: [node] bool, modified in place: whether claims are left there.
   """
@@ -220,22 +240,23 @@ def find_needed(tree, weights, is_kept, has_claims):
     has_claims[node] = is_any
 
 
-def in_shares(hands, tree, table, num_shares, stop=None):
-  """Returns a policy in shares, without the rows that it does not need.
+def quantized(hands, tree, table, num_quanta, stop=None):
+  """Returns a quantised policy, without the rows that it does not need.
 
   Args:
     hands: the `round_hands.RoundHands`.
     tree: the `growing_tree.TreeArrays`.
-    table: [number] float, to which the policy is proportional.
-    num_shares: see `share_arrays`.
-    stop: see `share_arrays`; it makes the result useless.
+    table: [entry] float, to which the policy is proportional.
+    num_quanta: how many quanta all hands of a role have together, about.
+    stop: [1] bool, ends this soon after it is set, which makes the result
+      useless; None for one that nobody sets.
 
   Returns:
-    (`growing_tree.TreeArrays`, [number] uint16): the tree that is left, and its
+    (`growing_tree.TreeArrays`, [entry] uint16): the tree that is left, and its
     weights.
   """
-  weights = np.zeros(tree.num_numbers, np.uint16)
-  divide(share_arrays(hands, num_shares, stop), tree, table, weights)
+  weights = np.zeros(tree.num_entries, np.uint16)
+  divide(quantum_arrays(hands, num_quanta, stop), tree, table, weights)
   is_kept = np.zeros(len(tree.claim), np.bool_)
   find_needed(tree, weights, is_kept, np.zeros(tree.num_nodes, np.bool_))
   small, _, row_source = growing_tree.changed(hands, tree, is_kept)

@@ -17,7 +17,7 @@ _ONE = 1 << _BITS
 _TOP = 1 << 24
 _MASK = (1 << 32) - 1
 _FAST, _SLOW = 4, 7  # a model learns by 2**-4 and 2**-7 of an error
-_LOW, _RANGE, _CODE, _CACHE, _PENDING, _PLACE = range(6)
+_LOW, _RANGE, _CODE, _CACHE, _PENDING, _POSITION = range(6)
 _START_BYTES = 5  # that a reader takes before the first bit
 # A model never expects a bit with more than 1 - 71 / 2**15, so a byte holds at
 # most 2,560 bits, about.
@@ -50,7 +50,7 @@ def writer(num_contexts, max_bytes):
 def reader(num_contexts, stream):
   """Returns a `Coder` that reads a stream, [byte] uint8."""
   state = np.zeros(6, np.int64)
-  state[_RANGE], state[_PLACE] = _MASK, _START_BYTES
+  state[_RANGE], state[_POSITION] = _MASK, _START_BYTES
   for byte in stream[:_START_BYTES].tolist():
     state[_CODE] = (state[_CODE] << 8 | byte) & _MASK
   return Coder(False, np.ascontiguousarray(stream), state,
@@ -59,10 +59,10 @@ def reader(num_contexts, stream):
 
 @jit.kernel
 def _put(coder, byte):
-  place = coder.state[_PLACE]
-  if place < len(coder.stream):
-    coder.stream[place] = byte
-  coder.state[_PLACE] = place + 1
+  position = coder.state[_POSITION]
+  if position < len(coder.stream):
+    coder.stream[position] = byte
+  coder.state[_POSITION] = position + 1
 
 
 @jit.kernel
@@ -115,10 +115,12 @@ def code_bit(coder, context, bit):
     if coder.is_writing:
       _shift(coder)
     else:
-      place = state[_PLACE]
-      byte = np.int64(coder.stream[place]) if place < len(coder.stream) else 0
+      position = state[_POSITION]
+      byte = np.int64(0)
+      if position < len(coder.stream):
+        byte = np.int64(coder.stream[position])
       state[_CODE] = (state[_CODE] << 8 | byte) & _MASK
-      state[_PLACE] = place + 1
+      state[_POSITION] = position + 1
   return bit
 
 
@@ -126,7 +128,7 @@ def code_bit(coder, context, bit):
 def is_beyond(coder):
   """Returns whether a stream was read far beyond its end."""
   return (not coder.is_writing and
-          coder.state[_PLACE] > len(coder.stream) + _START_BYTES)
+          coder.state[_POSITION] > len(coder.stream) + _START_BYTES)
 
 
 def written(coder):
@@ -140,11 +142,11 @@ def written(coder):
   """
   for _ in range(_START_BYTES):
     _shift(coder)
-  size = int(coder.state[_PLACE])
+  size = int(coder.state[_POSITION])
   return coder.stream[:size].copy() if size <= len(coder.stream) else None
 
 
 def is_at_end(coder):
   """Returns whether a reader has read all of its stream, and nothing else."""
-  return (int(coder.state[_PLACE]) == len(coder.stream) and
+  return (int(coder.state[_POSITION]) == len(coder.stream) and
           not coder.state[_CODE])

@@ -53,11 +53,11 @@ def test_histories_are_merged_as_they_should_be(name, num_dice, num_sides,
 
 
 @pytest.mark.parametrize("name", memory_oracle.MEMORIES)
-def test_units_are_memories_with_the_same_children(name):
+def test_units_are_nodes_with_the_same_children(name):
   arrays = graph_of(name, 2, 4).arrays
   num_units, num_nodes = len(arrays.unit_before), len(arrays.last)
   assert sorted(arrays.unit_node) == list(range(num_nodes))
-  assert arrays.level_begin[-1] == num_units == len(arrays.unit_begin) - 1
+  assert arrays.wave_begin[-1] == num_units == len(arrays.unit_begin) - 1
   parents = {node: set() for node in range(num_nodes)}
   members = [arrays.unit_node[begin:end] for begin, end in
              itertools.pairwise(arrays.unit_begin)]
@@ -67,7 +67,7 @@ def test_units_are_memories_with_the_same_children(name):
     assert len(set(arrays.last[nodes])) == 1
     assert len(set(arrays.child_begin[nodes])) == 1
     level = arrays.last[nodes[0]] + 1
-    assert arrays.level_begin[level] <= unit < arrays.level_begin[level + 1]
+    assert arrays.wave_begin[level] <= unit < arrays.wave_begin[level + 1]
     first, count = arrays.child_begin[nodes[0]], arrays.num_claims - level
     if count:
       assert (first, count) not in children  # all that have these
@@ -110,7 +110,7 @@ def test_the_full_game_has_as_many_rows_as_are_summed_up():
   assert np.all(np.diff(memory.arrays.row_begin) > 0)
 
 
-def test_too_many_memories_are_refused():
+def test_too_many_nodes_are_refused():
   with pytest.raises(ValueError, match="recall_length=9: .* at most"):
     graph_of(9, 10)
   for name in ("claims4_ranks9", "claims30_ranks3", "player_ranks"):
@@ -149,7 +149,7 @@ def test_names_and_words():
 @pytest.mark.parametrize("value", [
     "claims", "claims0", "claims2_ranks0", "ranks2", "Claims3", "claims3 ", "",
     0, -1, 2.0, True, [], {"claims": 2}])
-def test_other_memories_are_refused_with_all_that_there_are(value):
+def test_other_abstractions_are_refused_with_all_that_there_are(value):
   with pytest.raises(ValueError, match="^memory=.*: must be") as error:
     abstractions.parse("memory", value)
   for word in ("'claims3'", "'claims2_ranks2'", "'player_ranks'",

@@ -11,7 +11,8 @@ from dudo_spiel.algorithms import fsicfr
 
 @pytest.fixture(scope="module", name="one_die")
 def _one_die():
-  solvers = {recall: match_helpers.solver_of(match_helpers.load(numdice=1), recall_length=recall)
+  solvers = {recall: match_helpers.solver_of(match_helpers.load(numdice=1),
+                                             recall_length=recall)
              for recall in (1, 2, 3, 5)}
   for solver in solvers.values():
     solver.run(iterations=1500)
@@ -73,8 +74,8 @@ def test_values_are_those_of_the_real_game(parameters, memory):
 def test_the_recall_length_of_an_ir_game_is_its_own():
   game = pyspiel.load_game("dudo_ir(numdice=1,recall_length=2)")
   assert match_helpers.solver_of(game).match.abstraction.name == "claims2"
-  assert match_helpers.solver_of(game, memory="claims1_ranks1").match.abstraction.name == (
-      "claims1_ranks1")
+  other = match_helpers.solver_of(game, memory="claims1_ranks1")
+  assert other.match.abstraction.name == "claims1_ranks1"
   for memory in ("claims2_ranks1", "player_ranks"):
     with pytest.raises(ValueError, match=f"memory='{memory}': .*last 2 claims"):
       match_helpers.solver_of(game, memory=memory)
@@ -87,7 +88,8 @@ def test_the_recall_length_of_an_ir_game_is_its_own():
     ("claims2_ranks2", {"memory": fsicfr.LastClaims(2, ranks=2)}),
     ("player_ranks", {"memory": fsicfr.PlayerRanks()})])
 def test_a_memory_goes_by_its_name_or_as_an_object(memory, same, tmp_path):
-  one, two = match_helpers.solver_of(memory=memory), match_helpers.solver_of(**same)
+  one = match_helpers.solver_of(memory=memory)
+  two = match_helpers.solver_of(**same)
   one.run(3, save_to=tmp_path / "training.npz")
   two.load(tmp_path / "training.npz")
   match_helpers.assert_same(one, two)

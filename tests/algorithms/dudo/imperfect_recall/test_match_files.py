@@ -34,7 +34,8 @@ def test_a_run_that_was_interrupted_goes_on_as_if_it_were_not(tmp_path,
   whole = match_helpers.solver_of(hands_met=2)
   whole.run(iterations=7)
   part = match_helpers.solver_of(hands_met=2)
-  match_helpers.interrupt_sweep(monkeypatch, 17)  # half an iteration of (1, 2) and (2, 1)
+  # Half an iteration of (1, 2) and (2, 1).
+  match_helpers.interrupt_sweep(monkeypatch, 17)
   with pytest.raises(KeyboardInterrupt):
     part.run(iterations=7, save_to=tmp_path / "training.npz")
   monkeypatch.undo()
@@ -71,7 +72,8 @@ def test_saves_on_the_way(tmp_path, monkeypatch):
   monkeypatch.setattr(match_solver, "_MAX_SAVE_TIME", np.inf)
   match_helpers.interrupt_sweep(monkeypatch, 19)  # the fourth of (2, 2)
   with pytest.raises(KeyboardInterrupt):
-    match_helpers.solver_of().run(iterations=5, save_to=tmp_path / "training.npz")
+    match_helpers.solver_of().run(iterations=5,
+                                  save_to=tmp_path / "training.npz")
   rest = match_helpers.solver_of()
   rest.load(tmp_path / "training.npz")
   assert rest.iterations(2, 1) == 5
@@ -83,11 +85,14 @@ def test_loading_what_does_not_fit(tmp_path):
   solver.run(iterations=1, save_to=tmp_path / "training.npz")
   for other, message in [
       (match_helpers.solver_of(seed=2), "seed=1; must be 2"),
-      (match_helpers.solver_of(seed=1, recall_length=2), "recall_length=3; must be 2"),
+      (match_helpers.solver_of(seed=1, recall_length=2),
+       "recall_length=3; must be 2"),
       (match_helpers.solver_of(seed=1, memory="player_ranks"),
        "memory=None; must be player_ranks"),
-      (match_helpers.solver_of(match_helpers.load(numdice=1, dice_sides=2), seed=1), "game=.*must be"),
-      (match_helpers.solver_of(seed=1, dtype="float64"), "dtype=float32; must be float64")]:
+      (match_helpers.solver_of(match_helpers.load(numdice=1, dice_sides=2),
+                               seed=1), "game=.*must be"),
+      (match_helpers.solver_of(seed=1, dtype="float64"),
+       "dtype=float32; must be float64")]:
     with pytest.raises(ValueError, match=message):
       other.load(tmp_path / "training.npz")
   with pytest.raises(FileNotFoundError):

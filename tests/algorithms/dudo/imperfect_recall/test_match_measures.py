@@ -27,7 +27,8 @@ def test_expected_values_and_exploitability_are_those_of_the_game(parameters):
 
 
 def test_solve_reaches_its_target():
-  solver = match_helpers.solver_of(match_helpers.load(start_dice="2v1", dice_sides=2))
+  solver = match_helpers.solver_of(
+      match_helpers.load(start_dice="2v1", dice_sides=2))
   result = solver.solve(target_exploitability=0.02, max_iterations=5000)
   assert result.reason == "target"
   assert result.exploitability <= 0.02 < result.history[-2].exploitability
@@ -39,7 +40,8 @@ def test_solve_reaches_its_target():
 
 
 def test_solve_is_the_same_for_the_same_limits():
-  one, two, other = match_helpers.solver_of(), match_helpers.solver_of(num_threads=2), match_helpers.solver_of()
+  one, two, other = (match_helpers.solver_of(num_threads=number)
+                     for number in (1, 2, 1))
   result = one.solve(max_iterations=5)
   assert result.reason == "iterations"
   assert [check.iteration for check in result.history] == [0, 1, 2, 4, 5]
@@ -76,7 +78,8 @@ def test_an_interrupted_solve_measures_what_was_learned(monkeypatch):
 
 
 def test_large_matches_cannot_be_measured_exactly():
-  solver = match_helpers.solver_of(match_helpers.load(start_dice="4v3"), recall_length=1)
+  solver = match_helpers.solver_of(match_helpers.load(start_dice="4v3"),
+                                   recall_length=1)
   for call in (solver.nash_conv, solver.exploitability,
                lambda: solver.solve(max_iterations=1)):
     with pytest.raises(ValueError, match=(
@@ -86,7 +89,8 @@ def test_large_matches_cannot_be_measured_exactly():
 
 
 def test_best_responses_to_uniform_play_are_for_small_matches_only():
-  solver = match_helpers.solver_of(match_helpers.load(start_dice="3v2", dice_sides=2))
+  solver = match_helpers.solver_of(
+      match_helpers.load(start_dice="3v2", dice_sides=2))
   with pytest.raises(ValueError, match="^game=.*trained 0 iterations.*run"):
     solver.nash_conv()
   result = solver.solve(max_iterations=4)

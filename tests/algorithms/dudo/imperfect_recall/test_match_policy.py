@@ -233,7 +233,7 @@ def test_plays_by_what_it_remembers_and_nothing_else(memory):
 
 
 @pytest.mark.parametrize("memory", ["claims2_ranks2", "player_ranks"])
-def test_files_of_other_memories(memory, tmp_path):
+def test_files_of_other_abstractions(memory, tmp_path):
   policy = random_policy(pyspiel.load_game("dudo(numdice=2,dice_sides=2)"),
                          memory)
   path = tmp_path / "policy.npz"

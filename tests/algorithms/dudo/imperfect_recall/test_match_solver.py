@@ -20,8 +20,8 @@ from dudo_spiel.algorithms.runtime import ram
 
 def test_perfect_recall_gives_the_graph_solvers_iterates():
   game = match_helpers.load(numdice=1, dice_sides=3)
-  match = match_helpers.solver_of(game, recall_length=6, hands_met="all", gamma=0.0,
-                    dtype="float64")
+  match = match_helpers.solver_of(game, recall_length=6, hands_met="all",
+                                  gamma=0.0, dtype="float64")
   graph = fsicfr.FSICFRSolver(game, recall_length=6, deals="exact")
   for _ in range(5):
     match.run(iterations=3)
@@ -53,7 +53,8 @@ def test_more_training_makes_it_better():
 
 
 def test_seeds_and_totals():
-  solvers = [match_helpers.solver_of(seed=seed, hands_met=1) for seed in (1, 1, 2)]
+  solvers = [match_helpers.solver_of(seed=seed, hands_met=1)
+             for seed in (1, 1, 2)]
   for solver in solvers:
     solver.run(iterations=6)
   match_helpers.assert_same(solvers[0], solvers[1])
@@ -183,7 +184,8 @@ def test_memory_is_known_before_and_refused(monkeypatch):
   assert 5e9 < fsicfr.memory_needed(match_helpers.load(), 3) < 8e9
   ir = pyspiel.load_game("dudo_ir(numdice=2,recall_length=2)")
   assert fsicfr.memory_needed(ir, 3, 1) < needed
-  assert (match_helpers.solver_of(game, memory="claims2_ranks1").memory_bytes < needed <
+  small = match_helpers.solver_of(game, memory="claims2_ranks1")
+  assert (small.memory_bytes < needed <
           fsicfr.memory_needed(game, num_threads=1, memory="claims2_ranks2"))
   monkeypatch.setattr(ram, "available_bytes", lambda: needed - 1)
   with pytest.raises(ValueError, match="recall_length=3: .*GB are available"):

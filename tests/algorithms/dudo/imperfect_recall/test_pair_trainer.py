@@ -1,3 +1,7 @@
+
+
+import signal
+
 import numpy as np
 from oracles import memory_oracle
 from oracles import round_oracle
@@ -22,6 +26,12 @@ OTHER_HOUSE = rules.HouseRules(False, "one", False)
 def make_trainer(match, rounds, **kwargs):
   return pair_trainer.PairTrainer(match, rounds, **{
       "seed": 1, "gamma": 0.0, "dtype": np.float64, **kwargs})
+
+
+def _last_claims_rules(num_sides, num_claims):
+  """Returns the usual rules; players remember the last claims."""
+  return abstract_rules.AbstractRules(num_sides, rules.HouseRules(),
+                                      abstractions.LastClaims(num_claims))
 
 
 def deals_of(match, dice, shifts):
@@ -110,7 +120,8 @@ def compare(match, tables, oracle):
 @pytest.mark.slow
 @pytest.mark.parametrize("rounds", [[(1, 2), (2, 1)], [(2, 2)]])
 @pytest.mark.parametrize("memory", [
-    abstractions.LastClaims(1), abstractions.LastClaims(3), abstractions.LastClaims(2, 1),
+    abstractions.LastClaims(1), abstractions.LastClaims(3),
+    abstractions.LastClaims(2, 1),
     abstractions.PlayerRanks()], ids=lambda kind: kind.name)
 def test_threads_change_nothing(monkeypatch, rounds, memory):
   monkeypatch.setattr(pair_trainer, "MIN_PARALLEL_CELLS", 0)
@@ -131,7 +142,7 @@ def test_threads_change_nothing(monkeypatch, rounds, memory):
 
 
 def test_compiling_changes_nothing():
-  match = abstract_rules.AbstractRules(3, rules.HouseRules(), abstractions.LastClaims(2))
+  match = _last_claims_rules(3, 2)
   trainers = [make_trainer(match, [(1, 2), (2, 1)], num_shifts=2)
               for _ in range(2)]
   for trainer, iterations in zip(trainers, ([5], [0, 2, 0, 3])):
@@ -148,7 +159,7 @@ def test_compiling_changes_nothing():
 
 
 def test_shifts_meet_every_deal_equally_often():
-  match = abstract_rules.AbstractRules(6, rules.HouseRules(), abstractions.LastClaims(1))
+  match = _last_claims_rules(6, 1)
   trainer = make_trainer(match, [(2, 3), (3, 2)], num_shifts=7)
   for dice in ((2, 3), (3, 2)):
     shifts = [shift for t in range(6) for shift in trainer.shifts(dice, t)]
@@ -162,7 +173,7 @@ def test_shifts_meet_every_deal_equally_often():
 
 @pytest.mark.parametrize("dice", [(1, 1), (1, 2), (3, 1), (2, 2)])
 def test_weights_make_samples_unbiased(dice):
-  match = abstract_rules.AbstractRules(6, rules.HouseRules(), abstractions.LastClaims(1))
+  match = _last_claims_rules(6, 1)
   few = min(match.rolls(n).num_rolls for n in dice)
   whole = deals.shifted_deals(match, dice, range(few), np.float64)
   assert len(set(zip(*whole.hands))) == len(whole.chances)
@@ -183,7 +194,7 @@ def test_weights_make_samples_unbiased(dice):
 
 
 def test_challenge_values_follow_the_rules():
-  match = abstract_rules.AbstractRules(6, rules.HouseRules(), abstractions.LastClaims(1))
+  match = _last_claims_rules(6, 1)
   values = transitions.of_round(match, (2, 2)).payoffs(0, VALUES).challenges
   claim = match.claim_order(4).index(2, 5)
   # Count 0: the claimant loses both dice; 1: one, and the challenger starts.
@@ -208,17 +219,17 @@ class _Interrupting:
   def __getattr__(self, name):
     if name == "records" and not self._has_come:
       self._has_come = True
-      raise KeyboardInterrupt
+      signal.raise_signal(signal.SIGINT)
     return getattr(self._trainer, name)
 
 
 def test_an_interrupt_takes_another_training_as_a_whole():
-  match = abstract_rules.AbstractRules(3, rules.HouseRules(), abstractions.LastClaims(1))
+  match = _last_claims_rules(3, 1)
   trained, new = (make_trainer(match, [(1, 1)]) for _ in range(2))
   with trained.at_work({}):
     trained.iterate(5)
   with pytest.raises(KeyboardInterrupt):
-    new.take(_Interrupting(trained))
+    new.copy_from(_Interrupting(trained))
   assert new.iteration == trained.iteration == 5
   for ours, theirs in zip(new.tables[1, 1], trained.tables[1, 1]):
     np.testing.assert_array_equal(ours, theirs)

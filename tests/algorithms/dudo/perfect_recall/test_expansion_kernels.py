@@ -24,10 +24,11 @@ def test_proposals_that_do_not_fit_are_those_that_gain_least():
                                        np.zeros(size, np.float32))
     found = np.zeros(most, expansion_kernels.PROPOSAL)
     args = (hands.arrays(np.float64), tree, trainer.tables.cumulative,
-            best_response_kernels.Responder(0, *trainer.leaves[0], True),
+            best_response_kernels.Responder(0, *trainer.leaves[0]),
             best_response_kernels.new_scratch(hands), choices)
     best_response_kernels.respond(*args)
-    count = expansion_kernels.propose(*args, 1e-9, found)
+    count = expansion_kernels.propose(*args, expansion_kernels.Criterion(
+        expansion_kernels.AVERAGE, 1e-9), found)
     lists.append((count, found[:count]))
   (count, everything), (other, best) = lists
   assert count == other > 20 and len(best) == 7

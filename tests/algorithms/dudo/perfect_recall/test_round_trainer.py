@@ -45,7 +45,7 @@ def _assert_equal(trainer, oracle):
     sums, _ = _at(trainer, trainer.tables.cumulative, history, node)
     assert list(regrets) == oracle.actions(history)
     # Regrets that were not needed are discounted later.
-    missed = trainer.iteration - int(trainer.tables.seen[node])
+    missed = trainer.iteration - int(trainer.tables.last_update[node])
     for action in regrets:
       theirs = [oracle.regret[history, h].get(action, 0.0)
                 for h in range(len(classes))]
