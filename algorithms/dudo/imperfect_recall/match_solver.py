@@ -603,12 +603,7 @@ def _read_training(archive, identity, trainers):
     trainers: list of `pair_trainer.PairTrainer`.
   """
   path, header = archive.path, archive.header
-  checkpoint.check_header(path, header, {
-      name: value for name, value in identity.items() if name != "parameters"})
-  parameters = header.get("parameters")
-  checkpoint.check_header(
-      path, parameters if isinstance(parameters, dict) else {},
-      identity["parameters"])
+  base_solver.check_identity(path, header, identity)
   iteration = checkpoint.field(path, header, "iteration", validation.integer, 0,
                                checkpoint.MAX_COUNT)
   values = checkpoint.field(path, header, "values",
