@@ -53,6 +53,14 @@ def bot_policy(game: pyspiel.Game,
   Args:
     game: the game.
     name: the bot: "heuristic" or "random"; also "uniform" for `dudo`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import policies
+    >>> game = pyspiel.load_game("dudo_single_round(players=3,numdice=1,"
+    ...                          "dice_sides=2,claim_window=3,max_amount=2)")
+    >>> type(policies.bot_policy(game, "heuristic")).__name__
+    'SingleRoundPolicy'
   """
   if isinstance(game, str) and not isinstance(name, str):
     warnings.warn("bot_policy(name, game) is deprecated: pass the game first",

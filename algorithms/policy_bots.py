@@ -186,7 +186,7 @@ def describe(name: annotations.PathLike, game: pyspiel.Game) -> str | None:
     >>> from dudo_spiel.algorithms import policy_bots
     >>> game = pyspiel.load_game("dudo(numdice=2)")
     >>> print(policy_bots.describe("trained", game))
-    trained: remembers all claims of a round; its exploitability is ...
+    trained: remembers all claims; its exploitability is ..., exactly.
   """
   if name in bots.bot_names(game):
     return None

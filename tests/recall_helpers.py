@@ -26,15 +26,15 @@ def trainer_and_oracle(name, dice, **kwargs):
   game = pyspiel.load_game(name)
   match = round_rules.round_rules(game)
   trainer = round_trainer.RecallTrainer(match, dice, dtype=np.float64,
-                                         growth_slope=0.0, **kwargs)
+                                         expansion_slope=0.0, **kwargs)
   # Random leaves have no ties, which rounding would decide.
   shape = game.num_sides * sum(dice), sum(dice) + 1
   gets = np.random.default_rng(0).uniform(-1.0, 1.0, (2, *shape))
-  trainer.leaves = tuple(transitions.Payoffs(gets[role], -gets[1 - role])
+  trainer.payoffs = tuple(transitions.Payoffs(gets[role], -gets[1 - role])
                          for role in range(2))
   oracle = growing_oracle.GrowingOracle(
       dice, game.num_sides, game.house.wild_ones,
-      [leaves.challenges.tolist() for leaves in trainer.leaves])
+      [leaves.challenges.tolist() for leaves in trainer.payoffs])
   return trainer, oracle
 
 

@@ -18,18 +18,30 @@ _MAIN = {
         "CFRPlusSolver", "CFRSolver", "DiscountedCFRSolver", "PDCFRPlusSolver"],
     "algorithms.convergence": [
         "estimated_memory", "make_solver", "measure", "solver_name"],
+    "algorithms.exploitability": [
+        "action_values", "best_response", "best_response_rate",
+        "expected_values", "exploitability", "match_bounds", "nash_conv",
+        "posterior", "round_exploitability"],
     "algorithms.fictitious_play": ["BDFPSolver", "XFPSolver"],
+    "algorithms.fsicfr": [
+        "FSICFRSolver", "LastClaims", "MatchSolver", "memory_needed",
+        "PlayerRanks"],
+    "algorithms.jobs": ["run"],
     "algorithms.pass_through": [
         "MonteCarloPassThroughSolver", "PrunedPassThroughSolver"],
+    "algorithms.perfect_recall": ["merged", "PerfectRecallSolver"],
     "algorithms.pfsi": [
-        "FSISolver", "PFSISolver", "PruningSchedule"],
+        "abstract_game", "FSISolver", "PFSISolver", "PruningSchedule"],
     "algorithms.policies": [
-        "load_policy"],
+        "bot_policy", "load_policy", "MatchPolicy", "RecallPolicy",
+        "SeatPolicy", "TablePolicy"],
     "algorithms.policy_bots": [
         "bot_names", "describe", "exploitability", "load_policy", "make_bot"],
     "algorithms.qlearning": ["DoubtLearner", "play_games"],
     "algorithms.regret_matching": [
         "blotto_allocations", "blotto_fields_won", "RegretMatchingSolver"],
+    "algorithms.simulation": [
+        "bot_policy", "exact_match", "play_games", "play_matches"],
 }
 _NAMES = [(module, name) for module, names in _MAIN.items() for name in names]
 

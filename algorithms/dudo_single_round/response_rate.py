@@ -92,6 +92,17 @@ def best_response_rate(
 
   Returns:
     A `ResponseRate`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> from dudo_spiel.algorithms import policies
+    >>> game = pyspiel.load_game("dudo_single_round(players=3,numdice=1,"
+    ...                          "dice_sides=2,claim_window=3,max_amount=2)")
+    >>> policy = policies.bot_policy(game, "random")
+    >>> response = exploitability.best_response_rate(policy, 0, num_threads=1)
+    >>> response.is_exact, response.rate > 1 / 3
+    (True, True)
   """
   validation.choice("method", method, METHODS)
   num_deals = validation.integer("num_deals", num_deals, 2, 2**20)

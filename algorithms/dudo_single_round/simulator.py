@@ -414,6 +414,16 @@ def play_games(game: pyspiel.Game,
 
   Returns:
     A `SimulationResult`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import simulation
+    >>> game = pyspiel.load_game("dudo_single_round(players=4)")
+    >>> result = simulation.play_games(
+    ...     game, ["heuristic", "random", "random", "random"], 4000,
+    ...     num_threads=1)
+    >>> result.rates[0] > result.rates[1]  # the heuristic bot wins more often
+    True
   """
   if not single_round_layout.is_single_round(game):
     raise ValueError(f"game={game}: must be dudo_single_round")

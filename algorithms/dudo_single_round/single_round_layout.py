@@ -42,6 +42,14 @@ def abstract_game(game: pyspiel.Game, abstraction: str | None = None,
       "wait_type_recall".
     recall_length: number of values that are remembered; None for that of the
       game, or else 3.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import pfsi
+    >>> game = pyspiel.load_game("dudo_single_round(players=3,numdice=1,"
+    ...                          "dice_sides=2,claim_window=3,max_amount=2)")
+    >>> pfsi.abstract_game(game).get_type().short_name
+    'dudo_single_round_ir'
   """
   if not is_single_round(game):
     raise ValueError(f"game={game}: must be dudo_single_round or "

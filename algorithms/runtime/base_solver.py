@@ -380,6 +380,29 @@ class Solver:
       self._count[0] = iteration
 
 
+def check_identity(path, header, identity, free=()):
+  """Raises a ValueError that names the first setting of a file that differs.
+
+  Args:
+    path: of the file.
+    header: of the file.
+    identity: dict of what the file's solver and this one must have in common;
+      "parameters" is a dict.
+    free: names of parameters that may differ.
+
+  Returns:
+    The parameters of the file, a dict.
+  """
+  expected = dict(identity)
+  parameters = expected.pop("parameters")
+  checkpoint.check_header(path, header, expected)
+  found = header.get("parameters")
+  found = found if isinstance(found, dict) else {}
+  checkpoint.check_header(path, found, {
+      name: value for name, value in parameters.items() if name not in free})
+  return found
+
+
 def check_limits(iterations, seconds):
   """Raises a ValueError unless exactly one limit of a run is given."""
   if (iterations is None) == (seconds is None):

@@ -93,6 +93,14 @@ def run(function: Callable[..., Any], jobs: Sequence[Job],
 
   Yields:
     The `Outcome` of each job.
+
+  Example:
+    >>> import math
+    >>> from dudo_spiel.algorithms import jobs
+    >>> calls = [jobs.Job(f"{number}!", (number,)) for number in (3, 4, 5)]
+    >>> outcomes = jobs.run(math.factorial, calls, num_workers=1)
+    >>> sorted(outcome.result for outcome in outcomes)
+    [6, 24, 120]
   """
   validation.choice("engine", engine, ENGINES)
   validation.integer("tries", tries, 1)

@@ -139,6 +139,15 @@ def expected_values(
   Args:
     game: a `pyspiel.Game`.
     policy: any OpenSpiel policy, or a list of one for each player.
+
+  Example:
+    >>> import pyspiel
+    >>> from open_spiel.python import policy
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> game = pyspiel.load_game("kuhn_poker")
+    >>> uniform = policy.UniformRandomPolicy(game)
+    >>> exploitability.expected_values(game, uniform)
+    array([ 0.125, -0.125])
   """
   evaluator, strategy = _compile(game, policy)
   return evaluator.expected_values(strategy)
@@ -154,6 +163,15 @@ def nash_conv(game: pyspiel.Game,
     policy: any OpenSpiel policy, or a list of one for each player.
     epsilon: above 0, the NashConv of the perturbed game, in which all play
       every action with at least this probability; so must the policy.
+
+  Example:
+    >>> import pyspiel
+    >>> from open_spiel.python import policy
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> game = pyspiel.load_game("kuhn_poker")
+    >>> uniform = policy.UniformRandomPolicy(game)
+    >>> round(exploitability.nash_conv(game, uniform), 6)
+    0.916667
   """
   evaluator, strategy = _compile(game, policy)
   epsilon = evaluator.compiled.check_epsilon(epsilon)
@@ -174,6 +192,15 @@ def exploitability(game: pyspiel.Game,
     policy: any OpenSpiel policy, or a list of one for each player.
     epsilon: above 0, the exploitability in the perturbed game, in which all
       play every action with at least this probability; so must the policy.
+
+  Example:
+    >>> import pyspiel
+    >>> from open_spiel.python import policy
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> game = pyspiel.load_game("kuhn_poker")
+    >>> uniform = policy.UniformRandomPolicy(game)
+    >>> round(exploitability.exploitability(game, uniform), 6)
+    0.458333
   """
   return nash_conv(game, policy, epsilon) / game.num_players()
 
@@ -188,6 +215,16 @@ def best_response(game: pyspiel.Game,
     policy: any OpenSpiel policy for the other players, or a list of one for
       each player; that of the responder is asked, but not played.
     player: the player who responds.
+
+  Example:
+    >>> import pyspiel
+    >>> from open_spiel.python import policy
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> game = pyspiel.load_game("kuhn_poker")
+    >>> uniform = policy.UniformRandomPolicy(game)
+    >>> response = exploitability.best_response(game, uniform, player=0)
+    >>> round(response.value, 6)
+    0.5
   """
   validation.game("game", game)
   player = validation.integer("player", player, 0, game.num_players() - 1)

@@ -25,6 +25,20 @@ class SeatPolicy(policy_lib.Policy):
   Args:
     game: the `pyspiel.Game`.
     policies: list of OpenSpiel policies, one for each player.
+
+  Example:
+    >>> import pyspiel
+    >>> from open_spiel.python import policy
+    >>> from dudo_spiel.algorithms import cfr
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> from dudo_spiel.algorithms import policies
+    >>> game = pyspiel.load_game("kuhn_poker")
+    >>> solver = cfr.CFRSolver(game)
+    >>> solver.run(1000)
+    >>> both = policies.SeatPolicy(
+    ...     game, [solver.average_policy(), policy.UniformRandomPolicy(game)])
+    >>> bool(exploitability.expected_values(game, both)[0] > 0.0)
+    True
   """
 
   def __init__(self, game: pyspiel.Game,
@@ -63,6 +77,15 @@ class TablePolicy(convertible.ConvertiblePolicy):
       the abstraction, for files; None if that is not known.
     abstraction: the `pyspiel.Game` that has these information states; None for
       the game itself.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import cfr
+    >>> solver = cfr.CFRSolver(pyspiel.load_game("kuhn_poker"))
+    >>> solver.run(1000)
+    >>> policy = solver.average_policy()
+    >>> policy.at(1, "2b")[1] > 0.99  # the king calls a bet
+    True
   """
 
   def __init__(self, game: pyspiel.Game, info_states: Sequence[str],

@@ -42,7 +42,7 @@ def measure(dice):
       for _ in range(20):
         for _ in range(5):
           trainer.iterate(threads)
-        trainer.grow(2**33, threads)
+        trainer.expand(2**33, threads)
     for _ in range(_REPEATS.value):
       times["iteration"].append([measuring.seconds_of(trainer.iterate, threads)
                                  for trainer, threads in both])
@@ -50,14 +50,15 @@ def measure(dice):
           measuring.seconds_of(trainer.evaluator.certify, values, values,
                                threads)
           for trainer, threads in both])
-      num_bytes = trainers[0].touched * trainers[0].tables.regret.itemsize
+      num_bytes = trainers[0].num_touched * trainers[0].tables.regret.itemsize
       source = np.ones(max(num_bytes, 2**27), np.uint8)
       copy = measuring.seconds_of(np.copyto, np.empty_like(source), source)
       times["copy"].append([copy * num_bytes / len(source)])
     nodes = trainers[0].tree.num_nodes
     for _ in range(_REPEATS.value):
-      times["growth"].append([measuring.seconds_of(trainer.grow, 2**33, threads)
-                              for trainer, threads in both])
+      times["growth"].append([
+          measuring.seconds_of(trainer.expand, 2**33, threads)
+          for trainer, threads in both])
   is_same = all(np.array_equal(a, b) for a, b in zip(
       trainers[0].tables, trainers[1].tables))
   print(f"round {dice[0]}v{dice[1]}, {nodes:,} nodes; one thread and two have "

@@ -1,26 +1,22 @@
-"""What each action of one hand is worth in a round of Dudo against a policy.
+"""Values of the actions of one hand in a round of Dudo against a policy.
 
-The opponent plays a policy for matches. What it has claimed so far tells
-something about its dice: `posterior` weighs each of its hands by the chance
-that the policy makes these claims with it. `action_values` then gives the
-probability of winning the match after each action, exactly and not by samples.
-Rounds that follow are worth what the policy's file says, as if both played the
+The opponent plays a policy for matches, a `match_policy.MatchPolicy` or a
+`recall_policy.RecallPolicy` that was measured. `posterior` computes the
+distribution of the opponent's dice, given its claims, by Bayes' rule.
+`action_values` then computes the probability of winning the match after each
+action, exactly and not by samples. Later rounds have their values under the
 policy.
 
-Two plans for the rest of the round are offered:
+There are two continuations of the round:
 
-  "policy": both go on as the policy does. This takes less than a second with
-    five dice each.
-  "best": the player remembers everything and responds in the best way. This
-    walks all ways on, so it is offered only when few claims remain, and only
-    against a `policy.MatchPolicy`.
-
-A policy is a `policy.MatchPolicy` or a `recall_policy.RecallPolicy` that was
-measured.
+  "policy": both players play the policy. With five dice each this takes less
+    than a second.
+  "best": the player has perfect recall and plays a best response. This
+    traverses all histories. So it is offered only when few claims remain, and
+    only against a `match_policy.MatchPolicy`.
 """
 
 from collections.abc import Sequence
-import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -35,20 +31,18 @@ from dudo_spiel.algorithms.dudo.rounds import rounds_policy
 from dudo_spiel.algorithms.dudo.rounds import transitions
 
 CONTINUATIONS = ("policy", "best")
-MAX_BEST_CLAIMS = 18  # that remain for the plan "best"; time doubles with each
-_MAX_BYTES = 4 * 10**9  # of the values of places
+MAX_BEST_CLAIMS = 18  # that remain for "best"; time doubles with each
 
 
 class Posterior(NamedTuple):
-  """What claims tell about the opponent's dice.
+  """The distribution of the opponent's dice, given its claims.
 
   Attributes:
     chances: [hand] float64, the probability of each of its hands.
-    likelihood: how likely the policy's own moves are on these claims, on
-      average over its hands; 0.0 if the policy never makes them.
-    is_expected: whether the policy makes these claims. If it does not, the
-      claims up to the last that surprises tell nothing, and only those after
-      it count.
+    likelihood: the probability that the policy makes the opponent's claims,
+      over its hands; 0.0 if it never does.
+    is_expected: whether the policy makes these claims. If it does not, claims
+      up to the last one with probability 0 are ignored.
   """
   chances: np.ndarray
   likelihood: float
@@ -56,7 +50,7 @@ class Posterior(NamedTuple):
 
 
 class ActionValues(NamedTuple):
-  """What one hand can do, and what it gets.
+  """The actions of one hand, and their values.
 
   Actions are the stronger claims, weakest first, and then Dudo, which nobody
   can say before the first claim.
@@ -64,10 +58,10 @@ class ActionValues(NamedTuple):
   Attributes:
     names: list of str, the actions, such as "3x5" or "Dudo".
     values: [action] float64, the probability of winning the match.
-    probabilities: [action] float64, how likely the policy takes it.
+    probabilities: [action] float64, the policy's probability of the action.
     posterior: the `Posterior` of the opponent's dice.
-    odds: [claim] float64, how likely each claim of the round is true, by the
-      own dice and the posterior.
+    odds: [claim] float64, the probability that each claim of the round is true,
+      given the own dice and the posterior.
   """
   names: list
   values: np.ndarray
@@ -76,7 +70,11 @@ class ActionValues(NamedTuple):
   odds: np.ndarray
 
   def loss(self, name: str) -> float:
-    """Returns how much less an action is worth than the best one."""
+    """Returns the difference of the best value and that of an action.
+
+    Args:
+      name: one of `names`.
+    """
     if name not in self.names:
       raise ValueError(f"name={name!r}: must be an action, one of "
                        f"{', '.join(self.names)}")
@@ -84,19 +82,22 @@ class ActionValues(NamedTuple):
 
 
 def check_policy(policy):
-  """Raises a ValueError if nothing can be computed against it."""
+  """Raises a ValueError unless it is a policy for matches of Dudo."""
   if not isinstance(policy, rounds_policy.RoundsPolicy):
     raise ValueError(f"policy={policy!r}: must be a policies.MatchPolicy or a "
                      "policies.RecallPolicy")
 
 
 def _check_position(policy, dice, claims):
-  """Returns (own dice, other's dice) and the claims, or raises.
+  """Returns the dice and the claims of a position, or raises a ValueError.
 
   Args:
-    policy: see the top of this file.
-    dice: must be (own dice, opponent's dice) of a round that it knows.
-    claims: must be a list of claims that grow.
+    policy: must be a `rounds_policy.RoundsPolicy`.
+    dice: must be (own dice, opponent's dice) of a round that the policy knows.
+    claims: must be a list of claims, each stronger than the one before.
+
+  Returns:
+    (tuple of int, list of int).
   """
   check_policy(policy)
   key = tuple(dice) if isinstance(dice, (tuple, list, bytes)) else None
@@ -118,6 +119,15 @@ def posterior(policy: rounds_policy.RoundsPolicy, dice: annotations.Dice,
     policy: the policy that the opponent plays.
     dice: (own dice, opponent's dice). It is the player's own turn.
     claims: list of int, the claims of the round, first to last.
+
+  Example:
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> policy = policy_bots.load_policy("recall3")
+    >>> claim = policy.match.claim_order(2).parse("1x6")
+    >>> belief = exploitability.posterior(policy, (1, 1), [claim])
+    >>> bool(belief.chances[5] > 1 / 6)  # who claims a six has one more often
+    True
   """
   key, claims = _check_position(policy, dice, claims)
   prior = policy.match.rolls(key[1]).probabilities
@@ -136,88 +146,18 @@ def posterior(policy: rounds_policy.RoundsPolicy, dice: annotations.Dice,
   return Posterior(chances, likelihood, is_expected)
 
 
-def _claim_odds(match, key, hand, chances):
-  """Returns [claim], how likely each claim is true.
+def _match_counts(match, key, hand):
+  """Returns [claim, opponent's hand], how many dice match each claim.
 
   Args:
     match: the `round_rules.RoundRules`.
     key: (own dice, opponent's dice).
-    hand: the number of the own hand.
-    chances: [hand], the probabilities of the opponent's hands.
+    hand: the index of the own hand.
   """
-  order = match.claim_order(sum(key))
-  own, other = (match.rolls(dice).matches(match.house.wild_ones)
-                for dice in key)
-  ranks = order.ranks - 1
-  counts = own[hand, ranks][:, None] + other[:, ranks].T
-  return (counts >= order.quantities[:, None]) @ chances
-
-
-def _leaves(policy, key, hand):
-  """Returns what challenges are worth to a hand, [claim, opponent's hand].
-
-  Args:
-    policy: the `policy.MatchPolicy`.
-    key: (own dice, opponent's dice).
-    hand: the number of the own hand.
-
-  Returns:
-    The own challenges, and those of the opponent.
-  """
-  match = policy.match
-  payoffs = transitions.of_round(match, key).payoffs(
-      0, policy.continuation_values(key))
   own, other = (match.rolls(dice).matches(match.house.wild_ones)
                 for dice in key)
   ranks = match.claim_order(sum(key)).ranks - 1
-  counts = own[hand, ranks][:, None] + other[:, ranks].T
-  claims = np.arange(len(ranks))[:, None]
-  return payoffs.challenges[claims, counts], payoffs.challenged[claims, counts]
-
-
-@functools.lru_cache(maxsize=8)
-def _memory_order(match, num_dice):
-  """Returns [memory], the memories by their last claims."""
-  return np.argsort(match.graph(num_dice).arrays.last, kind="stable")
-
-
-def _policy_values(policy, key, claims, hand, challenges, challenged):
-  """Returns [claim, opponent's hand], if both go on as the policy does.
-
-  Args:
-    policy: the `policy.MatchPolicy`.
-    key: (own dice, opponent's dice).
-    claims: list of int.
-    hand: the number of the own hand.
-    challenges: [claim, opponent's hand], the worth of own challenges.
-    challenged: the same of the opponent's.
-  """
-  if policy.has_perfect_recall:
-    start = key[::-1] if len(claims) % 2 else key
-    return perfect_recall_values.claim_values(
-        policy.round_tables(start), claims, hand, challenges, challenged)
-  memory = policy.match.graph(sum(key))
-  arrays = memory.arrays
-  num_hands = challenges.shape[1]
-  game = imperfect_recall_values.HandArrays(
-      num_claims=memory.num_claims, row_begin=arrays.row_begin,
-      child_begin=arrays.child_begin, last=arrays.last,
-      order=_memory_order(policy.match, sum(key)),
-      own_weights=policy.tables[key][:, hand].astype(np.float64),
-      weights=policy.tables[key[::-1]], challenges=challenges,
-      challenged=challenged)
-  node = memory.index(claims)
-  place = np.full((2, memory.num_nodes), -1)
-  size = imperfect_recall_values.number_places(game, node, place)
-  if 8 * size * num_hands > _MAX_BYTES:
-    raise ValueError(f"policy={policy}: the values of {size:,} places would "
-                     f"take {8 * size * num_hands:,} bytes; must be at most "
-                     f"{_MAX_BYTES:,}")
-  values = np.empty((size, num_hands))
-  imperfect_recall_values.evaluate(game, place, values)
-  first = arrays.child_begin[node]
-  children = memory.num_claims - 1 - (claims[-1] if claims else -1)
-  return values[place[imperfect_recall_values.OPPONENT, first:first + children]]
+  return own[hand, ranks][:, None] + other[:, ranks].T
 
 
 def action_values(policy: rounds_policy.RoundsPolicy, dice: annotations.Dice,
@@ -230,8 +170,18 @@ def action_values(policy: rounds_policy.RoundsPolicy, dice: annotations.Dice,
     dice: (own dice, opponent's dice). It is the player's own turn.
     claims: list of int, the claims of the round, first to last.
     hand: the own dice, a sequence of faces in any order.
-    continuation: the player's plan for the rest of the round, "policy" or
-      "best" (with at most `MAX_BEST_CLAIMS` stronger claims).
+    continuation: how the player continues the round: "policy" for the policy,
+      or "best" for a best response, which needs at most `MAX_BEST_CLAIMS`
+      stronger claims and a `match_policy.MatchPolicy`.
+
+  Example:
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> policy = policy_bots.load_policy("recall3")
+    >>> claim = policy.match.claim_order(2).parse("1x6")
+    >>> values = exploitability.action_values(policy, (1, 1), [claim], [6])
+    >>> values.names[-1], values.loss("Dudo") > 0.1  # a six in hand
+    ('Dudo', True)
   """
   validation.choice("continuation", continuation, CONTINUATIONS)
   key, claims = _check_position(policy, dice, claims)
@@ -243,14 +193,24 @@ def action_values(policy: rounds_policy.RoundsPolicy, dice: annotations.Dice,
                      f"{match.num_sides}") from None
   belief = posterior(policy, key, claims)
   order = match.claim_order(sum(key))
-  challenges, challenged = _leaves(policy, key, roll)
+  counts = _match_counts(match, key, roll)
+  payoffs = transitions.of_round(match, key).payoffs(
+      0, policy.continuation_values(key))
+  # [claim, opponent's hand] float64, the payoffs to the hand.
+  challenges, challenged = (table[np.arange(len(counts))[:, None], counts]
+                            for table in payoffs)
   first = claims[-1] + 1 if claims else 0
   if continuation == "best" and policy.has_perfect_recall:
     raise ValueError("continuation='best': must be 'policy' against a policy "
                      "with perfect recall")
-  if continuation == "policy":
-    values = _policy_values(policy, key, claims, roll, challenges,
-                            challenged) @ belief.chances
+  if policy.has_perfect_recall:
+    start = key[::-1] if len(claims) % 2 else key
+    values = perfect_recall_values.claim_values(
+        policy.round_tables(start), claims, roll, challenges,
+        challenged) @ belief.chances
+  elif continuation == "policy":
+    values = imperfect_recall_values.claim_values(
+        policy, key, claims, roll, challenges, challenged) @ belief.chances
   elif order.num_claims - first > MAX_BEST_CLAIMS:
     raise ValueError(
         f"continuation='best': {order.num_claims - first} stronger claims are "
@@ -264,7 +224,7 @@ def action_values(policy: rounds_policy.RoundsPolicy, dice: annotations.Dice,
     names.append("Dudo")
   return ActionValues(
       names, (1.0 + values) / 2.0, policy.after_claims(key, claims)[:, roll],
-      belief, _claim_odds(match, key, roll, belief.chances))
+      belief, (counts >= order.quantities[:, None]) @ belief.chances)
 
 
 def state_action_values(policy: rounds_policy.RoundsPolicy,
@@ -275,7 +235,8 @@ def state_action_values(policy: rounds_policy.RoundsPolicy,
   Args:
     policy: the policy that the opponent plays.
     state: a state of a game that the policy plays, at which a player acts.
-    continuation: as of `action_values`.
+    continuation: how the player continues the round: "policy" for the policy,
+      or "best" for a best response.
   """
   check_policy(policy)
   validation.state("state", state)

@@ -298,6 +298,17 @@ def exact_match(policy: recall_policy.RecallPolicy,
     policy: a `recall_policy.RecallPolicy`.
     other: a `policy.MatchPolicy` with the same rules.
     game: the `pyspiel.Game`, `dudo` that both play.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> from dudo_spiel.algorithms import simulation
+    >>> game = pyspiel.load_game("dudo(numdice=1)")
+    >>> result = simulation.exact_match(
+    ...     policy_bots.load_policy("trained", game),
+    ...     simulation.bot_policy(game, "uniform"), game)
+    >>> result.win_rate > 0.5
+    True
   """
   if not isinstance(policy, recall_policy.RecallPolicy):
     raise ValueError(f"policy={policy!r}: must be a policies.RecallPolicy")

@@ -1,36 +1,39 @@
-"""What both players' plans are worth to one hand, for all hands of the other.
+"""Values of the claims of one hand, if both players play tables.
 
-From one point of a round on, both players follow their tables. What happens
-then depends on the memory, on who acts, and on both hands. One hand is known,
-so a place is a memory and who acts there, and it has a value for each hand of
-the opponent. A place that the known hand never leads to is left out.
+From one point of a round on, both players follow the tables of a
+`match_policy.MatchPolicy`. One hand is known. So a position is a node of the
+abstraction graph and who acts there, and it has a value for each hand of the
+opponent. Positions that the known hand never reaches are left out.
 """
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
 
 from dudo_spiel.algorithms.runtime import jit
 
-HERO, OPPONENT = 0, 1  # who acts: the player with the known hand, or the other
-_NOWHERE = -1
-_MET = 0
+_OWN, _OPPONENT = 0, 1  # who acts: the player with the known hand, or the other
+_UNREACHED = -1
+_REACHED = 0
+_MAX_BYTES = 4 * 10**9  # of the values of positions
 
 
 class HandArrays(NamedTuple):
-  """A round as the player with the known hand plans it.
+  """A round for the player with the known hand.
 
   Attributes:
     num_claims: how many claims there are.
-    row_begin: [memory + 1] int64, the first row of a memory.
-    child_begin: [memory] int64, the memory after the weakest stronger claim.
-    last: [memory] int64, its last claim, -1 before the first.
-    order: [memory] int64, the memories by their last claims, weakest first.
+    row_begin: [node + 1] int64, the first row of a node of the abstraction
+      graph.
+    child_begin: [node] int64, the node after the weakest stronger claim.
+    last: [node] int64, its last claim, -1 before the first.
+    order: [node] int64, the nodes by their last claims, weakest first.
     own_weights: [row] float64, the table of the known hand.
     weights: [row, hand] of any type, the opponent's table.
-    challenges: [claim, hand] float64, what it is worth to the known hand to
-      challenge a claim.
-    challenged: [claim, hand] float64, the same if the opponent challenges.
+    challenges: [claim, hand] float64, the payoff to the known hand if it
+      challenges a claim.
+    challenged: [claim, hand] float64, its payoff if the opponent challenges.
   """
   num_claims: int
   row_begin: np.ndarray
@@ -44,45 +47,53 @@ class HandArrays(NamedTuple):
 
 
 @jit.kernel(nogil=True)
-def number_places(game, node, place):
-  """Numbers the places that may be met after an action at a memory.
+def _index_positions(game, node, index):
+  """Numbers the positions that are reached after a claim at a node.
 
   Args:
     game: the `HandArrays`.
-    node: the memory at which the player with the known hand acts.
-    place: [2, memory] int64, all -1; modified in place: the number of
-      (who acts, memory), -1 if it is not met.
+    node: the node at which the player with the known hand acts.
+    index: [2, node] int64, all -1; modified in place: the index of the position
+      (who acts, node), -1 if it is not reached.
 
   Returns:
-    How many places there are.
+    How many positions there are.
   """
   for child in range(game.num_claims - 1 - game.last[node]):
-    place[OPPONENT, game.child_begin[node] + child] = _MET
+    index[_OPPONENT, game.child_begin[node] + child] = _REACHED
   count = 0
   for other in game.order:
     begin, end = game.row_begin[other], game.row_begin[other + 1]
     children = game.num_claims - 1 - game.last[other]
     first = game.child_begin[other]
-    if place[OPPONENT, other] == _MET:
-      place[OPPONENT, other] = count
+    if index[_OPPONENT, other] == _REACHED:
+      index[_OPPONENT, other] = count
       count += 1
       for child in range(children):
-        place[HERO, first + child] = _MET
-    if place[HERO, other] == _MET:
-      place[HERO, other] = count
+        index[_OWN, first + child] = _REACHED
+    if index[_OWN, other] == _REACHED:
+      index[_OWN, other] = count
       count += 1
       total = 0.0
       for row in range(begin, end):
         total += game.own_weights[row]
       for child in range(children):
         if game.own_weights[begin + child] > 0.0 or total == 0.0:
-          place[OPPONENT, first + child] = _MET
+          index[_OPPONENT, first + child] = _REACHED
   return count
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _own_turn(game, node, place, values, out):
-  """Writes out[hand], the value where the known hand acts by its table."""
+def _own_turn(game, node, index, values, out):
+  """Writes the values of a node at which the known hand acts.
+
+  Args:
+    game: the `HandArrays`.
+    node: the node.
+    index: [2, node] int64, the index of each position.
+    values: [position, hand] float64; those after stronger claims are known.
+    out: [hand] float64, modified in place.
+  """
   begin, end = game.row_begin[node], game.row_begin[node + 1]
   first, last = game.child_begin[node], game.last[node]
   total = 0.0
@@ -90,31 +101,31 @@ def _own_turn(game, node, place, values, out):
     total += game.own_weights[row]
   out[:] = 0.0
   for row in range(begin, end):
-    share = (game.own_weights[row] / total if total > 0.0 else
-             1.0 / (end - begin))
-    if share == 0.0:
+    probability = (game.own_weights[row] / total if total > 0.0 else
+                   1.0 / (end - begin))
+    if probability == 0.0:
       continue
     if row == end - 1:
       for o in range(len(out)):
-        out[o] += share * game.challenges[last, o]
+        out[o] += probability * game.challenges[last, o]
     else:
-      child = place[OPPONENT, first + row - begin]
+      child = index[_OPPONENT, first + row - begin]
       for o in range(len(out)):
-        out[o] += share * values[child, o]
+        out[o] += probability * values[child, o]
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _opponents_turn(game, node, place, values, totals, extra, out):
-  """Writes out[hand], the value where the opponent acts.
+def _opponents_turn(game, node, index, values, totals, extra, out):
+  """Writes the values of a node at which the opponent acts.
 
   Args:
     game: the `HandArrays`.
-    node: the memory.
-    place: [2, memory] int64, from `number_places`.
-    values: [place, hand] float64; those of stronger claims are known.
-    totals: [hand] float64, overwritten.
-    extra: [hand] float64, overwritten: 1 for a hand that has no weights there
-      and so takes all actions alike, else 0.
+    node: the node.
+    index: [2, node] int64, the index of each position.
+    values: [position, hand] float64; those after stronger claims are known.
+    totals: [hand] float64 scratch.
+    extra: [hand] float64 scratch: 1 for a hand without weights there, which
+      plays uniformly, else 0.
     out: [hand] float64, modified in place.
   """
   begin, end = game.row_begin[node], game.row_begin[node + 1]
@@ -122,7 +133,7 @@ def _opponents_turn(game, node, place, values, totals, extra, out):
   totals[:] = 0.0
   out[:] = 0.0
   for row in range(begin, end - 1):
-    child = place[HERO, first + row - begin]
+    child = index[_OWN, first + row - begin]
     for o in range(len(out)):
       weight = np.float64(game.weights[row, o])
       totals[o] += weight
@@ -137,7 +148,7 @@ def _opponents_turn(game, node, place, values, totals, extra, out):
     num_extra += extra[o]
   if num_extra > 0.0:
     for row in range(begin, end - 1):
-      child = place[HERO, first + row - begin]
+      child = index[_OWN, first + row - begin]
       for o in range(len(out)):
         out[o] += extra[o] * values[child, o]
     for o in range(len(out)):
@@ -147,20 +158,68 @@ def _opponents_turn(game, node, place, values, totals, extra, out):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def evaluate(game, place, values):
-  """Writes the values of all places.
+def _evaluate(game, index, values):
+  """Writes the values of all positions.
 
   Args:
     game: the `HandArrays`.
-    place: [2, memory] int64, from `number_places`.
-    values: [place, hand] float64, modified in place.
+    index: [2, node] int64, the index of each position.
+    values: [position, hand] float64, modified in place.
   """
   totals = np.empty(values.shape[1])
   extra = np.empty(values.shape[1])
   for i in range(len(game.order) - 1, -1, -1):
     node = game.order[i]
-    if place[HERO, node] != _NOWHERE:
-      _own_turn(game, node, place, values, values[place[HERO, node]])
-    if place[OPPONENT, node] != _NOWHERE:
-      _opponents_turn(game, node, place, values, totals, extra,
-                      values[place[OPPONENT, node]])
+    if index[_OWN, node] != _UNREACHED:
+      _own_turn(game, node, index, values, values[index[_OWN, node]])
+    if index[_OPPONENT, node] != _UNREACHED:
+      _opponents_turn(game, node, index, values, totals, extra,
+                      values[index[_OPPONENT, node]])
+
+
+@functools.lru_cache(maxsize=8)
+def _nodes_by_last_claim(rules, num_dice):
+  """Returns [node] int64, the nodes by their last claims, weakest first.
+
+  Args:
+    rules: the `abstract_rules.AbstractRules`.
+    num_dice: how many dice are in play.
+  """
+  return np.argsort(rules.graph(num_dice).arrays.last, kind="stable")
+
+
+def claim_values(policy, dice, claims, hand, challenges, challenged):
+  """Returns [claim, opponent's hand] float64, if both play the policy.
+
+  The claims are those stronger than the last one, weakest first.
+
+  Args:
+    policy: the `match_policy.MatchPolicy`.
+    dice: (own dice, opponent's dice). It is the player's own turn.
+    claims: list of int, the claims so far.
+    hand: the index of the own hand.
+    challenges: [claim, opponent's hand] float64, the payoffs of own challenges.
+    challenged: [claim, opponent's hand] float64, the payoffs of the opponent's
+      challenges.
+  """
+  graph = policy.match.graph(sum(dice))
+  arrays, num_hands = graph.arrays, challenges.shape[1]
+  game = HandArrays(
+      num_claims=graph.num_claims, row_begin=arrays.row_begin,
+      child_begin=arrays.child_begin, last=arrays.last,
+      order=_nodes_by_last_claim(policy.match, sum(dice)),
+      own_weights=policy.tables[dice][:, hand].astype(np.float64),
+      weights=policy.tables[dice[::-1]], challenges=challenges,
+      challenged=challenged)
+  node = graph.index(claims)
+  index = np.full((2, graph.num_nodes), _UNREACHED)
+  count = _index_positions(game, node, index)
+  if 8 * count * num_hands > _MAX_BYTES:
+    raise ValueError(f"policy={policy}: the values of {count:,} positions "
+                     f"would take {8 * count * num_hands:,} bytes; must be at "
+                     f"most {_MAX_BYTES:,}")
+  values = np.empty((count, num_hands))
+  _evaluate(game, index, values)
+  first = arrays.child_begin[node]
+  children = graph.num_claims - 1 - (claims[-1] if claims else -1)
+  return values[index[_OPPONENT, first:first + children]]

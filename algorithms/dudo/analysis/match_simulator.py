@@ -1,11 +1,11 @@
 """Plays whole matches of two-player Dudo between policies, in compiled code.
 
 As in Neller & Hnath (2011), section 4.1, two policies play two sets of games
-and trade seats in between. Both sets have the same luck (common random
-numbers): game k of the first set and game k of the second draw the same number
-for the roll of each seat and for each turn of a round. So what a seat wins by
-its dice alone cancels out, and the standard error, which is that of the mean of
-such pairs, is smaller than for independent games.
+and trade seats in between. Both sets have common random numbers: game k of the
+first set and game k of the second draw the same number for the roll of each
+seat and for each turn of a round. So what a seat wins by its dice alone cancels
+out, and the standard error, which is that of the mean of such pairs, is smaller
+than for independent games.
 
 All games with the same numbers of dice play that round together, those with the
 most dice first. So a kernel needs the tables of only one round, uses them as
@@ -100,7 +100,7 @@ class SimulationSeeds(NamedTuple):
 
   Attributes:
     seed: of all games.
-    half: game `half + k` has the luck of game k, and traded seats.
+    half: game `half + k` has the random numbers of game k, and traded seats.
   """
   seed: int
   half: int
@@ -114,15 +114,15 @@ def _choose(table, row, row_end, hand, x):
     total += np.float64(table[i, hand])
   if not total > 0.0:
     return np.int64(x * (row_end - row))
-  rest = x * total
+  remainder = x * total
   action = 0
   for i in range(row, row_end):
     weight = np.float64(table[i, hand])
     if weight > 0.0:
       action = i - row
-      if rest < weight:
+      if remainder < weight:
         break
-      rest -= weight
+      remainder -= weight
   return action
 
 
@@ -175,9 +175,9 @@ def _play_round(first, second, this_round, seat, begin, starter):
 
 
 @jit.kernel
-def _play_share(share, first, second, this_round, seeds, games, states):
+def _play_slice(part, first, second, this_round, seeds, games, states):
   """Plays a part of the games; see `_play_games`."""
-  thread, threads = share
+  thread, threads = part
   first, second = SeatedPolicy(*first), SeatedPolicy(*second)
   this_round, seeds = SimulatedRound(*this_round), SimulationSeeds(*seeds)
   for i in range(len(games) * thread // threads,
@@ -208,9 +208,9 @@ def _play_games(threads, first, second, this_round, seeds, games, states):
     games: [any] int64, the games to play.
     states: [game] `_STATE`, modified in place.
   """
-  ours, theirs, dice, parts = first[:], second[:], this_round[:], seeds[:]
+  ours, theirs, dice, streams = first[:], second[:], this_round[:], seeds[:]
   for thread in numba.prange(threads):
-    _play_share((np.int64(thread), threads), ours, theirs, dice, parts, games,
+    _play_slice((np.int64(thread), threads), ours, theirs, dice, streams, games,
                 states)
 
 
@@ -249,7 +249,7 @@ def play_matches(policies: Sequence[match_policy.MatchPolicy],
                  num_threads: int | None = None) -> MatchResult:
   """Plays two policies against each other; they trade seats halfway.
 
-  Both halves have the same luck (see the top of this file).
+  Both halves have common random numbers.
 
   Args:
     policies: two `policy.MatchPolicy` for the same rules. They may remember
@@ -263,6 +263,16 @@ def play_matches(policies: Sequence[match_policy.MatchPolicy],
 
   Returns:
     A `MatchResult`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import simulation
+    >>> game = pyspiel.load_game("dudo(numdice=2)")
+    >>> bots = [simulation.bot_policy(game, name)
+    ...         for name in ("heuristic", "uniform")]
+    >>> result = simulation.play_matches(bots, (2, 2), 1000, num_threads=1)
+    >>> result.win_rate > 0.5
+    True
   """
   first, second, dice = _check(policies, start_dice)
   validation.integer("num_games", num_games, 2, _MAX_GAMES)
@@ -302,7 +312,7 @@ def _play_all(threads, first, second, this_round, seeds, games, states):
     some = games[done:done + count]
     jit.run(
         threads,
-        lambda: _play_share((0, 1), first[:], second[:], this_round[:],
+        lambda: _play_slice((0, 1), first[:], second[:], this_round[:],
                             seeds[:], some, states),
         lambda: _play_games(threads, first, second, this_round, seeds, some,
                             states))

@@ -1,7 +1,7 @@
-"""What a person's moves in matches of Dudo cost, compared with the best ones.
+"""The losses of a person's moves in matches of Dudo, against the best ones.
 
-Moves are noted when they are made. What they cost is computed only when
-somebody asks, as it takes up to a second with five dice each.
+Moves are noted when they are made. Their losses are computed on demand, because
+that takes up to a second with five dice each.
 """
 
 import functools
@@ -41,12 +41,12 @@ class ReviewedMove:
 
   @functools.cached_property
   def values(self):
-    """The `action_values.ActionValues`; it may take a second."""
+    """The `action_values.ActionValues`, computed at the first access."""
     return self._look(self.dice, tuple(self.claims), self.hand)
 
   @property
   def loss(self):
-    """How much less the move is worth than the best one."""
+    """The value of the best move minus that of this one."""
     return self.values.loss(self.name)
 
   @property
@@ -59,7 +59,7 @@ class Review:
   """The moves of one person, in one match after another.
 
   Args:
-    policy: the policy that values are computed against, see `action_values`.
+    policy: the `rounds_policy.RoundsPolicy` that values are computed against.
     look: a function of the dice, the claims and the hand that returns what
       `action_values.action_values` does, such as one with a cache; None to
       compute it.
@@ -100,5 +100,5 @@ class Review:
     return sorted(chosen, key=lambda move: -move.loss)
 
   def total_loss(self):
-    """Returns the sum of what all moves lost."""
+    """Returns the sum of the losses of all moves."""
     return sum(move.loss for move in self.moves)

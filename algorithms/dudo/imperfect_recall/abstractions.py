@@ -105,6 +105,11 @@ class LastClaims(Abstraction):
     ranks: of how many claims before these the rank is remembered.
     by_memory: whether users asked for it by `memory`, not by `recall_length`;
       for messages only.
+
+  Example:
+    >>> from dudo_spiel.algorithms import fsicfr
+    >>> fsicfr.LastClaims(2, ranks=2).name
+    'claims2_ranks2'
   """
   claims: int
   ranks: int = 0
@@ -189,6 +194,11 @@ class PlayerRanks(Abstraction):
 
   The columns of a past are the ranks of whoever made the last claim and those
   of the player who is to answer, as sets of bits.
+
+  Example:
+    >>> from dudo_spiel.algorithms import fsicfr
+    >>> fsicfr.PlayerRanks().name
+    'player_ranks'
   """
 
   name = _PLAYER_RANKS

@@ -187,6 +187,13 @@ def round_exploitability(policy: match_policy.MatchPolicy,
     method: "search", or "walk" for all histories (see `estimate_seconds`).
     num_threads: how many threads walk, None for all; the result does not
       depend on it. The search takes one.
+
+  Example:
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> policy = policy_bots.load_policy("recall3")
+    >>> round(exploitability.round_exploitability(policy, (1, 1)), 3)
+    0.058
   """
   return 0.5 * sum(
       best_response_value(policy, dice, role, method=method,
@@ -228,6 +235,15 @@ def match_bounds(policy: match_policy.MatchPolicy,
     seconds: about how long to search each round in each role; None searches
       until the values are exact.
     num_threads: how many rounds to search at a time, None for all processors.
+
+  Example:
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> policy = policy_bots.load_policy("recall3")
+    >>> bounds = exploitability.match_bounds(policy, start_dice=(1, 1))
+    >>> low, high = bounds.exploitability
+    >>> round(low, 3), round(high, 3)
+    (0.058, 0.058)
   """
   num_threads = jit.thread_count(num_threads)
   if seconds is not None:

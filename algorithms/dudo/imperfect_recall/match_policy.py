@@ -48,6 +48,12 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
     match: the `abstract_rules.AbstractRules`.
     tables: as given.
     values: as given.
+
+  Example:
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> policy = policy_bots.load_policy("recall3")
+    >>> policy.after_claims((1, 1), []).shape  # twelve claims, six hands
+    (12, 6)
   """
 
   def __init__(self, game: pyspiel.Game, recall_length: int | None,

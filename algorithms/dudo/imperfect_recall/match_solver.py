@@ -57,6 +57,13 @@ def memory_needed(game: pyspiel.Game, recall_length: int = 3,
     recall_length: how many of the last claims players remember in `dudo`.
     num_threads: how many threads the solver uses, None for all.
     memory: what players remember instead, as for `MatchSolver`.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import fsicfr
+    >>> game = pyspiel.load_game("dudo(numdice=5)")
+    >>> fsicfr.memory_needed(game, recall_length=3, num_threads=1) > 10**9
+    True
   """
   match = abstract_rules.abstract_rules(
       game, abstract_rules.abstraction_of(game, recall_length, memory))
@@ -120,6 +127,16 @@ class MatchSolver(base_solver.Solver):
     game: the game.
     match: its `abstract_rules.AbstractRules`.
     rounds: list of (starter's dice, other's dice), in order of training.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import fsicfr
+    >>> game = pyspiel.load_game("dudo(numdice=1,dice_sides=3)")
+    >>> solver = fsicfr.MatchSolver(game, recall_length=2)
+    >>> solver.run(5000)
+    >>> policy = solver.average_policy()
+    >>> solver.exploitability() < 0.05
+    True
   """
 
   _CHECK_GROWTH = 2.0  # a measurement takes much longer than an iteration
@@ -586,12 +603,7 @@ def _read_training(archive, identity, trainers):
     trainers: list of `pair_trainer.PairTrainer`.
   """
   path, header = archive.path, archive.header
-  checkpoint.check_header(path, header, {
-      name: value for name, value in identity.items() if name != "parameters"})
-  parameters = header.get("parameters")
-  checkpoint.check_header(
-      path, parameters if isinstance(parameters, dict) else {},
-      identity["parameters"])
+  base_solver.check_identity(path, header, identity)
   iteration = checkpoint.field(path, header, "iteration", validation.integer, 0,
                                checkpoint.MAX_COUNT)
   values = checkpoint.field(path, header, "values",

@@ -1,12 +1,12 @@
 """Policies for matches of Dudo with perfect recall, from growing trees.
 
-Wherever a `RecallPolicy` has stored nothing it takes the default action: Dudo,
-or the weakest claim if it opens the round. Within a round it remembers all
-claims, and from one round to the next it forgets all but the dice.
+A `RecallPolicy` remembers all claims of the round, and of earlier rounds only
+the numbers of dice. After histories that are not stored it plays the default
+action: Dudo, or the weakest claim if it opens the round.
 
-`compressed` makes a policy small (see `quantize` and `codec`). Such
-a policy keeps streams, and reads a round when it is first asked for it. It
-knows how good it is: that was measured when it was made.
+`compressed` quantises a policy and encodes it as streams of bytes. Such a
+policy decodes a round when it is first needed. It is measured when it is made,
+so it knows its exploitability.
 """
 
 from collections.abc import Sequence
@@ -48,6 +48,14 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
   Attributes:
     match: the `round_rules.RoundRules`.
     measures: as given, or {}.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> policy = policy_bots.load_policy()  # comes with the package
+    >>> game = pyspiel.load_game("dudo(numdice=1)")
+    >>> policy.known_exploitability(game) < 1e-5
+    True
   """
 
   has_perfect_recall = True
@@ -96,8 +104,11 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
 
   @property
   def values(self) -> annotations.ByRound[float]:
-    """{round: what the starter gets if both play the policy}, if measured."""
-    return {key: measures.value for key, measures in self.measures.items()}
+    """{(starter's dice, other's dice): the starter's value}, if measured.
+
+    It is the value of the match from the round on if both play the policy.
+    """
+    return {dice: measures.value for dice, measures in self.measures.items()}
 
   def action_probabilities(self, state: pyspiel.State,
                            player_id: int | None = None) -> dict[int, float]:
@@ -118,12 +129,12 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     claims = state.claim_list()
     role = int(player != starter)
     hand = game.rolls(key[role]).index(state.hand(player))
-    rows, weights = self._rounds[key].after_claims(claims)
-    chances = dict.fromkeys(state.legal_actions(), 0.0)
-    dudo = self.match.claim_order(sum(key)).num_claims
-    for claim, chance in zip(rows, weights[:, hand].tolist()):
-      chances[game.dudo_action if claim == dudo else claim] = chance
-    return chances
+    actions, probabilities = self._rounds[key].after_claims(claims)
+    result = dict.fromkeys(state.legal_actions(), 0.0)
+    num_claims = self.match.claim_order(sum(key)).num_claims
+    for action, probability in zip(actions, probabilities[:, hand].tolist()):
+      result[game.dudo_action if action == num_claims else action] = probability
+    return result
 
   def after_claims(self, key: annotations.Dice,
                    claims: Sequence[int]) -> np.ndarray:
@@ -201,24 +212,24 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
   def measure(
       self, num_threads: int | None = None,
   ) -> annotations.ByRound[stored_rounds.Measures]:
-    """Measures the policy in all its rounds.
+    """Measures the policy in all its rounds, and keeps the result.
 
     Args:
       num_threads: how many threads to use, None for all.
 
     Returns:
-      {round: `stored_rounds.Measures`}, which the policy keeps as `measures`.
+      {(starter's dice, other's dice): `stored_rounds.Measures`}.
     """
     num_threads = jit.thread_count(num_threads)
     flag = interrupts.new_flag()
 
     def measure():
-      known = {}
+      measures = {}
       with interrupts.thread_pool(num_threads) as pool:
         for key in sorted(self._rounds, key=sum):  # smaller rounds come first
-          known[key] = round_evaluator.RoundEvaluator(
-              self.match, self._rounds[key], flag).measure(known, pool)
-      return known
+          measures[key] = round_evaluator.RoundEvaluator(
+              self.match, self._rounds[key], flag).measure(measures, pool)
+      return measures
 
     self.measures = interrupts.call(measure, flag)
     return self.measures
@@ -226,10 +237,10 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
   def intervals(
       self, num_threads: int | None = None,
   ) -> annotations.ByRound[tuple[float, float]]:
-    """Returns {round: (low, high)}, how good the policy is, exactly.
+    """Returns {(starter's dice, other's dice): (low, high)}, exactly.
 
-    In the match from a round on, the policy gets at least `low` when it starts,
-    and the starter at most `high` against it.
+    In the match from a round on, the policy gets at least `low` as the starter,
+    and no starter gets more than `high` against it.
 
     Args:
       num_threads: how many threads to use, None for all.
@@ -249,17 +260,17 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
 
   @property
   def is_in_shares(self) -> bool:
-    """Whether it, or a round of it, has been compressed."""
+    """Whether the policy, or a round of it, is quantised."""
     return any(entry.is_quantized for entry in self._rounds.raw.values())
 
   def compressed(self, num_shares: int | annotations.ByRound[int], *,
                  num_threads: int | None = None) -> "RecallPolicy":
-    """Returns the policy in shares: small, coded and measured.
+    """Returns the policy quantised, encoded and measured.
 
     Args:
-      num_shares: how many shares all hands of a player have together, about; a
-        number, or {round: number}, such as
-        `perfect_recall.ShareTrials.within` returns.
+      num_shares: into how many quanta the reach of a player is divided, over
+        all of its hands: an int, or {(starter's dice, other's dice): int}, such
+        as `perfect_recall.ShareTrials.within` returns.
       num_threads: how many threads to use to measure, None for all.
     """
     if self.is_in_shares:
@@ -277,23 +288,23 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     flag = interrupts.new_flag()
 
     def compress():
-      rounds, known = {}, {}
+      rounds, measures = {}, {}
       with interrupts.thread_pool(num_threads) as pool, (
           progress.progress_bar(len(self._rounds), desc="compressing",
                                 unit="round")) as bar:
         for key in sorted(self._rounds, key=sum):  # smaller rounds come first
           rounds[key], small = coded_round.compress(
               self.match, self._rounds[key], num_shares[key], flag)
-          known[key] = round_evaluator.RoundEvaluator(
-              self.match, small, flag).measure(known, pool)
+          measures[key] = round_evaluator.RoundEvaluator(
+              self.match, small, flag).measure(measures, pool)
           bar.update()
-      return rounds, known
+      return rounds, measures
 
     return RecallPolicy(self.game, *interrupts.call(compress, flag))
 
   @property
   def memory_bytes(self) -> int:
-    """How much memory the policy takes."""
+    """How many bytes of memory the policy takes at present."""
     return sum(entry.num_bytes for entry in self._rounds.raw.values())
 
   # Files.
@@ -301,10 +312,10 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
   def save(self, path: annotations.PathLike) -> None:
     """Writes the policy to one file, which `policies.load_policy` reads."""
     arrays, rounds = {}, []
-    for (a, b), found in self._rounds.raw.items():
-      if isinstance(found, coded_round.CodedRound):
-        rounds.append([a, b, *found.size])
-        parts = dict(zip(("tree", "shares"), found.streams))
+    for (a, b), entry in self._rounds.raw.items():
+      if isinstance(entry, coded_round.CodedRound):
+        rounds.append([a, b, *entry.size])
+        parts = dict(zip(("tree", "shares"), entry.streams))
       else:
         _, tree, table = self._rounds[a, b]
         rounds.append([a, b, tree.num_nodes, len(tree.claim)])
@@ -312,7 +323,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
                  "weights": np.maximum(table, 0.0)}
       for name, array in parts.items():
         arrays[f"{a}v{b}_{name}"] = array
-    measures = [[*key, *found] for key, found in self.measures.items()]
+    measures = [[*dice, *entry] for dice, entry in self.measures.items()]
     checkpoint.save(path, FILE_KIND, {"game": str(self.game), "rounds": rounds,
                                       "measures": measures},
                     arrays, compress=True)
@@ -375,18 +386,16 @@ def from_file(archive, game):
           f"{a}v{b}_weights", (tree.num_entries,), _DTYPES, 0.0))
   if rounds.keys() != known:
     raise ValueError(f"path={path!r}: its rounds must be those of {game}")
-  measures = {}
-  if "measures" in archive.header:
-    measures = checkpoint.field(path, archive.header, "measures",
-                                _measures_from_file)
-    if measures and measures.keys() != known:
-      raise ValueError(f"path={path!r}: its measures must be of the rounds of "
-                       f"{game}, or none")
+  measures = checkpoint.field(path, archive.header, "measures",
+                              _measures_from_file)
+  if measures and measures.keys() != known:
+    raise ValueError(f"path={path!r}: its measures must be of the rounds of "
+                     f"{game}, or none")
   return RecallPolicy(game, rounds, measures)
 
 
 def _read_stream(archive, name):
-  """Returns a stream, [byte] uint8."""
+  """Returns a stream of an archive, [byte] uint8, or raises a ValueError."""
   if name not in archive.names:
     raise ValueError(f"path={archive.path!r}: its {name} is missing")
   stream = archive.read(name)
@@ -403,6 +412,15 @@ def merged(game: pyspiel.Game,
   Args:
     game: the `pyspiel.Game` of the result.
     policies: list of `RecallPolicy`, the best first.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import perfect_recall
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> game = pyspiel.load_game("dudo(numdice=1)")
+    >>> policy = perfect_recall.merged(game, [policy_bots.load_policy()])
+    >>> policy.rounds
+    [(1, 1)]
   """
   round_rules.round_rules(validation.game("game", game))  # checks it
   if not isinstance(policies, (list, tuple)) or not all(

@@ -1,15 +1,16 @@
 """Solves whole matches of two-player Dudo with perfect recall.
 
-Every round has a `round_trainer.RecallTrainer`. The leaves of a round are
-worth what smaller rounds are worth if both play their average policies. After
-each epoch of a round, a few iterations, its tree grows, and the next round is
-chosen: the one that adds most to the exploitability of the match, compared with
-the work that was done on it. A round adds its own exploitability, times how
-often the match comes there. So time is shared out in proportion to what rounds
-add. The schedule depends only on what is learned, never on a clock.
+Every round has a `round_trainer.RecallTrainer`. A challenge is worth the value
+of the round that follows if both players play their average policies. An epoch
+of a round is a few iterations and an expansion of its tree. The next epoch is
+of the round with the largest ratio of its part of the match's exploitability to
+the work done on it. A round's part is its own exploitability times the
+probability that the match comes to it. So rounds get time in proportion to
+their parts. The schedule depends only on what is learned, never on a clock.
 """
 
 import contextlib
+import functools
 import os
 from typing import Any
 
@@ -32,40 +33,42 @@ from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.games import dudo
 
-_LEAST_BYTES = 10**6
-_MEMORY_SHARE = 0.75  # of what is free, if max_bytes is None
-_PROPOSAL_SHARE = 0.02  # of the memory is for proposals, at most
-_LEAST_PROPOSALS = 64
+_MIN_BYTES = 10**6
+_MEMORY_FRACTION = 0.75  # of the available memory, if max_bytes is None
+_PROPOSAL_FRACTION = 0.02  # of the memory, at most, is for proposals
+_MIN_PROPOSALS = 64
 _DISCOUNT_BYTES = 32  # of an iteration's discounts, which all rounds share
-# What the system's allocator wastes: a share, at most so much for each round
-# (tables of more than 32 MB have pages of their own).
-_SLACK_SHARE, _MAX_SLACK = 0.25, 2**25
-# Iterations between two growths; later a hundredth of those so far, and a
-# twentieth if the last growth was below one percent.
-_EPOCH, _EPOCH_SHARE, _CALM_SHARE, _CALM_GROWTH = 10, 100, 20, 0.01
+# What the system's allocator wastes: a fraction, at most so many bytes for each
+# round (tables of more than 32 MB have pages of their own).
+_SLACK_FRACTION, _MAX_SLACK = 0.25, 2**25
+# An epoch has 10 iterations; later a hundredth of those so far, or a twentieth
+# if the last expansion was below one percent.
+_EPOCH, _EPOCH_DIVISOR, _CALM_DIVISOR, _CALM_GROWTH = 10, 100, 20, 0.01
 _FIRST_DROP = 100  # iterations; then twice as many each time
-# When more than a share of the memory is taken, a growth takes only a part of
-# what is left, so that there is always some for the claims that gain most.
-FREE_SHARE, ROOM_PARTS = 0.95, 40
-_ITERATION_WORK = 2000  # of an iteration, in numbers of a table
+# Once this fraction of the memory is in use, an expansion may spend only
+# 1 / ROOM_PARTS of the remainder, so that later claims with a larger gain fit.
+FULL_FRACTION, ROOM_PARTS = 0.95, 40
+_ITERATION_WORK = 2000  # of an iteration besides its entries, in entries
 
 
-class _Round:
-  """A round, and how its training goes.
+class _RoundTraining:
+  """A round, and the state of its training.
 
   Args:
     match: the `round_rules.RoundRules`.
     dice: (starter's dice, other's dice).
-    **kwargs: for the trainer.
+    **kwargs: other arguments of the trainer.
 
   Attributes:
     trainer: the `round_trainer.RecallTrainer`.
     transitions: the `transitions.Transitions`.
-    responses: [role] float64, what best responses got at the last growth.
-    outcomes: [role, claim, count] float64, see `RecallTrainer.outcomes`, then.
-    work: how much work was done, in numbers of a table.
-    next_growth: the iteration after which the tree grows.
-    next_drop: the iteration from which on claims are dropped.
+    responses: [role] float64, the payoffs of best responses at the last
+      expansion.
+    outcomes: [role, claim, count] float64, the probabilities of challenges at
+      the last expansion.
+    work_done: how much work was done, in table entries.
+    next_expansion: the iteration after which the tree is expanded.
+    next_drop: the iteration after which claims are dropped.
     version: counts changes of the tables.
   """
 
@@ -74,8 +77,8 @@ class _Round:
     self.transitions = transitions.of_round(match, dice)
     self.responses = np.ones(2)
     self.outcomes = np.zeros(self.transitions.shape)
-    self.work = 0
-    self.next_growth = 1
+    self.work_done = 0
+    self.next_expansion = 1
     self.next_drop = _FIRST_DROP
     self.version = 0
 
@@ -95,18 +98,29 @@ class PerfectRecallSolver(base_solver.Solver):
     seed: has no effect, since nothing is random.
     num_threads: how many threads to use, None for all; results do not depend
       on it.
-    max_bytes: how much memory the solver may take at any time: all trees and
-      tables, and what training, measuring, growing and saving take besides.
+    max_bytes: how many bytes of memory the solver may use at any time: trees,
+      tables, and the scratch of training, measuring, expanding and saving.
       Policies are copies of their own, half as large. None for three quarters
-      of what is free now. When 95% are taken, the fewer claims are stored at a
-      time the less is left, those that gain most. So results depend on it then;
-      if it is given, also because a tree grows by fewer claims at a time if it
-      is below 3 GB.
+      of the memory that is available at first. Once 95% of the budget is in
+      use, each expansion may spend only 1/40 of what remains, on the claims
+      with the largest gain, so results then depend on `max_bytes`. An explicit
+      value below about 3 GB also lowers the number of claims added per
+      expansion.
     dtype: "float32", or "float64" for twice the memory.
 
   Attributes:
     game: the game.
     rounds: list of (starter's dice, other's dice), fewest dice first.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import perfect_recall
+    >>> game = pyspiel.load_game("dudo(start_dice=2v1,dice_sides=2)")
+    >>> solver = perfect_recall.PerfectRecallSolver(game, dtype="float64")
+    >>> result = solver.solve(target_exploitability=0.01, max_seconds=60)
+    >>> low, high = solver.interval(2, 1)
+    >>> low <= solver.value(2, 1) <= high
+    True
   """
 
   def __init__(self, game: pyspiel.Game, seed: int = 0,
@@ -117,49 +131,50 @@ class PerfectRecallSolver(base_solver.Solver):
       raise ValueError(f"game={game}: must be dudo, whose players forget "
                        "nothing")
     if max_bytes is not None:
-      validation.integer("max_bytes", max_bytes, _LEAST_BYTES)
+      validation.integer("max_bytes", max_bytes, _MIN_BYTES)
       ram.check("max_bytes", max_bytes, max_bytes, "a solver that may take "
                 "this much", "less")
     self._match = round_rules.round_rules(game)
     self.rounds = round_rules.match_keys(game)
     self._max_bytes = max_bytes
-    self._room = (max_bytes if max_bytes is not None else
-                  _MEMORY_SHARE * ram.available_bytes())
+    self._budget = (max_bytes if max_bytes is not None else
+                    _MEMORY_FRACTION * ram.available_bytes())
     ram.check("game", game, sum(
         round_hands.num_bytes(self._match, key, self._dtype)
         for key in self.rounds), "a solver with its hands",
               "fewer dice")
-    # What is free now must not decide how trees grow.
+    # The memory that is available at first must not decide how trees grow.
     proposals = (round_trainer.MAX_PROPOSALS if max_bytes is None else
-                 int(_PROPOSAL_SHARE * max_bytes /
+                 int(_PROPOSAL_FRACTION * max_bytes /
                      size_model.PROPOSAL_BYTES))
     self._flag = interrupts.new_flag()  # stops what runs in the background
     self._rounds = [
-        _Round(self._match, key, dtype=self._dtype,
-               num_threads=self._num_threads, flag=self._flag,
-               max_proposals=min(max(proposals, _LEAST_PROPOSALS),
-                                 round_trainer.MAX_PROPOSALS))
+        _RoundTraining(self._match, key, dtype=self._dtype,
+                       num_threads=self._num_threads, flag=self._flag,
+                       max_proposals=min(max(proposals, _MIN_PROPOSALS),
+                                         round_trainer.MAX_PROPOSALS))
         for key in self.rounds]
     self._background = interrupts.Background()
-    self._present = 0  # the round that learns
-    # What was measured: number -> (versions, ...).
-    self._known: dict[int, Any] = {}
+    self._current = 0  # the index of the round that learns
+    # (kind, index of a round): (versions, result)
+    self._measurements: dict[tuple[str, int], tuple[Any, Any]] = {}
     self._is_compiled = False
-    if self.memory_bytes > self._room:
+    if self.memory_bytes > self._budget:
       raise ValueError(f"max_bytes={max_bytes}: must be at least "
                        f"{self.memory_bytes}, what {game} needs at first; "
                        f"{ram.available_bytes()} bytes are available")
 
-  # Work in the background, so that Ctrl-C need not wait for it.
+  # Calls in a background thread, so that Ctrl-C need not wait for kernels.
 
   def _run(self, function):
-    """Returns function(), which Ctrl-C stops soon.
+    """Returns function(), computed in a background thread.
 
-    A second Ctrl-C does not wait for its end. So whoever reads or changes
-    tables waits until it has ended.
+    Ctrl-C sets `_flag` and waits for the end of the function. A second Ctrl-C
+    does not wait. So whoever reads or changes tables first waits until nothing
+    runs in the background.
 
     Args:
-      function: works on the rounds until `_flag` is set.
+      function: takes no arguments, and ends soon after `_flag` is set.
     """
     self._background.settle()
     self._flag[0] = False
@@ -179,27 +194,32 @@ class PerfectRecallSolver(base_solver.Solver):
 
   @property
   def memory_bytes(self) -> int:
-    """How much memory the solver takes now at most, whatever it does.
+    """How many bytes of memory the solver may need with its present trees.
 
-    That includes what measuring, growing and saving take, and a share for what
-    the system's allocator wastes.
+    That includes the scratch of measuring, expanding and saving, and what the
+    system's allocator may waste.
     """
-    return self._memory([size_model.size_of(now.trainer.tree)
-                         for now in self._rounds])
+    return self._memory([size_model.size_of(entry.trainer.tree)
+                         for entry in self._rounds])
 
   def _memory(self, sizes):
-    """Returns how much memory trees of these sizes take."""
-    both = [(now.trainer.memory, size)
-            for now, size in zip(self._rounds, sizes)]
-    longest = max(now.trainer.iteration for now in self._rounds)
+    """Returns how many bytes the solver may need with trees of some sizes.
+
+    Args:
+      sizes: for each round the `size_model.Size` of its tree.
+    """
+    both = [(entry.trainer.memory, size)
+            for entry, size in zip(self._rounds, sizes)]
+    max_iteration = max(entry.trainer.iteration for entry in self._rounds)
     arrays = (sum(memory.kept(size) for memory, size in both) +
               max(memory.learning(size) for memory, size in both) +
               max(memory.measuring(size) for memory, size in both) +
-              _DISCOUNT_BYTES * round_trainer.num_discounted(longest))
-    return arrays + int(min(_SLACK_SHARE * arrays,
+              _DISCOUNT_BYTES * round_trainer.num_discounted(max_iteration))
+    return arrays + int(min(_SLACK_FRACTION * arrays,
                             _MAX_SLACK * len(self._rounds)))
 
-  def _number(self, own_dice, opponent_dice):
+  def _index(self, own_dice, opponent_dice):
+    """Returns the index of a round, or raises a ValueError."""
     key = (validation.integer("own_dice", own_dice, 1),
            validation.integer("opponent_dice", opponent_dice, 1))
     if key not in self.rounds:
@@ -211,19 +231,19 @@ class PerfectRecallSolver(base_solver.Solver):
 
   def iterations(self, own_dice: int, opponent_dice: int) -> int:
     """Returns how many iterations the round was trained."""
-    return self._rounds[self._number(own_dice, opponent_dice)].trainer.iteration
+    return self._rounds[self._index(own_dice, opponent_dice)].trainer.iteration
 
   def num_nodes(self, own_dice: int, opponent_dice: int) -> int:
     """Returns how many histories of the round are stored."""
-    number = self._number(own_dice, opponent_dice)
-    return self._rounds[number].trainer.tree.num_nodes
+    index = self._index(own_dice, opponent_dice)
+    return self._rounds[index].trainer.tree.num_nodes
 
   def tables(self, own_dice: int,
              opponent_dice: int) -> dcfr_kernels.LearnTables:
     """Returns the `dcfr_kernels.LearnTables` of the round (copies)."""
-    number = self._number(own_dice, opponent_dice)
+    index = self._index(own_dice, opponent_dice)
     self._background.settle()
-    tables = self._rounds[number].trainer.tables
+    tables = self._rounds[index].trainer.tables
     return type(tables)(*(table.copy() for table in tables))
 
   # Training.
@@ -232,7 +252,7 @@ class PerfectRecallSolver(base_solver.Solver):
     self._run(lambda: self._learn(iterations))
 
   def _learn(self, iterations):
-    """Runs iterations until the flag is set; see `interrupts`."""
+    """Runs iterations, or stops early if the flag is set."""
     with interrupts.thread_pool(self._num_threads) as pool:
       if not self._is_compiled:
         round_trainer.compile_kernels(self._match, self._dtype)
@@ -240,154 +260,171 @@ class PerfectRecallSolver(base_solver.Solver):
       for _ in range(iterations):
         if self._flag[0]:
           return
-        self._end_epoch(pool)  # if Ctrl-C has come between the two
+        self._end_epoch(pool)  # if Ctrl-C came before the end of the last one
         self._iterate(pool)
         self._end_epoch(pool)
 
   def _iterate(self, pool):
-    """Runs one iteration of the present round."""
-    now = self._rounds[self._present]
-    trainer = now.trainer
-    if trainer.leaves is None:
+    """Runs one iteration of the current round."""
+    entry = self._rounds[self._current]
+    trainer = entry.trainer
+    if trainer.payoffs is None:
       trainer.set_values(self._values_by_round())
     trainer.iterate(pool)
-    now.version += 1
-    now.work += trainer.tree.num_entries + _ITERATION_WORK
+    entry.version += 1
+    entry.work_done += trainer.tree.num_entries + _ITERATION_WORK
     self._count[0] += 1
 
   def _end_epoch(self, pool):
-    """Measures the present round if it is time to, and chooses the next one.
+    """Expands the current round if it is time to, and chooses the next one.
 
-    Its tree grows. If the flag stops it, the tree has not grown, and the next
-    call goes on there.
+    If the flag stops the measurement, the tree has not changed, and the next
+    call does it again.
     """
-    now = self._rounds[self._present]
-    trainer = now.trainer
+    entry = self._rounds[self._current]
+    trainer = entry.trainer
     t = trainer.iteration
-    if t < now.next_growth:
+    if t < entry.next_expansion:
       return
-    if t >= now.next_drop:  # before it grows: new claims are played by nobody
-      trainer.drop(now.responses, pool)
-      now.next_drop = 2 * t
-      now.version += 1
-    taken, before = self.memory_bytes, trainer.tree.num_entries
-    left = max(FREE_SHARE * self._room - taken,
-               (self._room - taken) / ROOM_PARTS)
-    now.responses = trainer.grow(
-        trainer.memory_bytes + int(left / (1.0 + _SLACK_SHARE)), pool)
-    now.outcomes = trainer.played
+    if t >= entry.next_drop:  # before the expansion: new claims are never made
+      trainer.drop(entry.responses, pool)
+      entry.next_drop = 2 * t
+      entry.version += 1
+    used, before = self.memory_bytes, trainer.tree.num_entries
+    spendable = max(FULL_FRACTION * self._budget - used,
+                    (self._budget - used) / ROOM_PARTS)
+    entry.responses = trainer.expand(
+        trainer.memory_bytes + int(spendable / (1.0 + _SLACK_FRACTION)), pool)
+    entry.outcomes = trainer.outcomes
     is_calm = trainer.tree.num_entries <= (1.0 + _CALM_GROWTH) * before
-    now.next_growth = t + max(min(1 + t // 4, _EPOCH),
-                              t // (_CALM_SHARE if is_calm else _EPOCH_SHARE))
+    divisor = _CALM_DIVISOR if is_calm else _EPOCH_DIVISOR
+    entry.next_expansion = t + max(min(1 + t // 4, _EPOCH), t // divisor)
     trainer.release_scratch()
-    self._present = self._choose()
-    self._rounds[self._present].trainer.set_values(self._values_by_round())
+    self._current = self._choose()
+    self._rounds[self._current].trainer.set_values(self._values_by_round())
 
   def _choose(self):
-    """Returns the round that adds most for the work done on it."""
+    """Returns the index of the round for the next epoch.
+
+    It has the largest exploitability in the match for the work done on it.
+    """
     visits = transitions.visits(
-        [now.transitions.next_probabilities(now.outcomes, self.rounds)
-         for now in self._rounds], len(self._rounds) - 1)
-    best, most = 0, -1.0
-    for number, now in enumerate(self._rounds):
-      if not now.work:
-        return number
-      adds = visits[number] * max(now.responses.sum(), 0.0) / now.work
-      if adds > most:
-        best, most = number, adds
-    return best
+        [entry.transitions.next_probabilities(entry.outcomes, self.rounds)
+         for entry in self._rounds], len(self._rounds) - 1)
+    ratios = []
+    for index, entry in enumerate(self._rounds):
+      if not entry.work_done:
+        return index
+      ratios.append(visits[index] * max(entry.responses.sum(), 0.0) /
+                    entry.work_done)
+    return int(np.argmax(ratios))
 
   def _values(self, outcomes):
-    """Returns {round: value}, what rounds are worth to their starters.
+    """Returns {(starter's dice, other's dice): the starter's value}.
 
     Args:
-      outcomes: list by round, see `RecallTrainer.outcomes`.
+      outcomes: for each round [role, claim, count] float64, the probabilities
+        of challenges.
     """
     values = {}
-    for key, now, challenges in zip(self.rounds, self._rounds, outcomes):
-      values[key] = now.transitions.value(challenges, 0, values)
+    for key, entry, challenges in zip(self.rounds, self._rounds, outcomes):
+      values[key] = entry.transitions.value(challenges, 0, values)
     return values
 
   def _values_by_round(self):
-    """Returns {round: value} as known by the last growth of each round."""
-    return self._values([now.outcomes for now in self._rounds])
+    """Returns {(starter's, other's dice): value} by the last expansions."""
+    return self._values([entry.outcomes for entry in self._rounds])
 
   # Values.
 
-  def _measured(self, kind, number, versions, measure):
-    """Returns a measurement, a new one if the versions have changed."""
-    known = self._known.get((kind, number))
-    if known is None or known[0] != versions:
-      known = versions, measure()
-      self._known[kind, number] = known
-    return known[1]
+  def _measured(self, kind, index, versions, measure):
+    """Returns a measurement, a new one if tables have changed.
+
+    Args:
+      kind: "outcomes" or "interval".
+      index: of the round.
+      versions: of all tables that the measurement depends on.
+      measure: function without arguments that measures.
+    """
+    known_versions, result = self._measurements.get((kind, index), (None, None))
+    if known_versions != versions:
+      result = measure()
+      self._measurements[kind, index] = versions, result
+    return result
 
   def value(self, own_dice: int, opponent_dice: int) -> float:
-    """Returns what the round is worth to its starter, who has own_dice.
+    """Returns the value of a round to its starter, who has own_dice.
 
-    It is the exact value of the match from there if both play the average
-    policy.
+    It is the exact value of the match from the round on if both players play
+    the average policy.
     """
-    number = self._number(own_dice, opponent_dice)
-    values = self._run(lambda: self._present_values(number + 1))
-    return values[self.rounds[number]]
+    index = self._index(own_dice, opponent_dice)
+    values = self._run(lambda: self._exact_values(index + 1))
+    return values[self.rounds[index]]
 
-  def _present_values(self, count):
-    """Returns {round: value}, exact values of the average policy."""
+  def _exact_values(self, count):
+    """Returns {(starter's, other's dice): value} of the average policy.
+
+    Args:
+      count: for how many rounds values must be exact; those of others are by
+        their last expansions.
+    """
     outcomes = [
-        self._measured("outcomes", number, now.version,
-                       now.trainer.evaluator.outcomes)
-        if number < count else now.outcomes
-        for number, now in enumerate(self._rounds)]
+        self._measured("outcomes", index, entry.version,
+                       entry.trainer.evaluator.outcomes)
+        if index < count else entry.outcomes
+        for index, entry in enumerate(self._rounds)]
     return self._values(outcomes)
 
   def interval(self, own_dice: int, opponent_dice: int) -> tuple[float, float]:
-    """Returns (low, high), bounds of what the round is worth in equilibrium.
+    """Returns (low, high), certified bounds of a round's equilibrium value.
 
-    The starter's average policy gets at least `low` in the match from there,
-    and no starter can get more than `high` against the other's. Both are exact
-    values of best responses; so the equilibrium lies between them, and half of
-    their difference is the exploitability of the average policy from there on.
+    In the match from the round on, the starter's average policy gets at least
+    `low`, and no starter gets more than `high` against the average policy. Both
+    are exact values of best responses. So the equilibrium value is between
+    them, and half of their difference is the exploitability of the average
+    policy from the round on.
     """
-    number = self._number(own_dice, opponent_dice)
-    return self._intervals(number + 1)[self.rounds[number]]
+    index = self._index(own_dice, opponent_dice)
+    return self._intervals(index + 1)[self.rounds[index]]
 
   def _intervals(self, count):
-    """Returns {round: (low, high)} of the first rounds."""
+    """Returns {(starter's, other's dice): (low, high)} of the first rounds."""
     if not self._is_compiled:
       self._advance(0)
     return self._run(lambda: self._certify(count))
 
   def _certify(self, count):
-    """Returns {round: (low, high)} of the first rounds; may be stopped."""
+    """Computes what `_intervals` returns, until the flag is set."""
     lows, highs = {}, {}
     with interrupts.thread_pool(self._num_threads) as pool:
-      for number, key in enumerate(self.rounds[:count]):
-        now = self._rounds[number]
-        versions = tuple(r.version for r in self._rounds[:number + 1])
+      for index, key in enumerate(self.rounds[:count]):
+        entry = self._rounds[index]
+        versions = tuple(r.version for r in self._rounds[:index + 1])
         lows[key], highs[key] = self._measured(
-            "interval", number, versions,
-            lambda now=now: now.trainer.evaluator.certify(lows, highs, pool))
+            "interval", index, versions,
+            functools.partial(entry.trainer.evaluator.certify, lows, highs,
+                              pool))
     return {key: (lows[key], highs[key]) for key in lows}
 
   def round_exploitability(self, own_dice: int, opponent_dice: int) -> float:
-    """Returns how exploitable the average policy is in one round alone.
+    """Returns the exploitability of the average policy in one round alone.
 
-    It is half of what best responses gain in the round, exactly, if both play
-    the average policy in all rounds after it. So it is at most what the whole
-    match from there has.
+    It is half of what best responses gain in the round, exactly, if both
+    players play the average policy in all later rounds. So it is at most the
+    exploitability of the match from the round on.
     """
-    number = self._number(own_dice, opponent_dice)
+    index = self._index(own_dice, opponent_dice)
     if not self._is_compiled:
       self._advance(0)
-    low, high = self._run(lambda: self._certify_alone(number))
+    low, high = self._run(lambda: self._certify_alone(index))
     return 0.5 * (high - low)
 
-  def _certify_alone(self, number):
-    """Returns (low, high) of a round, if later ones are worth their values."""
-    values = self._present_values(number)
+  def _certify_alone(self, index):
+    """Returns (low, high) of a round, by the values of later rounds."""
+    values = self._exact_values(index)
     with interrupts.thread_pool(self._num_threads) as pool:
-      return self._rounds[number].trainer.evaluator.certify(values, values,
+      return self._rounds[index].trainer.evaluator.certify(values, values,
                                                             pool)
 
   def expected_values(self) -> np.ndarray:
@@ -399,8 +436,8 @@ class PerfectRecallSolver(base_solver.Solver):
   def nash_conv(self) -> float:
     """Returns the NashConv of the average policy, exactly.
 
-    Responders have perfect recall of the whole match, and may leave what is
-    stored.
+    Responders have perfect recall of the whole match, and may make claims that
+    are not stored.
     """
     low, high = self._intervals(len(self.rounds))[self.rounds[-1]]
     return high - low
@@ -411,9 +448,9 @@ class PerfectRecallSolver(base_solver.Solver):
     self._background.settle()
     return recall_policy.RecallPolicy(self.game, {
         key: stored_rounds.StoredRound(
-            now.trainer.hands, now.trainer.tree,
-            getattr(now.trainer.tables, name).copy())
-        for key, now in zip(self.rounds, self._rounds)})
+            entry.trainer.hands, entry.trainer.tree,
+            getattr(entry.trainer.tables, name).copy())
+        for key, entry in zip(self.rounds, self._rounds)})
 
   def current_policy(self) -> recall_policy.RecallPolicy:
     """Returns the current policy, a `recall_policy.RecallPolicy` (a copy)."""
@@ -433,42 +470,34 @@ class PerfectRecallSolver(base_solver.Solver):
 
   def _tables(self):
     tables = {}
-    for key, now in zip(self.rounds, self._rounds):
-      tables.update(solver_file.arrays_of(key, now))
+    for key, entry in zip(self.rounds, self._rounds):
+      tables.update(solver_file.arrays_of(key, entry))
     return tables
 
   def _extras(self):
-    self._background.settle()  # this is what `save` reads first
-    return {"present": self._present}, {}
+    self._background.settle()  # `save` calls this first
+    return {"present": self._current}, {}
 
   def load(self, path: annotations.PathLike) -> None:
-    """Goes on from a file that a solver of the same game and options saved.
+    """Resumes from a file that a solver of the same game and options saved.
 
     Another `max_bytes` is allowed if the file fits into it. A file that does
-    not fit or is damaged is refused and changes nothing. So what the solver has
-    stays in memory until the file is read, in blocks of 4 MB.
+    not fit or is damaged is refused and changes nothing. So the solver's own
+    tables stay in memory until the file is read.
     """
     self._background.settle()
-    iteration, present, max_bytes, found = solver_file.read(
+    iteration, current, max_bytes, states = solver_file.read(
         path, self._identity(), self.rounds, self._rounds)
-    needed = self._memory([size_model.size_of(state.tree)
-                           for state in found])
-    # Whoever loads it with the same limit goes on as if nothing had happened.
+    needed = self._memory([size_model.size_of(state.tree) for state in states])
+    # With the same limit the solver resumes as if there had been no file.
     is_same = self._max_bytes is not None and max_bytes == self._max_bytes
-    if needed > self._room and not is_same:
+    if needed > self._budget and not is_same:
       raise ValueError(f"max_bytes={self._max_bytes}: must be at least "
                        f"{needed} to load {os.fsdecode(path)!r}")
-    try:
-      self._take_rounds(iteration, present, found)
-    except KeyboardInterrupt:
-      self._take_rounds(iteration, present, found)  # all of it
-      raise
-
-  def _take_rounds(self, iteration, present, found):
-    """Goes on from here with what was read from a file."""
-    self._known = {}
-    for now, state in zip(self._rounds, found):
-      solver_file.take(now, state)
-    self._present = present
-    self._count[0] = iteration
-    self._rounds[present].trainer.set_values(self._values_by_round())
+    with interrupts.deferred():  # tables and counts must fit together
+      self._measurements = {}
+      for entry, state in zip(self._rounds, states):
+        solver_file.restore(entry, state)
+      self._current = current
+      self._count[0] = iteration
+      self._rounds[current].trainer.set_values(self._values_by_round())

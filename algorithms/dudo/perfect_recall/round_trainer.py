@@ -1,20 +1,20 @@
 """Trains one round of Dudo with perfect recall, on a tree that grows.
 
-Each iteration is discounted CFR (Brown & Sandholm 2019, DCFR(1.5, 0, 2)) with
-alternating updates, on what is stored. Now and then the average policy is
-measured by two exact best responses over the whole round. Claims that are not
-stored, and by which a best response gains more than a small share of the
-exploitability, are stored from then on. So are claims that answer a best
-response well where nothing is stored after its claim.
+An iteration is discounted CFR (Brown & Sandholm 2019, DCFR(1.5, 0, 2)) with
+alternating updates, on the stored tree. An expansion measures the average
+policy by two exact best responses over the whole round, and stores the claims
+by which a best response gains more than a small fraction of the exploitability.
+It also stores good answers to a best response's claim after which nothing is
+stored.
 
-What was learned on a smaller tree is partly out of date. So regrets forget when
-the tree grows: they are multiplied by a power of how large it was compared with
-what it is now. A tree that hardly grows any more forgets hardly anything, and
-converges as discounted CFR does.
+Regrets that were learned on a smaller tree are partly out of date. So an
+expansion multiplies all regrets by a power of (size before / size after). A
+tree that hardly grows forgets hardly anything, and converges as discounted CFR
+does.
 
-Claims that are hardly made any more and not regretted, and to which the other
-player's own moves do not lead either, are dropped with all that follows them.
-They come back if a best response asks for them.
+Claims that are rarely made and not regretted, and to which the opponent's own
+moves do not lead either, are dropped with their subtrees. They are stored again
+if a best response uses them.
 """
 
 import functools
@@ -31,47 +31,54 @@ from dudo_spiel.algorithms.dudo.perfect_recall import size_model
 from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
 from dudo_spiel.algorithms.runtime import interrupts
 
-GROWTH_SHARE, GROWTH_SLOPE, ANSWER_SHARE = 1e-6, 3e-4, 0.1
-DROP_SHARE = 1e-8
-FORGETTING = 0.7  # the power of the growth by which regrets become smaller
+EXPANSION_FRACTION, EXPANSION_SLOPE, ANSWER_FRACTION = 1e-6, 3e-4, 0.1
+DROP_FRACTION = 1e-8
+FORGETTING = 0.7  # the exponent of (size before / size after) for regrets
 _MAX_DISCOUNTED = 2**20  # iterations; later discounts differ from 1 by 1e-9
-_LEAST_DISCOUNTED = 2**10  # how many are computed at least
-MAX_PROPOSALS = 2**16  # of a walk
-MIN_CUT_NUMBERS = 2**16  # smaller trees are for one thread
-_CUT_PARTS = 64  # a subtree with less than this part of all numbers is not cut
+_MIN_DISCOUNTED = 2**10  # how many discounts are computed at least
+MAX_PROPOSALS = 2**16  # of one traversal
+MIN_CUT_ENTRIES = 2**16  # smaller trees are for one thread
+_CUT_PARTS = 64  # subtrees with fewer than entries / _CUT_PARTS are not cut
 
 
 @functools.cache
-def _kept(size):
-  """Returns [size + 1] float64, products of the discounts by iteration."""
-  kept = np.ones(size + 1)
+def _cumulative_discounts(size):
+  """Returns [size + 1] float64, the products of the discounts up to t.
+
+  Entry t is the product of s^ALPHA / (s^ALPHA + 1) over s = 1, ..., t, the
+  discount of positive regrets.
+
+  Args:
+    size: the largest t.
+  """
+  discounts = np.ones(size + 1)
   t = np.arange(1, size + 1, dtype=np.float64)**dcfr_kernels.ALPHA
-  np.divide(t, t + 1.0, out=kept[1:])
-  return np.cumprod(kept, out=kept)
+  np.divide(t, t + 1.0, out=discounts[1:])
+  return np.cumprod(discounts, out=discounts)
 
 
 def num_discounted(iteration):
-  """Returns how many discounts are known in an iteration."""
-  return min(max(1 << iteration.bit_length(), _LEAST_DISCOUNTED),
+  """Returns for how many iterations discounts are computed by an iteration."""
+  return min(max(1 << iteration.bit_length(), _MIN_DISCOUNTED),
              _MAX_DISCOUNTED)
 
 
 class RecallTrainer:
-  """Owns all that is learned about a round, and trains it.
+  """Has the tree and the tables of a round, and trains them.
 
   Args:
     match: the `round_rules.RoundRules`.
     dice: (starter's dice, other's dice).
-    dtype: the type of the tables.
+    dtype: the type of the tables, float32 or float64.
     num_threads: how many threads to use at most.
-    growth_share: which share of the exploitability a claim must gain to be
-      stored, ...
-    growth_slope: ... and which share of its square.
-    answer_share: which share of that an answer to the other's best response
-      must gain.
-    drop_share: which share of the exploitability bounds how often a claim that
-      is dropped was played.
-    max_proposals: how many claims each walk proposes at most.
+    expansion_fraction: a claim is stored if it gains more than this fraction of
+      the exploitability ...
+    expansion_slope: ... and more than this times its square.
+    answer_fraction: an answer to the opponent's best response must gain this
+      fraction of that.
+    drop_fraction: a claim is dropped only if its average probability is below
+      this fraction of the exploitability.
+    max_proposals: how many claims one traversal proposes at most.
     flag: [1] bool; soon after it is set, measurements raise an
       `interrupts.StoppedError`. None for one that nobody sets.
 
@@ -80,37 +87,44 @@ class RecallTrainer:
     tree: the `growing_tree.TreeArrays`.
     tables: the `dcfr_kernels.LearnTables`.
     iteration: how many iterations were run.
-    touched: how many numbers the last iteration read or wrote.
-    leaves: for each role its `transitions.Payoffs`, by which it learns.
-    played: [role, claim, count] float64, the probabilities of challenges when
-      the tree last grew, or None.
+    num_touched: how many table entries the last iteration read or wrote.
+    payoffs: for each role the `transitions.Payoffs` by which it learns.
+    outcomes: [role, claim, count] float64, the probabilities of challenges at
+      the last expansion, or None.
     flag: as given, or one of its own.
     evaluator: the `round_evaluator.RoundEvaluator` of the average policy.
   """
 
   def __init__(self, match, dice, *, dtype=np.float32, num_threads=1,
-               growth_share=GROWTH_SHARE, growth_slope=GROWTH_SLOPE,
-               answer_share=ANSWER_SHARE, drop_share=DROP_SHARE,
+               expansion_fraction=EXPANSION_FRACTION,
+               expansion_slope=EXPANSION_SLOPE,
+               answer_fraction=ANSWER_FRACTION, drop_fraction=DROP_FRACTION,
                max_proposals=MAX_PROPOSALS, flag=None):
     self.hands = round_hands.RoundHands(match, dice)
     self.iteration = 0
-    self.touched = 0
-    self.leaves = None
-    self.played = None
+    self.num_touched = 0
+    self.payoffs = None
+    self.outcomes = None
     self._match = match
     self.flag = interrupts.new_flag() if flag is None else flag
     self._dtype = np.dtype(dtype)
     self._num_threads = min(num_threads, size_model.MAX_THREADS)
-    self._growth_share = growth_share
-    self._growth_slope = growth_slope
-    self._answer_share = answer_share
-    self._drop_share = drop_share
+    self._expansion_fraction = expansion_fraction
+    self._expansion_slope = expansion_slope
+    self._answer_fraction = answer_fraction
+    self._drop_fraction = drop_fraction
     self._max_proposals = max_proposals
-    self._works = []  # a `LearnScratch` for each thread
+    self._scratch = []  # a `LearnScratch` for each thread
     self.set_state(growing_tree.new_tree(self.hands))
 
   def set_state(self, tree, tables=None, iteration=0):
-    """Goes on with a tree and its tables; None for empty ones."""
+    """Replaces the tree and its tables.
+
+    Args:
+      tree: the `growing_tree.TreeArrays`.
+      tables: the `dcfr_kernels.LearnTables`; None for zeros.
+      iteration: how many iterations were run.
+    """
     if tables is None:
       tables = dcfr_kernels.LearnTables(
           np.zeros(tree.num_entries, self._dtype),
@@ -125,102 +139,121 @@ class RecallTrainer:
   @functools.cached_property
   def memory(self):
     """The `size_model.RoundMemory`."""
-    return size_model.RoundMemory(self.hands, self._dtype,
-                                      self._max_proposals)
+    return size_model.RoundMemory(self.hands, self._dtype, self._max_proposals)
 
   @property
   def memory_bytes(self):
-    """How much memory the round takes at most, measurements included."""
+    """How many bytes the round takes at most, measurements included."""
     size = size_model.size_of(self.tree)
     return (self.memory.kept(size) + self.memory.learning(size) +
             self.memory.measuring(size))
 
   def release_scratch(self):
-    """Frees what only learning needs."""
-    self._works, self._cut = [], None
+    """Frees the per-thread scratch and the cut, which only learning needs."""
+    self._scratch, self._cut = [], None
 
   def set_values(self, values):
-    """Sets what the rounds that follow are worth in training.
+    """Sets the payoffs from the values of the rounds that follow.
 
     Args:
-      values: dict from (starter's dice, other's dice) to the starter's value.
+      values: {(starter's dice, other's dice): the starter's value}.
     """
-    self.leaves = tuple(self.evaluator.payoffs(role, values, values)
-                        for role in range(2))
+    self.payoffs = tuple(self.evaluator.payoffs(role, values, values)
+                         for role in range(2))
 
   # Learning.
 
   def _step(self, role):
-    """Returns the `dcfr_kernels.LearnStep` of the next iteration."""
+    """Returns the `dcfr_kernels.LearnStep` of a role's next update."""
     t = self.iteration + 1
     return dcfr_kernels.LearnStep(
         role, t, self._dtype.type(float(t)**dcfr_kernels.GAMMA),
-        _kept(num_discounted(t)), dcfr_kernels.NEGATIVE,
-        *(leaf.astype(self._dtype) for leaf in self.leaves[role]))
+        _cumulative_discounts(num_discounted(t)), dcfr_kernels.NEGATIVE,
+        *(payoff.astype(self._dtype) for payoff in self.payoffs[role]))
 
   def iterate(self, pool=None):
     """Runs one iteration.
 
     Args:
-      pool: a `concurrent.futures.Executor` with threads, or None.
+      pool: the `concurrent.futures.Executor` whose threads share it, or None
+        for the calling thread.
     """
-    if not self._works:
-      self._works = [dcfr_kernels.new_scratch(self.hands, self._dtype)
-                     for _ in range(self._num_threads)]
-    self.touched = sum(self._update(self._step(role), pool)
-                       for role in range(2))
+    if not self._scratch:
+      self._scratch = [dcfr_kernels.new_scratch(self.hands, self._dtype)
+                       for _ in range(self._num_threads)]
+    self.num_touched = sum(self._update(self._step(role), pool)
+                           for role in range(2))
     self.iteration += 1
 
   def _update(self, step, pool):
-    """Updates one role; returns how many numbers it read or wrote."""
+    """Updates one role; returns how many entries it read or wrote.
+
+    Args:
+      step: the `dcfr_kernels.LearnStep`.
+      pool: the `concurrent.futures.Executor` whose threads share it, or None.
+    """
     game = self.hands.arrays(self._dtype)
     if self._cut is None:
       self._cut = self._find_cut()
     cut = self._cut
     if not len(cut.node):
-      return self._walk_top(game, step, dcfr_kernels.NO_CUT)
+      return self._learn_top(game, step, dcfr_kernels.NO_CUT)
     cut.is_reached[:] = 0
-    self._walk_top(game, step, dcfr_kernels.COLLECT)
+    self._learn_top(game, step, dcfr_kernels.COLLECT)
     largest_first = np.argsort(-cut.size, kind="stable")
     counter = np.zeros(1, np.int64)
     touched = sum(interrupts.map_tasks(
-        pool, lambda work: dcfr_kernels.learn_parts(
-            game, self.tree, self.tables, step, largest_first, counter, work,
-            cut), self._works))
-    return touched + self._walk_top(game, step, dcfr_kernels.FINISH)
+        pool, lambda scratch: dcfr_kernels.learn_parts(
+            game, self.tree, self.tables, step, largest_first, counter, scratch,
+            cut), self._scratch))
+    return touched + self._learn_top(game, step, dcfr_kernels.FINISH)
 
-  def _walk_top(self, game, step, mode):
-    """Walks the tree, or what is above the cut."""
-    work = self._works[0]
-    for reach, hands in ((work.own, game.hands[step.role]),
-                         (work.other, game.hands[1 - step.role])):
-      reach[0, :len(hands.chance)] = hands.chance
-    work.path[0] = 0
-    work.is_reached[0] = 1
-    return dcfr_kernels.learn(game, self.tree, self.tables, step, mode, work,
-                                 self._cut)
-
-  def split(self, max_numbers):
-    """Cuts the tree for threads, now and not only when it is large.
+  def _learn_top(self, game, step, mode):
+    """Updates the tree, or the part above the cut.
 
     Args:
-      max_numbers: how many numbers a subtree may have in a table.
-    """
-    self._cut = self._find_cut(max_numbers)
+      game: the `round_hands.ClassArrays`.
+      step: the `dcfr_kernels.LearnStep`.
+      mode: `dcfr_kernels.NO_CUT`, `COLLECT` or `FINISH`.
 
-  def _find_cut(self, max_numbers=None):
-    """Returns the `dcfr_kernels.Cut` of the tree; see `split`."""
-    nodes, numbers = self.tree.num_nodes, self.tree.num_entries
+    Returns:
+      How many entries were read or written.
+    """
+    scratch = self._scratch[0]
+    for reach, hands in ((scratch.own, game.hands[step.role]),
+                         (scratch.other, game.hands[1 - step.role])):
+      reach[0, :len(hands.chance)] = hands.chance
+    scratch.path[0] = 0
+    scratch.is_reached[0] = 1
+    return dcfr_kernels.learn(game, self.tree, self.tables, step, mode, scratch,
+                              self._cut)
+
+  def cut(self, max_entries):
+    """Cuts the tree into subtrees for threads, however small it is.
+
+    Args:
+      max_entries: how many entries a subtree may have in a table.
+    """
+    self._cut = self._find_cut(max_entries)
+
+  def _find_cut(self, max_entries=None):
+    """Returns the `dcfr_kernels.Cut` of the tree.
+
+    Args:
+      max_entries: how many entries a subtree may have in a table; None to
+        decide by the size of the tree, which is not cut if it is small.
+    """
+    nodes, entries = self.tree.num_nodes, self.tree.num_entries
     part = np.full(nodes, -1, np.int32)
     max_parts, count = nodes, 0
-    if max_numbers is None and numbers >= MIN_CUT_NUMBERS:
-      max_parts = self.memory.max_parts(numbers)
-      max_numbers = numbers // _CUT_PARTS
-    if max_numbers is not None:
-      count = dcfr_kernels.find_cut(self.tree, max_numbers, part)
+    if max_entries is None and entries >= MIN_CUT_ENTRIES:
+      max_parts = self.memory.max_parts(entries)
+      max_entries = entries // _CUT_PARTS
+    if max_entries is not None:
+      count = dcfr_kernels.find_cut(self.tree, max_entries, part)
       while count > max_parts:
-        max_numbers *= 2
-        count = dcfr_kernels.find_cut(self.tree, max_numbers, part)
+        max_entries *= 2
+        count = dcfr_kernels.find_cut(self.tree, max_entries, part)
     lines = [np.zeros((count, int(self.hands.width.max())), self._dtype)
              for _ in range(3)]
     node = np.zeros(count, np.int64)
@@ -230,39 +263,47 @@ class RecallTrainer:
         part, node, begin[self.tree.end[node]] - begin[node], *lines,
         np.zeros((count, 2), np.int64))
 
-  # Growing.
+  # Expansion.
 
-  def grow(self, max_bytes, pool=None):
+  def expand(self, max_bytes, pool=None):
     """Measures the average policy, and stores claims that it lacks.
 
     Args:
-      max_bytes: how much memory the round may take afterwards, see
-        `memory_bytes`. If that is too little, the claims that gain most are
-        stored.
-      pool: see `iterate`.
+      max_bytes: how many bytes the round may take afterwards, measurements
+        included. If not all claims fit, those that gain most are stored.
+      pool: the `concurrent.futures.Executor` whose threads share it, or None
+        for the calling thread.
 
     Returns:
-      [role] float64, what a best response gets if the rounds that follow are
-      worth what training takes them for.
+      [role] float64, the payoffs of best responses, by the values of later
+      rounds that training uses.
     """
-    responses, found = self._find(pool)
-    self._add(found[:self._num_affordable(max_bytes)], pool)
+    responses, proposals = self._find(pool)
+    self._add(proposals[:self._num_affordable(max_bytes)], pool)
     return responses
 
   def _find(self, pool):
-    """Returns (what best responses get, proposals, the largest gains first)."""
-    responses, choices = self.evaluator.best_responses(self.leaves, pool)
-    exploitability = max(0.5 * responses.sum(), 0.0)
-    threshold = exploitability * max(self._growth_share,
-                                     self._growth_slope * exploitability)
+    """Returns best responses' payoffs, and proposals, the largest gain first.
 
-    # Those that take longest first, for the balance between threads.
-    *found, self.played = interrupts.map_tasks(pool, lambda task: task(), [
-        *(functools.partial(self._propose, role, kind, choices, threshold)
-          for kind in expansion_kernels.KINDS for role in range(2)),
-        self.evaluator.outcomes])
+    Args:
+      pool: the `concurrent.futures.Executor` whose threads share it, or None.
+
+    Returns:
+      ([role] float64, [proposal] `expansion_kernels.PROPOSAL`).
+    """
+    responses, choices = self.evaluator.best_responses(self.payoffs, pool)
+    exploitability = max(0.5 * responses.sum(), 0.0)
+    threshold = exploitability * max(self._expansion_fraction,
+                                     self._expansion_slope * exploitability)
+
+    # The longest tasks come first, to balance the threads.
+    tasks = [*(functools.partial(self._propose, role, kind, choices, threshold)
+               for kind in expansion_kernels.KINDS for role in range(2)),
+             self.evaluator.outcomes]
+    *proposals, self.outcomes = interrupts.map_tasks(
+        pool, lambda task: task(), tasks)
     return responses, expansion_kernels.best_first(
-        np.concatenate(found), self.tree.num_nodes,
+        np.concatenate(proposals), self.tree.num_nodes,
         self.hands.order.num_claims)
 
   def _propose(self, role, kind, choices, threshold):
@@ -272,54 +313,67 @@ class RecallTrainer:
       role: the responder's.
       kind: one of `expansion_kernels.KINDS`.
       choices: the `best_response_kernels.Choices` of best responses.
-      threshold: what a claim must gain that is no answer.
+      threshold: how much a claim must gain that is no answer.
     """
     if kind == expansion_kernels.ANSWER:
-      threshold *= self._answer_share
-    found = np.zeros(self._max_proposals, expansion_kernels.PROPOSAL)
+      threshold *= self._answer_fraction
+    proposals = np.zeros(self._max_proposals, expansion_kernels.PROPOSAL)
     count = self.evaluator.run_kernel(
         expansion_kernels.propose,
-        best_response_kernels.Responder(role, *self.leaves[role]), None,
-        choices, expansion_kernels.Criterion(kind, threshold), found)
-    return found[:count]
+        best_response_kernels.Responder(role, *self.payoffs[role]), None,
+        choices, expansion_kernels.Criterion(kind, threshold), proposals)
+    return proposals[:count]
 
   def _num_affordable(self, max_bytes):
     """Returns how many proposals surely fit into memory."""
     return max(int((max_bytes - self.memory_bytes) // self.memory.proposal()),
                0)
 
-  def _add(self, found, pool):
-    """Stores claims, and lets regrets forget as much as the tree grows."""
-    if not len(found):
+  def _add(self, proposals, pool):
+    """Stores claims, and discounts regrets by how much the tree grows.
+
+    Args:
+      proposals: [proposal] `expansion_kernels.PROPOSAL`.
+      pool: the `concurrent.futures.Executor` whose threads share it, or None.
+    """
+    if not len(proposals):
       return
     before = self.tree.num_entries
     self._change(growing_tree.changed(
         self.hands, self.tree, proposals=tuple(
-            found[name].copy() for name in ("node", "row", "claim"))), True,
+            proposals[name].copy() for name in ("node", "row", "claim"))), True,
                  pool)
     kept = self._dtype.type((before / self.tree.num_entries)**FORGETTING)
-    interrupts.map_tasks(pool, lambda part: np.multiply(part, kept, out=part),
-         np.array_split(self.tables.regret, self._num_threads))
+    interrupts.map_tasks(
+        pool, lambda part: np.multiply(part, kept, out=part),
+        np.array_split(self.tables.regret, self._num_threads))
 
   def drop(self, responses, pool=None):
-    """Drops claims that neither player needs any more.
+    """Drops claims that neither player needs.
 
     Args:
-      responses: what `grow` has returned.
-      pool: see `iterate`.
+      responses: [role] float64, the payoffs of best responses, by `expand`.
+      pool: the `concurrent.futures.Executor` whose threads share it, or None
+        for the calling thread.
     """
     t = self.iteration
     weight = t * (t + 1) * (2 * t + 1) / 6  # the sum of t^2
-    least = self._drop_share * max(0.5 * responses.sum(), 0.0)
+    min_probability = self._drop_fraction * max(0.5 * responses.sum(), 0.0)
     is_kept = np.zeros(len(self.tree.claim), np.bool_)
-    dcfr_kernels.find_needed(self.tree, self.tables, least * weight,
+    dcfr_kernels.find_needed(self.tree, self.tables, min_probability * weight,
                              np.zeros((self.tree.num_nodes, 2)), is_kept)
     if not is_kept.all():
       self._change(growing_tree.changed(self.hands, self.tree, is_kept), False,
                    pool)
 
   def _change(self, change, is_growing, pool):
-    """Goes on with another tree; see `growing_tree.changed`."""
+    """Moves the tables to another tree.
+
+    Args:
+      change: the `growing_tree.Change` that leads to it.
+      is_growing: whether rows were added, not removed.
+      pool: the `concurrent.futures.Executor` whose threads share it, or None.
+    """
     tables = dcfr_kernels.moved_tables(
         self.tables, self.tree, change, is_growing, self.iteration,
         functools.partial(interrupts.map_tasks, pool))
@@ -327,19 +381,19 @@ class RecallTrainer:
 
 
 def compile_kernels(match, dtype):
-  """Compiles all that a trainer runs, on a small round.
+  """Compiles all kernels of a trainer, on a small round.
 
   Args:
     match: the `round_rules.RoundRules`.
-    dtype: the type of the tables.
+    dtype: the type of the tables, float32 or float64.
   """
   trainer = RecallTrainer(match, (1, 1), dtype=dtype, max_proposals=64)
   trainer.set_values({})
   trainer.iterate()
-  trainer.split(1)
+  trainer.cut(1)
   trainer.iterate()
-  responses = trainer.grow(2**40)
-  trainer.split(1)
+  responses = trainer.expand(2**40)
+  trainer.cut(1)
   trainer.iterate()
   trainer.drop(2.0**40 * responses)
   trainer.evaluator.outcomes()

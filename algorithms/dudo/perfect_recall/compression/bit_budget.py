@@ -1,16 +1,16 @@
-"""How many shares each round of a policy gets, if its file must be small.
+"""Chooses the number of quanta of each round, for a file of limited size.
 
-Shares take bytes, and too few of them cost exploitability (see
-`quantize`). How much of both differs from round to round, so each round is
-coded with many numbers of shares, and measured alone: the rounds that follow
-are worth what they are worth if both play the policy. A match is as exploitable
-as its rounds, times how often it comes there, about.
+More quanta take more bytes and cost less exploitability (see `quantize`; public
+names call them shares). Both depend on the round. So each round is encoded with
+many numbers of quanta, and measured alone: later rounds have their values under
+the policy. The exploitability of a match is about the sum of those of its
+rounds, times the probability that the match comes to each.
 
-`ShareTrials.within` begins with the fewest shares. Step by step it gives one
-round more of them, the one where each byte gains most, until nothing that fits
-gains anything. What counts is the sum of the logarithms of exploitabilities,
-over the matches with one die each, two, and so on: it takes as much to make
-each of them better by one percent.
+`ShareTrials.within` is greedy. It begins with the fewest quanta, and repeats
+the step with the largest gain per byte, which gives one round more quanta,
+while any step that fits gains something. The objective is the sum of log
+exploitability over the matches with one die each, two dice each, and so on, so
+a 1% improvement counts the same for every size.
 """
 
 import functools
@@ -35,18 +35,18 @@ from dudo_spiel.algorithms.runtime import ram
 _SHARE_NUMBERS = tuple(2**k for k in range(6, 25))
 _FILE_BYTES = 4096  # of a file besides its rounds, ...
 _ROUND_BYTES = 512  # ... and of a round besides its streams, ...
-_STREAM_SHARE = 1.001  # ... which get a little longer in the file
-_TRIAL_BYTES = 8  # of memory for a number of the table, while a round is coded
-_LEAST = 1e-9  # an exploitability below this is as good as none
+_STREAM_FACTOR = 1.001  # ... which are a little longer in the file
+_TRIAL_BYTES = 8  # of memory for a table entry, while a round is encoded
+_MIN_EXPLOITABILITY = 1e-9  # smaller ones count as this
 
 
 class Trial(NamedTuple):
-  """A round in shares.
+  """A round with some number of quanta.
 
   Attributes:
-    num_shares: how many.
-    num_bytes: how much longer a file gets by it, at most.
-    exploitability: of the round alone.
+    num_shares: how many quanta.
+    num_bytes: how many bytes the round adds to a file, at most.
+    exploitability: of the round alone, with the values of later rounds.
   """
   num_shares: int
   num_bytes: int
@@ -54,16 +54,17 @@ class Trial(NamedTuple):
 
 
 class ShareTrials:
-  """Knows what shares cost in each round of a policy, and what they gain.
+  """Bytes and exploitability of each round, by its number of quanta.
 
   Args:
-    policy: the `recall_policy.RecallPolicy`, not in shares yet.
-    max_bytes: how large files may be at most. More shares than fit into that
-      are not tried.
+    policy: the `recall_policy.RecallPolicy`, not quantised.
+    max_bytes: how many bytes a file may have at most. Numbers of quanta that
+      do not fit are not tried.
     num_threads: how many threads to use, None for all.
 
   Attributes:
-    trials: {round: list of `Trial`, the fewest shares first}.
+    trials: {(starter's dice, other's dice): list of `Trial`, the fewest quanta
+      first}.
   """
 
   def __init__(self, policy: recall_policy.RecallPolicy, max_bytes: int, *,
@@ -87,11 +88,16 @@ class ShareTrials:
     self._visits = [transitions.visits(next_rounds, start) for start in starts]
 
   def _try_all(self, num_threads, flag):
-    """Returns the trials, and [round, round] float64 for `transitions.visits`.
+    """Returns the trials, and how rounds follow each other.
 
     Args:
       num_threads: how many threads to use.
-      flag: [1] bool, stops it: it raises `interrupts.StoppedError`.
+      flag: [1] bool; soon after it is set an `interrupts.StoppedError` is
+        raised.
+
+    Returns:
+      ({(starter's dice, other's dice): list of `Trial`}, [round, round]
+      float64, the probability that the second comes next after the first).
     """
     policy, keys = self._policy, self._keys
     trials, values = {}, {}
@@ -103,17 +109,18 @@ class ShareTrials:
         outcomes = round_evaluator.RoundEvaluator(policy.match, stored,
                                                   flag).outcomes()
         attempt = functools.partial(_try, policy.match, stored, values, flag)
-        # The fewest shares first, and as many at a time as fit into memory.
+        # The fewest quanta first, and as many trials at a time as fit into
+        # memory.
         step = min(num_threads, max(1, ram.available_bytes() // (
             _TRIAL_BYTES * stored.tree.num_entries)))
-        found = []
+        attempts = []
         for first in range(0, len(_SHARE_NUMBERS), step):
-          found += interrupts.map_tasks(
+          attempts += interrupts.map_tasks(
               pool, attempt, _SHARE_NUMBERS[first:first + step])
-          if found[-1].num_bytes > self._max_bytes:
+          if attempts[-1].num_bytes > self._max_bytes:
             break
-        trials[key] = found[:1] + list(itertools.takewhile(
-            lambda trial: trial.num_bytes <= self._max_bytes, found[1:]))
+        trials[key] = attempts[:1] + list(itertools.takewhile(
+            lambda trial: trial.num_bytes <= self._max_bytes, attempts[1:]))
         del stored, attempt
         following = transitions.of_round(policy.match, key)
         values[key] = following.value(outcomes, 0, values)
@@ -122,60 +129,63 @@ class ShareTrials:
     return trials, next_rounds
 
   def _loss(self, chosen):
-    """Returns the sum of the logarithms of exploitabilities.
+    """Returns the sum of log exploitability over the sizes of a match.
 
     Args:
-      chosen: [round] list of `Trial`.
+      chosen: for each round its `Trial`.
     """
     alone = np.array([trial.exploitability for trial in chosen])
-    return sum(math.log(max(visits @ alone, _LEAST))
+    return sum(math.log(max(visits @ alone, _MIN_EXPLOITABILITY))
                for visits in self._visits)
 
   def within(self, max_bytes: int) -> annotations.ByRound[int]:
-    """Returns {round: number of shares}, for a file of at most max_bytes.
+    """Returns {(starter's dice, other's dice): number of quanta}.
 
     Args:
-      max_bytes: how large the file may be, at most what was given before.
+      max_bytes: how many bytes the file may have, at most the max_bytes of the
+        constructor.
     """
     validation.integer("max_bytes", max_bytes, 1, self._max_bytes)
     trials = [self.trials[key] for key in self._keys]
-    chosen = [found[0] for found in trials]
-    left = max_bytes - _FILE_BYTES - sum(trial.num_bytes for trial in chosen)
-    if left < 0:
+    chosen = [of_round[0] for of_round in trials]
+    remainder = max_bytes - _FILE_BYTES - sum(trial.num_bytes
+                                              for trial in chosen)
+    if remainder < 0:
       raise ValueError(f"max_bytes={max_bytes}: must be at least "
-                       f"{max_bytes - left}, what the rounds of "
+                       f"{max_bytes - remainder}, what the rounds of "
                        f"{self._policy.game} take with the fewest shares")
     while True:
       loss = self._loss(chosen)
-      best, most = None, 0.0
-      for i, found in enumerate(trials):
-        for trial in found:
+      best, max_rate = None, 0.0
+      for i, of_round in enumerate(trials):
+        for trial in of_round:
           more = trial.num_bytes - chosen[i].num_bytes
-          if trial.num_shares > chosen[i].num_shares and more <= left:
+          if trial.num_shares > chosen[i].num_shares and more <= remainder:
             gain = loss - self._loss([*chosen[:i], trial, *chosen[i + 1:]])
-            if gain > most * max(more, 1):
-              best, most = (i, trial), gain / max(more, 1)
+            if gain > max_rate * max(more, 1):
+              best, max_rate = (i, trial), gain / max(more, 1)
       if best is None:
         return {key: trial.num_shares
                 for key, trial in zip(self._keys, chosen)}
       i, trial = best
-      left -= trial.num_bytes - chosen[i].num_bytes
+      remainder -= trial.num_bytes - chosen[i].num_bytes
       chosen[i] = trial
 
 
 def _try(match, stored, values, flag, num_shares):
-  """Returns the `Trial` of a round.
+  """Encodes and measures a round; returns its `Trial`.
 
   Args:
     match: the `round_rules.RoundRules`.
     stored: the `stored_rounds.StoredRound`, with a table of floats.
-    values: {round: value} of the rounds that follow.
-    flag: [1] bool, stops it: it raises `interrupts.StoppedError`.
-    num_shares: how many shares.
+    values: {(starter's dice, other's dice): the starter's value} of the rounds
+      that follow.
+    flag: [1] bool; soon after it is set an `interrupts.StoppedError` is raised.
+    num_shares: how many quanta.
   """
   coded, small = coded_round.compress(match, stored, num_shares, flag)
   low, high = round_evaluator.RoundEvaluator(match, small, flag).certify(
       values, values)
   return Trial(
-      num_shares, int(_STREAM_SHARE * coded.num_coded_bytes) + _ROUND_BYTES,
+      num_shares, int(_STREAM_FACTOR * coded.num_coded_bytes) + _ROUND_BYTES,
       0.5 * (high - low))

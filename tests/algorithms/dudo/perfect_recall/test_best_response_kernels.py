@@ -96,10 +96,10 @@ def test_walks_stop_when_the_flag_is_set():
   trainer, _ = recall_helpers.trainer_and_oracle(recall_helpers.SMALL, (2, 1))
   for _ in range(5):
     trainer.iterate()
-    trainer.grow(10**9)
+    trainer.expand(10**9)
   tree, tables = trainer.tree, [table.copy() for table in trainer.tables]
   trainer.flag[0] = True
-  for measure in (trainer.evaluator.outcomes, lambda: trainer.grow(10**9),
+  for measure in (trainer.evaluator.outcomes, lambda: trainer.expand(10**9),
                   lambda: trainer.evaluator.certify({(1, 1): 0.0},
                                                     {(1, 1): 0.0})):
     with pytest.raises(interrupts.StoppedError):
@@ -112,6 +112,6 @@ def test_walks_stop_when_the_flag_is_set():
                                      np.full(size, 99.0, np.float32))
   best_response_kernels.respond(
       game, tree, trainer.tables.cumulative,
-      best_response_kernels.Responder(0, *trainer.leaves[0]),
+      best_response_kernels.Responder(0, *trainer.payoffs[0]),
       best_response_kernels.new_scratch(trainer.hands, trainer.flag), choices)
   assert (choices.gain == 99.0).all()

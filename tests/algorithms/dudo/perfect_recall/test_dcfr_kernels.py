@@ -46,7 +46,7 @@ def test_with_everything_stored_it_is_discounted_cfr(sides, monkeypatch):
     for _ in range(iterations):
       trainer.iterate()
     plain.run(iterations)
-    responses = trainer.grow(10**9)
+    responses = trainer.expand(10**9)
     assert responses.sum() == pytest.approx(plain.nash_conv(), abs=1e-9)
     for policy, table in ((plain.current_policy(), trainer.tables.regret),
                           (plain.average_policy(), trainer.tables.cumulative)):
@@ -83,7 +83,7 @@ def _some_claims(count):
 
 @pytest.mark.slow
 def test_threads_change_nothing(monkeypatch):
-  monkeypatch.setattr(round_trainer, "MIN_CUT_NUMBERS", 0)
+  monkeypatch.setattr(round_trainer, "MIN_CUT_ENTRIES", 0)
   match = round_rules.round_rules(pyspiel.load_game("dudo(numdice=2)"))
   trainers = [round_trainer.RecallTrainer(match, (2, 1), num_threads=threads)
               for threads in (1, 3)]
@@ -92,7 +92,7 @@ def test_threads_change_nothing(monkeypatch):
       trainer.set_values({(1, 1): -0.027})
       for _ in range(30):
         trainer.iterate(threads)
-        responses = trainer.grow(10**9, threads)
+        responses = trainer.expand(10**9, threads)
   assert trainers[0].tree.num_nodes > 50
   for first, second in zip(trainers[0].tables, trainers[1].tables):
     np.testing.assert_array_equal(first, second)
@@ -102,5 +102,5 @@ def test_threads_change_nothing(monkeypatch):
   whole.set_values({(1, 1): -0.027})
   for _ in range(30):
     whole.iterate()
-    expected = whole.grow(10**9)
+    expected = whole.expand(10**9)
   np.testing.assert_allclose(responses, expected, atol=1e-3)

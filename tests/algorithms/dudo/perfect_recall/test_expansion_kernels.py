@@ -15,7 +15,7 @@ def test_proposals_that_do_not_fit_are_those_that_gain_least():
   trainer.set_values({(1, 1): -0.027})
   for _ in range(8):
     trainer.iterate()
-    trainer.grow(10**9)
+    trainer.expand(10**9)
   lists = []
   for most in (10**4, 7):
     hands, tree = trainer.hands, trainer.tree
@@ -24,7 +24,7 @@ def test_proposals_that_do_not_fit_are_those_that_gain_least():
                                        np.zeros(size, np.float32))
     found = np.zeros(most, expansion_kernels.PROPOSAL)
     args = (hands.arrays(np.float64), tree, trainer.tables.cumulative,
-            best_response_kernels.Responder(0, *trainer.leaves[0]),
+            best_response_kernels.Responder(0, *trainer.payoffs[0]),
             best_response_kernels.new_scratch(hands), choices)
     best_response_kernels.respond(*args)
     count = expansion_kernels.propose(*args, expansion_kernels.Criterion(
@@ -41,11 +41,11 @@ def test_the_square_of_the_exploitability_bounds_growth():
   sizes = []
   for slope in (0.0, 1e-2):
     trainer = round_trainer.RecallTrainer(match, (2, 1), dtype=np.float64,
-                                           growth_slope=slope)
+                                           expansion_slope=slope)
     trainer.set_values({(1, 1): -0.027})
     for _ in range(8):
       trainer.iterate()
-      trainer.grow(10**9)
+      trainer.expand(10**9)
     sizes.append(trainer.tree.num_nodes)
   assert sizes[0] > sizes[1] > 10
 
@@ -55,11 +55,12 @@ def test_answers_to_best_responses_are_stored():
   gaps, sizes = [], []
   for share in (np.inf, 0.1):
     trainer = round_trainer.RecallTrainer(
-        match, (2, 1), dtype=np.float64, growth_slope=1e-2, answer_share=share)
+        match, (2, 1), dtype=np.float64, expansion_slope=1e-2,
+        answer_fraction=share)
     trainer.set_values({(1, 1): -0.027})
     for _ in range(60):
       trainer.iterate()
-      responses = trainer.grow(10**9)
+      responses = trainer.expand(10**9)
     gaps.append(0.5 * responses.sum())
     sizes.append(trainer.tree.num_nodes)
   assert sizes[1] > sizes[0] > 10

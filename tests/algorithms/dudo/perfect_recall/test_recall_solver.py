@@ -258,7 +258,7 @@ def test_tables_of_a_solver_are_copies():
 
 
 def test_trees_leave_room_for_claims_that_gain_more_later(monkeypatch):
-  monkeypatch.setattr(recall_solver, "FREE_SHARE", 0.8)
+  monkeypatch.setattr(recall_solver, "FULL_FRACTION", 0.8)
 
   def memory_taken(parts):
     monkeypatch.setattr(recall_solver, "ROOM_PARTS", parts)
@@ -268,4 +268,4 @@ def test_trees_leave_room_for_claims_that_gain_more_later(monkeypatch):
     solver.run(60)
     return solver.memory_bytes / (3 * 10**6)
 
-  assert recall_solver.FREE_SHARE < memory_taken(40) < 0.95 < memory_taken(1)
+  assert recall_solver.FULL_FRACTION < memory_taken(40) < 0.95 < memory_taken(1)

@@ -60,32 +60,32 @@ def _assert_equal(trainer, oracle):
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("name, dice, share, answer_share", [
+@pytest.mark.parametrize("name, dice, share, answer_fraction", [
     ("dudo(numdice=1,dice_sides=3)", (1, 1), 1e-6, 1.0),
     ("dudo(numdice=1,dice_sides=3,wild_ones=False)", (1, 1), 1e-2, 0.1),
     (_SMALL, (1, 2), 1e-3, 0.1), (_SMALL, (2, 1), 1e-6, 1e9),
     (_SMALL, (2, 1), 0.1, 0.01),
     ("dudo(numdice=2,dice_sides=3)", (1, 2), 1e-2, 0.3)])
-def test_equals_the_oracle_step_by_step(name, dice, share, answer_share):
+def test_equals_the_oracle_step_by_step(name, dice, share, answer_fraction):
   trainer, oracle = recall_helpers.trainer_and_oracle(
-      name, dice, growth_share=share, answer_share=answer_share,
-      drop_share=0.02)
+      name, dice, expansion_fraction=share, answer_fraction=answer_fraction,
+      drop_fraction=0.02)
   sizes, num_answers = set(), 0
   for iteration in range(1, 17):
     trainer.iterate()
     oracle.iterate()
     _assert_equal(trainer, oracle)
     if iteration in (1, 2, 3, 5, 8, 12, 16):
-      responses = trainer.grow(10**9)
+      responses = trainer.expand(10**9)
       np.testing.assert_allclose(
           responses, [oracle.respond(role) for role in range(2)], atol=1e-9)
       outcomes = trainer.evaluator.outcomes()
       assert outcomes.sum() == pytest.approx(1.0)
       value = sum((-1)**role * np.sum(
-          outcomes[role] * trainer.leaves[role].challenges)
+          outcomes[role] * trainer.payoffs[role].challenges)
                   for role in range(2))
       assert value == pytest.approx(oracle.value(), abs=1e-9)
-      num_answers += oracle.grow(share, answer_share)
+      num_answers += oracle.grow(share, answer_fraction)
       _assert_equal(trainer, oracle)
       sizes.add(len(oracle.nodes))
     if iteration in (8, 16):
@@ -93,18 +93,18 @@ def test_equals_the_oracle_step_by_step(name, dice, share, answer_share):
       trainer.drop(responses)
       _assert_equal(trainer, oracle)
   assert len(sizes) > 2  # it did grow
-  assert (num_answers > 0) == (answer_share < 1e3)
+  assert (num_answers > 0) == (answer_fraction < 1e3)
 
 
 @pytest.mark.oracle
 def test_what_was_dropped_may_come_back():
   trainer, oracle = recall_helpers.trainer_and_oracle(
-      _SMALL, (2, 1), growth_share=1e-6, drop_share=10.0)
+      _SMALL, (2, 1), expansion_fraction=1e-6, drop_fraction=10.0)
   for _ in range(8):
     trainer.iterate()
     oracle.iterate()
-    responses = trainer.grow(10**9)
-    oracle.grow(1e-6, round_trainer.ANSWER_SHARE)
+    responses = trainer.expand(10**9)
+    oracle.grow(1e-6, round_trainer.ANSWER_FRACTION)
   before = set(oracle.nodes)
   trainer.drop(responses)
   oracle.drop(5.0 * responses.sum())
@@ -114,8 +114,8 @@ def test_what_was_dropped_may_come_back():
   for _ in range(5):
     trainer.iterate()
     oracle.iterate()
-    trainer.grow(10**9)
-    oracle.grow(1e-6, round_trainer.ANSWER_SHARE)
+    trainer.expand(10**9)
+    oracle.grow(1e-6, round_trainer.ANSWER_FRACTION)
     _assert_equal(trainer, oracle)
   assert dropped & set(oracle.nodes)
 
@@ -129,7 +129,7 @@ def test_a_node_of_the_full_game_is_small():
                       for b in range(1, 6)})
   for _ in range(10):
     trainer.iterate()
-    trainer.grow(10**9)
+    trainer.expand(10**9)
   assert trainer.tree.num_nodes > 100
   more = trainer.memory_bytes - at_first
   assert 1_000 < more / trainer.tree.num_nodes < 20_000
