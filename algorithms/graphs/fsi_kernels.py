@@ -424,7 +424,7 @@ def _backward(graph, tables, scratch, settings, count):
       simd.store(scratch.reach, np.uintp(2 * seats * node) + quad, zeros)
 
 
-@jit.forceinline
+@jit.inline
 def iterate(graph, dice, tables, scratch, plan, thread, i):
   """Runs one iteration of a plan.
 

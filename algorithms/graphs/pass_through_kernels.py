@@ -416,7 +416,7 @@ def _play(graph, tables, scratch, settings):
     node, heap = _next(graph, scratch.num_nodes, node, heap, played)
 
 
-@jit.forceinline
+@jit.inline
 def iterate(graph, dice, tables, scratch, plan, thread, i):
   """Runs one iteration of a plan.
 

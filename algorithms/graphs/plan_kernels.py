@@ -5,6 +5,7 @@ kernels here are compiled.
 """
 
 import numba
+from numba import extending
 import numpy as np
 
 from dudo_spiel.algorithms.graphs import fsi_kernels
@@ -19,14 +20,14 @@ _ITERATES = {numba.from_dtype(kernels.SETTINGS): kernels.iterate
 _SETTINGS = graph_kernels.IterationPlan._fields.index("settings")
 
 
-def _choose(kinds):
-  """Returns the kernel of one iteration for these types of its arguments."""
-  plan = kinds[4]
-  return _ITERATES[plan[_SETTINGS].dtype]
+def _iterate(graph, dice, tables, scratch, plan, thread, i):
+  """Runs one iteration of a plan, in kernels only."""
+  raise TypeError("_iterate: is for compiled code only")
 
 
-_iterate = fsi_kernels.iterate
-jit.choose_by_types(_iterate, _choose)
+@extending.overload(_iterate, inline="always")
+def _overload_iterate(graph, dice, tables, scratch, plan, thread, i):
+  return _ITERATES[plan[_SETTINGS].dtype].py_func
 
 
 @jit.kernel
@@ -41,8 +42,11 @@ def run(graph, dice, tables, scratch, plan, count):
     plan: the `graph_kernels.IterationPlan`.
     count: [1] int64, number of iterations ever run; counted up.
   """
+  graph, dice = jit.borrowed(graph), jit.borrowed(dice)
+  tables, plan = jit.borrowed(tables), jit.borrowed(plan)
+  plain_scratch = jit.borrowed(scratch[:])
   for i in range(len(plan.iterations)):
-    _iterate(graph, dice, tables, scratch[:], plan, 0, i)
+    _iterate(graph, dice, tables, plain_scratch, plan, 0, i)
     count[0] += 1
 
 
