@@ -28,6 +28,7 @@ import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import perfect_recall
+from dudo_spiel.algorithms.runtime import interrupts
 
 _NUMDICE = flags.DEFINE_integer("numdice", 2, "Dice per player.", lower_bound=1,
                                 upper_bound=5)
@@ -113,7 +114,7 @@ def save(solver, curve):
     solver: the solver.
     curve: list of `Point`.
   """
-  with ctrl_c.ignored():
+  with interrupts.deferred():
     if _CHECKPOINT.value:
       solver.save(_CHECKPOINT.value)
     if _CURVE.value:

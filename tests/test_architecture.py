@@ -3,6 +3,7 @@
 import ast
 import collections
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -139,3 +140,18 @@ def test_kernels_have_at_most_eight_arguments():
               for decorator in node.decorator_list)):
         long.append(f"{path}: {node.name} has {len(node.args.args)}")
   assert not long
+
+
+def test_the_page_lists_every_module():
+  """docs/architecture.md has a row for each module, and for no other."""
+  page = (_ROOT.parent / "docs" / "architecture.md").read_text("utf-8")
+  table = page.partition("\n## Packages\n")[2].partition("\n## ")[0]
+  listed, package = set(), ""
+  for row in table.splitlines()[4:]:
+    if row:
+      package = row.split("|")[1].strip("` ") or package
+      listed |= {f"{package}/{name}.py"
+                 for name in re.findall(r"`(\w+)`", row.split("|")[2])}
+  modules = {path.as_posix() for path in _MODULES
+             if len(path.parts) > 1 and path.name != "__init__.py"}
+  assert not listed ^ modules

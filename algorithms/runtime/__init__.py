@@ -1,5 +1,5 @@
 """What knows nothing about games.
 
-Compiled code, random numbers, arguments, files, memory, and the base of all
+Compiled code, random numbers, files, jobs, memory, and the base of all
 solvers.
 """

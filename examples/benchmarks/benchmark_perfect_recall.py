@@ -56,8 +56,9 @@ def measure(dice):
       times["copy"].append([copy * num_bytes / len(source)])
     nodes = trainers[0].tree.num_nodes
     for _ in range(_REPEATS.value):
-      times["growth"].append([measuring.seconds_of(trainer.expand, 2**33, threads)
-                              for trainer, threads in both])
+      times["growth"].append([
+          measuring.seconds_of(trainer.expand, 2**33, threads)
+          for trainer, threads in both])
   is_same = all(np.array_equal(a, b) for a, b in zip(
       trainers[0].tables, trainers[1].tables))
   print(f"round {dice[0]}v{dice[1]}, {nodes:,} nodes; one thread and two have "

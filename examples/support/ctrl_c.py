@@ -5,8 +5,8 @@ process at once: most binaries have nothing to keep, and libraries may lose the
 exception that Python would raise. What must be kept or cleared away is in
 `with ctrl_c.raised():`. There Ctrl-C raises KeyboardInterrupt, so that
 solvers can stop where their tables are whole. Whatever exception then ends
-`main`, Ctrl-C was the reason. In `with ctrl_c.ignored():`, which is for
-saves, Ctrl-C does nothing, and neither does it when `main` has ended.
+`main`, Ctrl-C was the reason. Saves are in `interrupts.deferred()`, which
+postpones it. Ctrl-C does nothing when `main` has ended.
 """
 
 # Only what Python has imported before, or nearly so.
@@ -68,17 +68,6 @@ def raised():
     yield
   finally:
     _depth -= 1
-
-
-@contextlib.contextmanager
-def ignored():
-  """Lets Ctrl-C do nothing as long as the context lasts: for a short save."""
-  before = signal.getsignal(signal.SIGINT)
-  signal.signal(signal.SIGINT, signal.SIG_IGN)
-  try:
-    yield
-  finally:
-    signal.signal(signal.SIGINT, before)
 
 
 def has_come():

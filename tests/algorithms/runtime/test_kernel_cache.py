@@ -5,12 +5,14 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tomllib
 
 import helpers
 import pytest
 
 import dudo_spiel
 from dudo_spiel import algorithms
+from dudo_spiel.algorithms.runtime import kernel_parts
 
 # Prints what a kernel computes with the help of another module's kernels, and
 # whether its machine code came from the disk.
@@ -185,3 +187,12 @@ print(digest.hexdigest(), 0)
     results.append(_run(copy, program))
   results.append(_run(copy, program))
   assert len({str(result) for result in results}) == 1
+
+
+def test_numba_is_pinned_to_the_version_of_kernel_parts():
+  root = pathlib.Path(__file__).parents[3]
+  with (root / "pyproject.toml").open("rb") as file:
+    needed = tomllib.load(file)["project"]["dependencies"]
+  major, minor = kernel_parts.TRIED
+  assert f"numba>={major}.{minor},<{major}.{minor + 1}" in needed
+  assert kernel_parts.IS_TRIED
