@@ -472,7 +472,7 @@ def test_threads_do_not_matter(name, alternating):
 def test_benchmark():
   output = helpers.run_example(
       "benchmark_fictitious_play.py", "--game=kuhn_poker",
-      "--game=liars_dice(dice_sides=2)", "--rounds=1", "--seconds=0.01",
+      "--game=liars_dice(dice_sides=2)", "--repeats=1", "--seconds=0.01",
       "--peer_nodes=100").stdout
   lines = [line.split() for line in output.splitlines()]
   assert lines[0] == ["kuhn_poker", "(deal", "form)"]
@@ -487,7 +487,7 @@ def test_benchmark():
 
 @pytest.mark.parametrize("flags, message", [
     (["--game=nonsense"], "Unknown game"), (["extra"], "'extra'"),
-    (["--rounds=0"], "--rounds=0"),
+    (["--repeats=0"], "--repeats=0"),
     (["--game=liar_die_ir(sides=3)"], "imperfect recall")])
 def test_benchmark_with_wrong_flags(flags, message):
   helpers.assert_refused("benchmark_fictitious_play.py", flags, message)
