@@ -1,14 +1,11 @@
-"""A round of Dudo for the growing tree: hands, classes of hands, leaves.
+"""The hands of a round of Dudo with perfect recall, and their classes.
 
 After claim c only dice that count for the ranks of claims >= c still matter.
-Hands that agree in all these counts have the same future and are one class:
-reaches add up, values are shared. The set of ranks that matter gets smaller
-towards the end of the order of claims; each such set is a level, and at level 0
-every hand is its own class. This is exact for players who forget nothing.
-
-A challenge depends on how many dice of each player count for the claimed rank.
-So leaves take the reaches by count, which costs the number of hands and not its
-square.
+Hands that agree in all these counts have the same future and are one hand
+class: reach probabilities add up, values are shared. The set of ranks that
+matter gets smaller towards the end of the order of claims. Each such set is a
+level; at level 0 every hand is its own class. This is exact for players who
+forget nothing.
 """
 
 import math
@@ -80,14 +77,15 @@ def _role_hands(rolls, wild_ones, sets):
     classes.append([names[key] for key in keys])
     firsts.append([hand_of[key] for key in names])  # the first one
   of_hand = np.array(classes, np.int64)
-  most = _padded(rolls.num_rolls)
-  onehot = np.zeros((len(sets), matches.shape[1], rolls.num_dice + 1, most))
-  merge = np.zeros((len(sets), len(sets), most), np.int64)
+  max_width = _padded(rolls.num_rolls)
+  onehot = np.zeros((len(sets), matches.shape[1], rolls.num_dice + 1,
+                     max_width))
+  merge = np.zeros((len(sets), len(sets), max_width), np.int64)
   for level, first in enumerate(firsts):
     for rank in range(matches.shape[1]):
       onehot[level, rank, matches[first, rank], np.arange(len(first))] = 1.0
     merge[level, :, :len(first)] = of_hand[:, first]
-  chance = np.zeros(most)
+  chance = np.zeros(max_width)
   chance[:rolls.num_rolls] = rolls.probabilities
   width = np.array([_padded(len(first)) for first in firsts], np.int64)
   # Padding of a level has no dice and no reach; it merges into padding or into
@@ -96,7 +94,7 @@ def _role_hands(rolls, wild_ones, sets):
 
 
 def num_bytes(match, dice, dtype):
-  """Returns how much memory the arrays of `RoundHands` take, about.
+  """Returns how many bytes the arrays of `RoundHands` take, about.
 
   Args:
     match: the `round_rules.RoundRules`.
@@ -122,7 +120,7 @@ class RoundHands:
     dice: as given.
     order: the `claims.ClaimOrder`.
     classes: for each role [level, hand] int64, the class of each hand.
-    level: [claim + 1] int64, see `ClassArrays`.
+    level: [claim + 1] int64, the level of a node by its last claim plus 1.
     width: [role, level] int64, padded classes.
   """
 
@@ -139,7 +137,7 @@ class RoundHands:
         self.level, tuple(hands for hands, _ in both))}
 
   def arrays(self, dtype):
-    """Returns the `ClassArrays` in a type of numbers."""
+    """Returns the `ClassArrays` with floats of a type."""
     dtype = np.dtype(dtype)
     if dtype not in self._arrays:
       exact = self._arrays[np.dtype(np.float64)]

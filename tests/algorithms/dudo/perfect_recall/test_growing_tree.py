@@ -26,7 +26,7 @@ def test_parents_and_ends_follow_from_children():
   trainer.set_values({(1, 1): -0.027})
   for _ in range(6):
     trainer.iterate()
-    responses = trainer.grow(10**9)
+    responses = trainer.expand(10**9)
     _assert_whole(trainer.tree)
   before = trainer.tree.num_nodes
   trainer.drop(1e3 * responses)
