@@ -60,7 +60,7 @@ class PrunedPassThroughSolver(_PassThroughSolver):
     >>> from dudo_spiel.algorithms import pass_through
     >>> game = pyspiel.load_game("dudo_single_round(players=3,numdice=1,"
     ...                          "dice_sides=2,claim_window=3,max_amount=2)")
-    >>> solver = pass_through.PrunedPassThroughSolver(game, num_threads=1)
+    >>> solver = pass_through.PrunedPassThroughSolver(game, num_threads=2)
     >>> solver.run(1000)
     >>> solver.iteration
     1000

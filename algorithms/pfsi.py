@@ -73,7 +73,7 @@ class FSISolver(graph_solver.PlannedSolver):
     >>> from dudo_spiel.algorithms import pfsi
     >>> game = pyspiel.load_game("dudo_single_round(players=3,numdice=1,"
     ...                          "dice_sides=2,claim_window=3,max_amount=2)")
-    >>> solver = pfsi.FSISolver(game, num_threads=1)
+    >>> solver = pfsi.FSISolver(game, num_threads=2)
     >>> solver.run(2000)
     >>> round(float(solver.expected_values().sum()), 6)
     1.0
@@ -121,7 +121,7 @@ class PFSISolver(FSISolver):
     >>> from dudo_spiel.algorithms import pfsi
     >>> game = pyspiel.load_game("dudo_single_round(players=3,numdice=1,"
     ...                          "dice_sides=2,claim_window=3,max_amount=2)")
-    >>> solver = pfsi.PFSISolver(game, num_threads=1, reach_threshold=1e-3)
+    >>> solver = pfsi.PFSISolver(game, num_threads=2, reach_threshold=1e-3)
     >>> solver.run(2000)
     >>> type(solver.average_policy()).__name__
     'SingleRoundPolicy'
