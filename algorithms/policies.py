@@ -62,7 +62,7 @@ def bot_policy(game: pyspiel.Game,
     >>> type(policies.bot_policy(game, "heuristic")).__name__
     'SingleRoundPolicy'
   """
-  if isinstance(game, str) and not isinstance(name, str):
+  if isinstance(game, str) and isinstance(name, pyspiel.Game):
     warnings.warn("bot_policy(name, game) is deprecated: pass the game first",
                   DeprecationWarning, stacklevel=2)
     game, name = name, game

@@ -198,7 +198,8 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
         this, and takes no place for that in a file.
     """
     validation.number("min_probability", min_probability, 0.0, 1.0)
-    validation.number("min_reach", min_reach, 0.0)
+    validation.number("min_reach", min_reach, 0.0,
+                      float(np.finfo(np.float32).max))
     tables = {}
     for key, table in self.tables.items():
       if table.dtype == np.uint8:

@@ -58,8 +58,8 @@ def test_only_changes_that_matter_compile_anew(copy):
   first = _run(copy)
   assert first[1] == 0
   # A module that the kernel does not need.
-  with open(copy / "algorithms" / "match" / "kernels.py", "a",
-            encoding="utf-8") as file:
+  unneeded = copy / "algorithms" / "dudo" / "imperfect_recall"
+  with open(unneeded / "sweep_kernels.py", "a", encoding="utf-8") as file:
     file.write("# nothing\n")
   assert _run(copy) == (first[0], 1)
   # The checked mode has kernels of its own.
