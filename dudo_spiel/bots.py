@@ -197,10 +197,7 @@ _BOTS = {"uniform": UniformBot, "random": RandomBot,
 
 
 def check_generator(rng: annotations.RandomGenerator | None) -> None:
-  """Raises a ValueError unless bots can use it: a generator, or None.
-
-  With None a bot can only be asked for its policy.
-  """
+  """Raises a ValueError unless bots can draw from it; None is for no play."""
   if rng is not None and not callable(getattr(rng, "choice", None)):
     raise ValueError(f"rng={rng!r}: must have a method `choice`, as "
                      "np.random.RandomState has")

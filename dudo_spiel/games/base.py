@@ -116,12 +116,9 @@ class Game(pyspiel.Game):
   def make_py_observer(self,
                        iig_obs_type: pyspiel.IIGObservationType | None = None,
                        params: dict[str, Any] | None = None) -> Any:
-    """Returns an observer of this game's states.
+    """Returns an observer of states, by default one without recall.
 
-    Args:
-      iig_obs_type: a `pyspiel.IIGObservationType`, or None for the present
-        observation, without recall.
-      params: must be empty, as the games have no observation parameters.
+    The games have no observation parameters, so `params` must be empty.
     """
     if params:
       raise ValueError(f"params={params}: observation parameters are not "
@@ -132,10 +129,7 @@ class Game(pyspiel.Game):
     return observer.make_observer(kind, self.num_players(), private, public)
 
   def __reduce__(self):
-    """Pickles a call of `_load_game`, so that unpickling imports this package.
-
-    OpenSpiel's own pickles fail in a process without the registered game.
-    """
+    """Pickles a call of `_load_game`, so that unpickling registers the games."""
     return _load_game, (str(self),)
 
 
@@ -191,12 +185,9 @@ class State(pyspiel.State):
                               rng: Callable[[], float]) -> Self:
     """Returns a random state that looks the same to the player as this one.
 
-    Chance outcomes that the player has not seen are sampled again. So are
-    hidden decisions, uniformly. OpenSpiel's ISMCTS needs this method.
-
-    Args:
-      player_id: the player.
-      rng: a function that returns random numbers in [0, 1).
+    Chance outcomes that the player has not seen are sampled again by `rng`,
+    which returns numbers in [0, 1). So are hidden decisions, uniformly.
+    OpenSpiel's ISMCTS needs this method.
     """
     state = self.get_game().new_initial_state()
     for action in self.history():
@@ -208,6 +199,6 @@ class State(pyspiel.State):
     return state
 
   def __reduce__(self):
-    """Pickles a call of `_load_state`, so that unpickling imports the games."""
+    """Pickles a call of `_load_state`, so that unpickling registers games."""
     return _load_state, (pyspiel.serialize_game_and_state(
         self.get_game(), self),)

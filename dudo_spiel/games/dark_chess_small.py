@@ -156,7 +156,7 @@ class DarkChessSmallState(base.State):
     return self.clone()
 
   def _possible_boards(self, player):
-    """Returns {board: weight} after each move, the boards possible for a player.
+    """Returns {board: weight} after each move, the boards that are possible.
 
     A weight is the probability, under uniform play of the opponent, of the
     sequences of moves that lead to the board and look the same to the player.
@@ -181,7 +181,7 @@ class DarkChessSmallState(base.State):
     return weights
 
   def _draw_moves(self, weights, rng):
-    """Samples moves backwards by the weights that `_possible_boards` returns."""
+    """Samples moves backwards by weights that `_possible_boards` returns."""
     chessboard = self.get_game().chessboard
     board = base.sample(weights[-1].items(), rng())
     actions = []

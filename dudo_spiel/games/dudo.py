@@ -117,11 +117,9 @@ class DudoGame(base.Game):
                for dice in range(2, sum(self.start_dice) + 1))
 
   def min_histories(self) -> int:
-    """Returns a lower bound on the number of histories: the first round's.
-
-    They are all sequences of claims, and a Dudo after each but the empty one.
-    """
+    """Returns a lower bound on the number of histories: the first round's."""
     deals = math.prod(self.rolls(dice).num_rolls for dice in self.start_dice)
+    # All sequences of claims, and a Dudo after each but the empty one.
     return deals * (2**(self.dudo_action + 1) - 1)
 
   def deal_rules(self) -> deal_rules.DealRules | None:
