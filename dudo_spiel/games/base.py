@@ -129,7 +129,7 @@ class Game(pyspiel.Game):
     return observer.make_observer(kind, self.num_players(), private, public)
 
   def __reduce__(self):
-    """Pickles a call of `_load_game`, so that unpickling registers the games."""
+    """Pickles a call of `_load_game`, so that unpickling registers games."""
     return _load_game, (str(self),)
 
 
