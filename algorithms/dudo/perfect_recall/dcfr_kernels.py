@@ -250,7 +250,7 @@ def _cross_cut(cut, part, collects, scratch, depth):
   cut.other[part] = scratch.other[depth]
 
 
-# The parts of `learn`. They share these arguments:
+# The parts of `learn` share these arguments:
 #
 #   view: the `_RoundView`.
 #   tree: the `growing_tree.TreeArrays`.
@@ -522,13 +522,9 @@ def learn_parts(game, tree, tables, step, order, counter, scratch, cut):
 
 @jit.kernel(nogil=True)
 def find_cut(tree, max_entries, part):
-  """Finds where to cut a tree.
+  """Finds where to cut a tree: writes `Cut.part`.
 
-  Args:
-    tree: the `growing_tree.TreeArrays`.
-    max_entries: subtrees with more entries than this belong to the top.
-    part: [node] int32, modified in place, the index of the subtree that begins
-      there, else -1.
+  Subtrees with more entries than `max_entries` belong to the top.
 
   Returns:
     How many subtrees there are.

@@ -215,14 +215,9 @@ def _add_child(tree, change, num_claims, node, row, out):
 
 @jit.kernel(nogil=True)
 def rebuild(tree, change, num_claims, path, out):
-  """Writes the tree after a change.
+  """Writes the tree after a `Change` to `out`, a `Shape` that is large enough.
 
-  Args:
-    tree: the `TreeArrays`.
-    change: the `Change`.
-    num_claims: C.
-    path: [depth] int64 scratch.
-    out: the `Shape`, modified in place; large enough.
+  `num_claims` is C, and `path` [depth] int64 scratch, as for `_parse`.
   """
   out.size[:] = 0
   node, row, depth = _begin_node(out, -1, -1, 0), 0, 0
@@ -250,18 +245,11 @@ def rebuild(tree, change, num_claims, path, out):
 
 @jit.kernel(nogil=True)
 def move_rows(old, new, row_source, is_growing, table):
-  """Moves the entries of a table to where a new tree has them.
+  """Moves the entries of a table that is large enough, for `move_table`.
 
   Rows keep their order. If the tree only grows, all rows move to the right, the
   last one first. If it only shrinks, they move to the left, the first one
   first.
-
-  Args:
-    old: the `TreeArrays` before.
-    new: the `TreeArrays` after.
-    row_source: [new row] int64, the old row, -1 for a new one.
-    is_growing: whether the tree only grows, else it only shrinks.
-    table: flat, modified in place, large enough for both; new rows become 0.
   """
   nodes = len(new.last)
   old_node = len(old.last) - 1 if is_growing else 0

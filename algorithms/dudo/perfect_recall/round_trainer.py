@@ -51,7 +51,7 @@ def _cumulative_discounts(size):
 
 
 def num_discounted(iteration):
-  """Returns for how many iterations discounts are computed by an iteration."""
+  """Returns for how many iterations discounts are computed by then."""
   return min(max(1 << iteration.bit_length(), _MIN_DISCOUNTED),
              _MAX_DISCOUNTED)
 
@@ -246,7 +246,7 @@ class RecallTrainer:
     return responses
 
   def _find(self, pool):
-    """Returns what best responses get, and proposals, the largest gain first.
+    """Returns best responses' payoffs, and proposals, the largest gain first.
 
     Returns:
       ([role] float64, [proposal] `expansion_kernels.PROPOSAL`).

@@ -335,9 +335,8 @@ def encode(hands, tree, weights, num_quanta, stop=None):
   Args:
     hands: the `round_hands.RoundHands`.
     tree: the `growing_tree.TreeArrays`.
-    weights: [entry] uint16, the quanta of each action, by
-      `quantize.quantized`.
-    num_quanta: how many quanta all hands of a role had together, about.
+    weights: [entry] uint16, by `quantize.quantized`.
+    num_quanta: as for that.
     stop: [1] bool, soon after it is set this raises a ValueError; None for
       one that nobody sets.
   """
@@ -361,7 +360,7 @@ def decode(hands, nodes, rows, num_quanta, streams, path=None):
     hands: the `round_hands.RoundHands`.
     nodes: how many nodes there are.
     rows: how many rows.
-    num_quanta: how many quanta all hands of a role had together, about.
+    num_quanta: as `encode` was given.
     streams: two [byte] uint8.
     path: the file that all this comes from, for messages.
 
