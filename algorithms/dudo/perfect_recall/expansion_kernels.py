@@ -244,8 +244,7 @@ def propose(game, tree, table, responder, scratch, choices, criterion, found):
     if claim == game.num_claims or is_own and child < 0:
       row += 1
       continue
-    levels = (game.hand_level[tree.last[node] + 1],
-              game.hand_level[claim + 1])
+    levels = game.hand_level[tree.last[node] + 1], game.hand_level[claim + 1]
     reach = scratch.own if is_own else scratch.other
     total = _row_reach(tree, table, is_chosen, choices, (node, row), reach,
                        scratch, depth)
