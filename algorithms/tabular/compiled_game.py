@@ -251,7 +251,9 @@ def compile_game(game, form=None, perfect_recall=False):
     tree = None
     if perfect_recall:
       tree = rules_tree.make_tree(game, deal_form=form in _DEAL)
-      tree = tree if tree.is_deal_form else tree.with_perfect_recall()
+      if not tree.is_deal_form and (
+          sequence_form.ParentSequences(tree).of_set is None):
+        tree = tree.with_perfect_recall()
     compiled = _CACHE[key] = CompiledGame(game, form, tree)
   with contextlib.suppress(KeyError):  # another thread may have removed it
     _CACHE.move_to_end(key)

@@ -23,7 +23,7 @@ class HistoryArrays(NamedTuple):
   [row, widest block].
 
   Attributes:
-    blocks: of the `sequence_form.SetLayout`, as are the next three.
+    blocks: of the `sequence_form.EntryLayout`, as are the next three.
     rows: [block, largest number of actions] int64.
     set_begin: [block] int64.
     min_regret: [block].
@@ -56,7 +56,7 @@ class HistoryForm:
   Attributes:
     tree: the `game_tree.GameTree`.
     blocks, num_entries, set_entry, set_stride: of the
-      `sequence_form.SetLayout`.
+      `sequence_form.EntryLayout`.
     arrays: the `HistoryArrays`.
   """
 

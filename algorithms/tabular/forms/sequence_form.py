@@ -39,8 +39,8 @@ class SequenceArrays(NamedTuple):
   `scratch` is [row, widest block].
 
   Attributes:
-    blocks: of the `SetLayout`, as are the next three; each player's parents are
-      before the children.
+    blocks: of the `EntryLayout`, as are the next three; the parents of a
+      player's sets are before them.
     rows: [block, largest number of actions] int64.
     set_begin: [block] int64.
     min_regret: [block].
@@ -71,7 +71,7 @@ class SequenceForm:
 
   Attributes:
     tree: the `game_tree.GameTree`.
-    blocks, num_entries, set_entry, set_stride: of the `SetLayout`.
+    blocks, num_entries, set_entry, set_stride: of the `EntryLayout`.
     arrays: the `SequenceArrays`.
   """
 
@@ -181,7 +181,7 @@ def _distinct(columns, bound):
   return members, which
 
 
-class SetLayout(NamedTuple):
+class EntryLayout(NamedTuple):
   """The entries of information sets, for forms whose blocks have any sets.
 
   Attributes:
@@ -206,7 +206,7 @@ class SetLayout(NamedTuple):
 
 
 def lay_out_sets(tree, depths):
-  """Returns the `SetLayout` of a tree.
+  """Returns the `EntryLayout` of a tree.
 
   A block has the sets with equal players, depths and numbers of actions.
 
@@ -230,7 +230,7 @@ def lay_out_sets(tree, depths):
   set_entry[order] = np.arange(len(order)) + np.repeat(entry_begin - set_begin,
                                                        width)
   set_stride[order] = np.repeat(width, width)
-  return SetLayout(
+  return EntryLayout(
       blocks, rows, set_begin,
       np.maximum.reduceat(set_blocks.min_regrets(tree)[order], set_begin),
       order, set_entry, set_stride, int(actions.sum()))

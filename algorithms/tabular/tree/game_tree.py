@@ -195,15 +195,10 @@ class GameTree:
     return last
 
   def with_perfect_recall(self):
-    """Returns the tree with sets split so that players have perfect recall.
-
-    It is the same tree if they have it already.
-    """
-    sets, info_set = split_sets.split(self)
-    if len(sets.node) == self.num_info_sets:
-      return self
+    """Returns the tree with sets split so that players have perfect recall."""
     tree = copy.copy(self)
-    tree.is_split, tree.info_set = True, info_set
+    tree.is_split = True
+    sets, tree.info_set = split_sets.split(self)
     tree.info_states = split_sets.SplitInfoStates(self.info_states, sets)
     tree.set_actions = [self.set_actions[old] for old in sets.original.tolist()]
     tree.num_info_sets = len(sets.node)
