@@ -59,6 +59,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
   """
 
   has_perfect_recall = True
+  remembered_text = "all claims"
 
   def __init__(
       self, game: pyspiel.Game,
@@ -88,19 +89,6 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
   def rounds(self) -> list[annotations.Dice]:
     """The rounds (starter's dice, other's dice) that it plays, a list."""
     return list(self._rounds)
-
-  @property
-  def remembered_text(self) -> str:
-    """What the policy remembers of a round, in words."""
-    return "all claims"
-
-  def remembered_span(self, num_dice: int) -> float:
-    """Returns how many of the last claims may decide what the policy does.
-
-    Args:
-      num_dice: how many dice are in play.
-    """
-    return self.match.claim_order(num_dice).num_claims
 
   @property
   def values(self) -> annotations.ByRound[float]:
@@ -136,19 +124,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       result[game.dudo_action if action == num_claims else action] = probability
     return result
 
-  def after_claims(self, key: annotations.Dice,
-                   claims: Sequence[int]) -> np.ndarray:
-    """Returns the probabilities of all hands after some claims of a round.
-
-    Args:
-      key: (own dice, opponent's dice) of the player who acts.
-      claims: list of int, first to last.
-
-    Returns:
-      [action, hand] float64. Actions are the stronger claims, weakest first,
-      and then Dudo, which nobody can say before the first claim. Hands are
-      those of `rolls`.
-    """
+  def _after_claims(self, key, claims):
     num_claims = len(claims) if isinstance(claims, (list, tuple)) else 0
     if not self.knows(key, num_claims):
       raise ValueError(f"key={key!r}: after {num_claims} claims must be the "
