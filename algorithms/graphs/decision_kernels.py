@@ -4,15 +4,8 @@ In `dudo_single_round` everyone except the claimer passes or challenges. A node
 of decisions (see `game_graph`) stands for 2^d - 1 states of d players; all
 states of one player are the same information set. Where no state can be flagged
 the sums over these states have a closed form. Elsewhere the states are visited
-one by one, as nodes are in `fsi_kernels`.
-
-Kernels take some of these:
-
-  graph: the `graph_arrays.GraphArrays`, of pointers.
-  tables: the `regret_tables.RegretTables`, of pointers.
-  scratch: the `fsi_kernels.FSIScratch` of the thread.
-  node: the number of the node.
-  settings: the `fsi_kernels.IterationSettings`.
+one by one, as nodes are in `fsi_kernels`, whose scratch and settings these
+kernels use.
 """
 
 import numpy as np
@@ -24,19 +17,14 @@ from dudo_spiel.algorithms.runtime import simd
 
 UNFLAGGED = 1
 
-_0, _1 = np.uintp(0), np.uintp(1)
+_0, _1, _2 = np.uintp(0), np.uintp(1), np.uintp(2)
 
 
 @jit.kernel
 def flag_number(seed, iteration, players, node, heap):
   """Returns the random number by which a state flags its children.
 
-  Args:
-    seed: uint64.
-    iteration: the number of the iteration.
-    players: number of players.
-    node: the node.
-    heap: the number of the state at a node of decisions, else 0.
+  `heap` is the number of the state at a node of decisions, else 0.
   """
   return random_streams.uniform(random_streams.stream(seed, iteration),
                                 players + (node << players) + heap)
@@ -117,7 +105,7 @@ def _pass_on(graph, tables, scratch, node, settings):
   first, deciders = graph.actor[node], graph.deciders[node]
   child = graph.child[begin]
   seats = np.uintp(scratch.seats)
-  n, c = _2(seats) * np.uintp(node), _2(seats) * np.uintp(child)
+  n, c = _2 * seats * np.uintp(node), _2 * seats * np.uintp(child)
   reach, strategy = scratch.reach, scratch.strategy
   cumulative = tables.cumulative
   all_pass = one
@@ -147,12 +135,6 @@ def _pass_on(graph, tables, scratch, node, settings):
     cumulative[e] += own * p
     cumulative[e + _1] += own * (one - p)
   scratch.status[child] = UNFLAGGED
-
-
-@jit.inline
-def _2(number):
-  """Returns twice a number, of its type."""
-  return number + number
 
 
 @jit.kernel
@@ -248,7 +230,7 @@ def _learn(graph, tables, scratch, node, settings):
     gain = settings.zero  # by a pass
     for heap in range(np.uintp(1 << j), np.uintp(2 << j)):
       n = seats * heap
-      a = _2(n)
+      a = _2 * n
       b = a + seats
       q = np.uintp(player)
       gain += others[heap] * (value[a + q] - value[b + q])
@@ -256,7 +238,7 @@ def _learn(graph, tables, scratch, node, settings):
         x = simd.load(value, a + quad)
         x += challenge * (simd.load(value, b + quad) - x)
         simd.store(value, n + quad, x)
-    gain *= scratch.reach[_2(seats) * np.uintp(node) + np.uintp(player)]
+    gain *= scratch.reach[_2 * seats * np.uintp(node) + np.uintp(player)]
     p = _untrembled(p, settings)
     e = _entry(graph, scratch, node, player, j)
     regret[e] += (one - p) * gain
