@@ -17,7 +17,7 @@ from dudo_spiel.algorithms.runtime import simd
 
 UNFLAGGED = 1
 
-_0, _1, _2 = np.uintp(0), np.uintp(1), np.uintp(2)
+_0, _1 = np.uintp(0), np.uintp(1)
 
 
 @jit.kernel
@@ -105,7 +105,7 @@ def _pass_on(graph, tables, scratch, node, settings):
   first, deciders = graph.actor[node], graph.deciders[node]
   child = graph.child[begin]
   seats = np.uintp(scratch.seats)
-  n, c = _2 * seats * np.uintp(node), _2 * seats * np.uintp(child)
+  n, c = _2(seats) * np.uintp(node), _2(seats) * np.uintp(child)
   reach, strategy = scratch.reach, scratch.strategy
   cumulative = tables.cumulative
   all_pass = one
@@ -135,6 +135,12 @@ def _pass_on(graph, tables, scratch, node, settings):
     cumulative[e] += own * p
     cumulative[e + _1] += own * (one - p)
   scratch.status[child] = UNFLAGGED
+
+
+@jit.inline
+def _2(number):
+  """Returns twice a number, of its type; a product is slower here."""
+  return number + number
 
 
 @jit.kernel
@@ -230,7 +236,7 @@ def _learn(graph, tables, scratch, node, settings):
     gain = settings.zero  # by a pass
     for heap in range(np.uintp(1 << j), np.uintp(2 << j)):
       n = seats * heap
-      a = _2 * n
+      a = _2(n)
       b = a + seats
       q = np.uintp(player)
       gain += others[heap] * (value[a + q] - value[b + q])
@@ -238,7 +244,7 @@ def _learn(graph, tables, scratch, node, settings):
         x = simd.load(value, a + quad)
         x += challenge * (simd.load(value, b + quad) - x)
         simd.store(value, n + quad, x)
-    gain *= scratch.reach[_2 * seats * np.uintp(node) + np.uintp(player)]
+    gain *= scratch.reach[_2(seats) * np.uintp(node) + np.uintp(player)]
     p = _untrembled(p, settings)
     e = _entry(graph, scratch, node, player, j)
     regret[e] += (one - p) * gain
