@@ -25,12 +25,7 @@ UniformBot = uniform_random.UniformRandomBot
 
 
 class _DistributionBot(pyspiel.Bot):
-  """A bot that samples its actions from `distribution(state)`.
-
-  Args:
-    player_id: the player whom it plays.
-    rng: a random number generator with `choice`.
-  """
+  """A bot that samples its actions from `distribution(state)`."""
 
   def __init__(self, player_id: int,
                rng: annotations.RandomGenerator | None) -> None:
@@ -102,9 +97,7 @@ class _ClaimBot(_DistributionBot):
                             is_next_claimer: bool) -> float:
     """Returns the probability of challenging the last claim.
 
-    Args:
-      state: the state.
-      is_next_claimer: whether the bot is to claim next if nobody challenges.
+    `is_next_claimer` says whether the bot claims next if nobody challenges.
     """
     raise NotImplementedError
 
@@ -201,13 +194,15 @@ _CLAIM_GAMES = ("dudo", "dudo_ir", "dudo_single_round",
                 "dudo_single_round_ir")
 _BOTS = {"uniform": UniformBot, "random": RandomBot,
          "heuristic": HeuristicBot}
+_WORDS = {"uniform": "plays every legal move with the same probability",
+          "random": "likes claims just above the last one, and rarely "
+                    "challenges",
+          "heuristic": "goes by the odds that claims are true, given its own "
+                       "dice"}
 
 
 def check_generator(rng: annotations.RandomGenerator | None) -> None:
-  """Raises a ValueError unless bots can use it: a generator, or None.
-
-  With None a bot can only be asked for its policy.
-  """
+  """Raises a ValueError unless bots can draw from it; None is for no play."""
   if rng is not None and not callable(getattr(rng, "choice", None)):
     raise ValueError(f"rng={rng!r}: must have a method `choice`, as "
                      "np.random.RandomState has")
@@ -217,6 +212,17 @@ def bot_names(game: pyspiel.Game) -> list[str]:
   """Returns a list of the bots that play the game, the best first."""
   claims = validation.game("game", game).get_type().short_name in _CLAIM_GAMES
   return ["heuristic", "random", "uniform"] if claims else ["uniform"]
+
+
+def describe(name: str) -> str:
+  """Returns what a bot does, in words for a player.
+
+  Example:
+    >>> from dudo_spiel import bots
+    >>> bots.describe("uniform")
+    'plays every legal move with the same probability'
+  """
+  return _WORDS[validation.choice("name", name, tuple(_WORDS))]
 
 
 def make_bot(name: str, game: pyspiel.Game, player_id: int,

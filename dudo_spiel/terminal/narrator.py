@@ -2,10 +2,11 @@
 
 A narrator speaks to the person in one seat. It tells only what follows from
 that seat's information: with perfect information everything, otherwise the
-seat's information states or observations, the seat's own moves, and the moves
-of the others in games whose moves are all public. A test checks this for all
-games of OpenSpiel: it changes what the person cannot see, and the words must
-stay the same.
+seat's information states or observations, the seat's own moves, the moves of
+the others in games whose moves are all public, and the cards that players of
+Kuhn and Leduc poker show at the end. A test checks this for all games of
+OpenSpiel: it changes what the person cannot see, and the words must stay the
+same.
 """
 
 from collections.abc import Callable
@@ -24,9 +25,6 @@ _MIN_SPREAD = 1e-6  # of probabilities; an untrained policy is uniform
 # Games of OpenSpiel in which everyone sees all moves of the players, and what
 # their information states mean.
 _PUBLIC_MOVES = {
-    "kuhn_poker": "your card, 0 is the lowest; then p for pass and b for bet",
-    "leduc_poker": "Private is your card, Public the one on the table; in the "
-                   "rounds 0 is fold, 1 is call, 2 is raise",
     "liars_dice": "your dice, then the bids as number-rank; the highest rank "
                   "is wild",
 }
@@ -49,15 +47,10 @@ PLAIN = Style()
 
 
 class Narrator:
-  """Speaks to the person who plays in one seat.
+  """Speaks to the person who plays in one seat, in a `Style`.
 
-  Attributes:
-    seat: the person's player id.
-
-  Args:
-    game: the game. Players must move in turn.
-    seat: the person's player id.
-    style: the `Style` of its words.
+  All methods return lines or texts. `seat` is the person's player id. States
+  that methods get are those in which it is the person's turn.
   """
 
   def __init__(self, game, seat, style=PLAIN):
@@ -78,8 +71,7 @@ class Narrator:
   def greeting(self, opponents):
     """Returns lines that say what is played, against whom and how.
 
-    Args:
-      opponents: {player: what plays in that seat}.
+    `opponents` has the name of what plays in each of the other seats.
     """
     others = ", ".join(f"Player {player} ({name})"
                        for player, name in opponents.items())
@@ -113,16 +105,7 @@ class Narrator:
             "moves.")
 
   def after(self, before, action, state):
-    """Returns what the person learns from an action.
-
-    Args:
-      before: the state before the action.
-      action: the action.
-      state: the state after the action.
-
-    Returns:
-      A list of lines, empty if the person learns nothing.
-    """
+    """Returns what the person learns from an action between two states."""
     lines = self._told(before, action, state)
     return lines + self._ending(state) if state.is_terminal() else lines
 
@@ -131,7 +114,7 @@ class Narrator:
     player = before.current_player()
     if player == self.seat or self._is_public(before):
       who = "Chance" if before.is_chance_node() else self.name(player)
-      return [f"{who}: {action_name(before, action)}"]
+      return [f"{who}: {self._action_name(before, action)}"]
     return []
 
   def _is_public(self, before):
@@ -162,50 +145,47 @@ class Narrator:
     return [f"You know: {lines[0]}"]
 
   def situation(self, state):
-    """Returns lines that say what the person knows before a move.
-
-    Args:
-      state: a state in which it is the person's turn.
-    """
+    """Returns lines that say what the person knows before a move."""
     return str(state).splitlines() if self._is_perfect else (
         self._information(state))
 
   def status(self, state):
     """Returns lines that must stay in sight while the person thinks."""
-    names = [action_name(state, action) for action in state.legal_actions()]
-    line = f"Moves: {', '.join(names)}."
+    line = f"Moves: {', '.join(self._legal_names(state))}."
     return self._only_move(state) or [line] * (len(line) <= _WIDTH)
 
   def _only_move(self, state):
     """Returns a line that names the only legal move, if there is only one."""
-    legal = state.legal_actions()
-    if len(legal) > 1:
-      return []
-    return [f"Your only move is {action_name(state, legal[0])}: press Enter."]
+    first, *others = self._legal_names(state)
+    return [] if others else [f"Your only move is {first}: press Enter."]
 
   def legal_moves(self, state):
     """Returns lines that list the legal moves."""
-    return columns([action_name(state, action)
-                    for action in state.legal_actions()])
+    return columns(self._legal_names(state))
+
+  def _action_name(self, state, action):
+    """Returns what an action is called."""
+    return action_name(state, action)
+
+  def _legal_names(self, state):
+    return [self._action_name(state, action)
+            for action in state.legal_actions()]
+
+  def _names(self, state):
+    """Returns {name: action}, all names of legal actions."""
+    return dict(zip(self._legal_names(state), state.legal_actions()))
 
   def understand(self, state, text):
-    """Returns the action that the person means, or why there is none.
+    """Returns (action, lines) of what the person typed.
 
-    Args:
-      state: a state in which it is the person's turn.
-      text: what the person typed: the name of a move or a part of it that is
-        clear. "" means the only legal move.
-
-    Returns:
-      (action, lines). If the text is no legal move, the action is None and the
-      lines say why. Otherwise there are no lines.
+    If it is no legal move, the action is None and the lines say why. The name
+    of a move may be cut short. "" means the only legal move.
     """
     text = text[:_MAX_TYPED]
     legal = state.legal_actions()
     if not text.strip() and len(legal) == 1:
       return legal[0], []
-    names = {action_name(state, action): action for action in legal}
-    action = moves.find(names, text)
+    action = moves.find(self._names(state), text)
     if action is not None:
       return action, []
     return None, wrapped(self._why_not(state, text))
@@ -216,11 +196,9 @@ class Narrator:
             "help.")
 
   def hint(self, state, adviser=None):
-    """Returns lines that say what to consider.
+    """Returns lines that say what to consider, by an adviser if there is one.
 
-    Args:
-      state: a state in which it is the person's turn.
-      adviser: a bot that could play in the person's seat, or None.
+    That is a bot that could play in the person's seat.
     """
     if adviser is None:
       return ["I have no hint: no policy was trained for this game. To have "
@@ -229,7 +207,7 @@ class Narrator:
     policy = sorted(adviser.get_policy(state), key=lambda pair: -pair[1])
     if len(policy) > 2 and policy[0][1] - policy[-1][1] < _MIN_SPREAD:
       return ["The policy never met this situation in its training."]
-    shown = [f"{action_name(state, action)} {percent(probability)}"
+    shown = [f"{self._action_name(state, action)} {percent(probability)}"
              for action, probability in policy[:_MAX_HINTS] if probability > 0]
     return wrapped(f"The policy would play: {', '.join(shown)}.")
 
@@ -243,13 +221,10 @@ class Narrator:
     return f"{words}Your return is {state.returns()[self.seat]:g}."
 
   def verdict(self, state):
-    """Returns "win", "shared win", "tie", "loss" or None.
+    """Returns "win", "shared win", "tie", "loss" or None at a game's end.
 
     It is None in a game of one player, and where the others' returns are not
     for the person to know.
-
-    Args:
-      state: a terminal state.
     """
     returns = list(state.returns())
     mine = returns.pop(self.seat)
@@ -320,12 +295,7 @@ def columns(entries):
 
 
 def last_that_fit(entries, start):
-  """Returns one line with the start and as many last entries as fit.
-
-  Args:
-    entries: list of texts.
-    start: the beginning of the line.
-  """
+  """Returns one line with the start and as many last entries as fit."""
   line = f"{start}{', '.join(entries)}"
   while len(line) > _WIDTH and len(entries) > 1:
     entries = entries[1:]

@@ -1,18 +1,13 @@
 """Neumann poker and Liar Die: solves them in seconds, and shows policies."""
 
 from collections.abc import Callable
-import math
-import time
 from typing import NamedTuple
 
 import pyspiel
 
-from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import exploitability
+from dudo_spiel.algorithms import policy_bots
 
-_TARGET = 1e-6  # exploitability
-_MAX_SECONDS = 10.0
-_CHUNK = 50  # iterations between two reports
 _LETTERS = {"k": "check", "b": "bet", "r": "raise", "c": "call", "f": "fold"}
 
 
@@ -21,12 +16,7 @@ def _rounded(value):
 
 
 def _neumann_view(game, policy):
-  """Returns what each player does with each rank, after each betting.
-
-  Args:
-    game: `neumann_poker`.
-    policy: an OpenSpiel policy for it.
-  """
+  """Returns what each player does with each rank, after each betting."""
   spots, queue = [], [()]
   while queue:
     steps = queue.pop(0)
@@ -57,11 +47,7 @@ def _neumann_view(game, policy):
 def _liar_die_chances(game, policy, claims, roll=None):
   """Returns the probabilities of the actions after accepted claims.
 
-  Args:
-    game: `liar_die`.
-    policy: an OpenSpiel policy for it.
-    claims: list of int; the last one is still open unless there is a roll.
-    roll: what the next claimant rolled, or None.
+  The last claim is still open, unless the next claimant has rolled already.
   """
   state = game.new_initial_state()
   for number, claim in enumerate(claims):
@@ -79,12 +65,7 @@ def _liar_die_chances(game, policy, claims, roll=None):
 
 
 def _liar_die_view(game, policy):
-  """Returns the tables of Liar Die: when to doubt, and what to claim.
-
-  Args:
-    game: `liar_die`.
-    policy: an OpenSpiel policy for it.
-  """
+  """Returns the tables of Liar Die: when to doubt, and what to claim."""
   sides = game.sides
   return {
       "game": "liar_die", "sides": sides,
@@ -101,13 +82,9 @@ def _liar_die_view(game, policy):
 
 
 class SmallGame(NamedTuple):
-  """A game that the page solves.
+  """A game that the page solves: view(game, policy) returns its tables.
 
-  Attributes:
-    size: the name of the parameter that determines the size of the game.
-    min_size: the smallest value of this parameter on the page.
-    max_size: the largest value of this parameter on the page.
-    view: view(game, policy) returns the policy's tables.
+  The parameter named `size` is between `min_size` and `max_size` on the page.
   """
   size: str
   min_size: int
@@ -120,31 +97,8 @@ SMALL_GAMES = {"neumann_poker": SmallGame("num_ranks", 3, 100, _neumann_view),
 
 
 def solve(name, size, report):
-  """Solves a game and returns its view.
-
-  Args:
-    name: one of `SMALL_GAMES`.
-    size: the value of its parameter for the size.
-    report: report(fraction, text) is called after every 50 iterations, with
-      the fraction that is done.
-  """
+  """Solves one of `SMALL_GAMES`, reports progress, and returns its view."""
   small = SMALL_GAMES[name]
   game = pyspiel.load_game(name, {small.size: size})
-  report(0.0, "compiling the game")
-  solver = cfr.PDCFRPlusSolver(game)
-  # The first call may compile kernels, which does not count as solving.
-  solver.run(1)
-  solver.exploitability()
-  begin, fraction, first = time.monotonic(), 0.0, None
-  while True:
-    solver.run(_CHUNK)
-    gap = solver.exploitability()
-    spent = (time.monotonic() - begin) / _MAX_SECONDS
-    if gap <= _TARGET or spent >= 1.0:
-      return small.view(game, solver.average_policy())
-    first = first or 2.0 * gap
-    # Errors shrink geometrically, so their logarithm measures the progress.
-    done = math.log(first / gap) / math.log(first / _TARGET)
-    fraction = max(fraction, spent, done)
-    report(fraction,
-           f"{solver.iteration:,} iterations, exploitability {gap:.1e}")
+  policy, _ = policy_bots.solve_game(game, report)
+  return small.view(game, policy)

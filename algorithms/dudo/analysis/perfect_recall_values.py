@@ -19,8 +19,7 @@ class HandRound(NamedTuple):
 
   Attributes:
     num_claims: C; row C of a node is Dudo.
-    level: [claim + 1] int64, the level of hand classes by the last claim plus
-      1.
+    hand_level: [claim + 1] int64, that of a node by its last claim plus 1.
     role: of the player with the known hand.
     own: [level] int64, the class of the known hand.
     other: [level, hand] int64, the classes of the opponent's hands.
@@ -29,7 +28,7 @@ class HandRound(NamedTuple):
     challenged: [claim, hand] float64, its payoff if the opponent does.
   """
   num_claims: int
-  level: np.ndarray
+  hand_level: np.ndarray
   role: int
   own: np.ndarray
   other: np.ndarray
@@ -66,18 +65,9 @@ def _enter(tree, table, node, scratch, depth):
 
 @jit.kernel(nogil=True)
 def _reach_row(game, tree, table, row, scratch, depth):
-  """Writes the reach after a row, at depth + 1.
+  """Writes the reach after a row of the last node of the path, at depth + 1.
 
-  Args:
-    game: the `HandRound`.
-    tree: the `growing_tree.TreeArrays`.
-    table: [entry] float, to which the policy is proportional.
-    row: a row of the last node of the path.
-    scratch: the `_Scratch`, modified in place.
-    depth: of the node.
-
-  Returns:
-    Whether it is not 0 for all hands.
+  Returns whether it is not 0 for all hands.
   """
   node = scratch.path[depth]
   number = row - tree.row_begin[node]
@@ -86,7 +76,7 @@ def _reach_row(game, tree, table, row, scratch, depth):
       jit.pointer(table), tree.table_begin[node] + number * width, width,
       jit.pointer(scratch.inverse_sum), depth * scratch.inverse_sum.shape[1],
       number == 0, jit.pointer(scratch.strategy))
-  level = game.level[tree.last[node] + 1]
+  level = game.hand_level[tree.last[node] + 1]
   is_own = tree.role[node] == game.role
   is_any = False
   for h in range(scratch.reach.shape[1]):
@@ -99,16 +89,7 @@ def _reach_row(game, tree, table, row, scratch, depth):
 
 @jit.kernel(nogil=True)
 def _add(game, tree, table, first, scratch, result):
-  """Adds the value of a node to the result.
-
-  Args:
-    game: the `HandRound`.
-    tree: the `growing_tree.TreeArrays`.
-    table: [entry] float, to which the policy is proportional.
-    first: the node.
-    scratch: the `_Scratch`, modified in place.
-    result: [hand] float64, by the opponent's hand, modified in place.
-  """
+  """Adds the value of a node to result[hand], by the opponent's hand."""
   scratch.reach[0] = 1.0
   _enter(tree, table, first, scratch, 0)
   node, row, depth = first, tree.row_begin[first], 0
@@ -151,7 +132,7 @@ def claim_values(stored, claims, hand, challenges, challenged):
   """
   hands, tree, table = stored
   num_claims, role = hands.order.num_claims, len(claims) % 2
-  game = HandRound(num_claims, hands.level, role,
+  game = HandRound(num_claims, hands.hand_level, role,
                    np.ascontiguousarray(hands.classes[role][:, hand]),
                    hands.classes[1 - role], challenges, challenged)
   depths, max_width = num_claims + 3, int(hands.width.max())

@@ -6,7 +6,6 @@ probabilities of actions at a node are in proportion to its rows. Where all
 weights are zero the policy is uniform.
 """
 
-from collections.abc import Sequence
 import re
 
 import numpy as np
@@ -63,6 +62,8 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
     super().__init__(game)
     self.match = abstract_rules.abstract_rules(
         game, abstractions.choose(recall_length, memory))
+    self.remembered_text = self.match.abstraction.text
+    self._span = self.match.abstraction.span
     for name, given in (("tables", tables), ("values", values)):
       if not isinstance(given, dict):
         raise ValueError(f"{name}={given!r}: must be a dict by numbers of dice")
@@ -89,20 +90,6 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
   def rounds(self) -> list[annotations.Dice]:
     """The rounds (starter's dice, other's dice) that it plays, a list."""
     return [dice for dice in self.tables if dice[::-1] in self.tables]
-
-  @property
-  def remembered_text(self) -> str:
-    """What the policy remembers of a round, such as "the last 3 claims"."""
-    return self.match.abstraction.text
-
-  def remembered_span(self, num_dice: int) -> float:
-    """Returns how many of the last claims may decide what the policy does.
-
-    Args:
-      num_dice: how many dice are in play.
-    """
-    return min(self.match.abstraction.span,
-               self.match.claim_order(num_dice).num_claims)
 
   def continuation_values(self,
                           dice: annotations.Dice) -> annotations.ByRound[float]:
@@ -151,19 +138,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       return dict.fromkeys(actions, 1.0 / len(actions))
     return {action: weight / total for action, weight in zip(actions, weights)}
 
-  def after_claims(self, key: annotations.Dice,
-                   claims: Sequence[int]) -> np.ndarray:
-    """Returns the probabilities of all hands after some claims of a round.
-
-    Args:
-      key: (own dice, opponent's dice).
-      claims: list of int, first to last.
-
-    Returns:
-      [action, hand] float64. Actions are the stronger claims, weakest first,
-      and then Dudo, which nobody can say before the first claim. Hands are
-      those of `rolls`.
-    """
+  def _after_claims(self, key, claims):
     self._check_key(key)
     self.match.claim_order(sum(key)).check_history(claims)
     graph = self.match.graph(sum(key))
@@ -229,11 +204,6 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
                      for (a, b), table in self.tables.items()}, compress=True)
 
 
-def _abstraction_named(name, value):
-  """Returns the `Abstraction` of a field of a header, or raises."""
-  return abstractions.parse(name, checkpoint.text(name, value))
-
-
 def from_file(archive, game):
   """Returns the policy in a file.
 
@@ -243,8 +213,9 @@ def from_file(archive, game):
   """
   path = archive.path
   if "memory" in archive.header:  # not if players remember the last claims
-    memory = checkpoint.field(path, archive.header, "memory",
-                              _abstraction_named)
+    memory = checkpoint.field(
+        path, archive.header, "memory", lambda name, value: abstractions.parse(
+            name, checkpoint.text(name, value)))
   else:
     memory = abstractions.LastClaims(checkpoint.field(
         path, archive.header, "recall_length", validation.integer, 1,
