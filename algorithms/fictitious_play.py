@@ -96,10 +96,12 @@ class FictitiousPlaySolver(table_solver.TableSolver):
              self.tables.strategy)
     return self.compiled.normalized(exact.astype(np.float64))
 
-  def _after_check(self, check):
+  def _check(self, seconds):
+    check = super()._check(seconds)
     if (self._best is None or
         check.exploitability < self._best.check.exploitability):
       self._best = _Best(check, self._average())
+    return check
 
   def _target_exploitability(self, check):
     return self._best.check.exploitability
@@ -125,14 +127,15 @@ class FictitiousPlaySolver(table_solver.TableSolver):
     check, strategy = self._best
     return {_BEST: dataclasses.asdict(check)}, {_BEST: strategy}
 
-  def _read_extras(self, archive):
+  def _read_extras(self, archive, tables):
+    super()._read_extras(archive, tables)
     if (archive.header.get(_BEST, "") is None and
         _BEST not in archive.names):  # saved before the first `solve`
       return None
     check = checkpoint.field(archive.path, archive.header, _BEST, _saved_check,
                              self.compiled.num_players)
     strategy = archive.read(_BEST, (self.compiled.num_entries,), (np.float64,))
-    self._check_tables(archive.path, {"strategy": strategy})
+    super()._read_extras(archive, {"strategy": strategy})
     return _Best(check, strategy)
 
   def _restore_extras(self, extras):

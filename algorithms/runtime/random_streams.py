@@ -57,13 +57,7 @@ def uniform(begin, counter):
 
 @jit.kernel
 def node_uniform(seed, iteration, node):
-  """Returns the number of a node in an iteration, uniform in [0, 1).
-
-  Args:
-    seed: uint64.
-    iteration: the number of the iteration.
-    node: the number of the node.
-  """
+  """Returns the number of a node in an iteration, uniform in [0, 1)."""
   bits = mix(seed + STEP)
   bits = mix((bits ^ np.uint64(iteration)) + STEP)
   return to_uniform(mix((bits ^ np.uint64(node)) + STEP))
@@ -116,14 +110,7 @@ def binomial(trials, chance, begin, counter):
 
 @jit.kernel
 def _rare_successes(trials, chance, begin, counter):
-  """Returns how many trials succeed, for a chance of at most one half.
-
-  Args:
-    trials: float64, how many trials.
-    chance: the probability that one succeeds, at most 0.5.
-    begin: uint64, where the stream begins.
-    counter: [1] int64, the number that was drawn last; counted up.
-  """
+  """Returns `binomial` for a chance of at most one half."""
   if chance <= 0.0:
     return 0.0
   total = 0.0

@@ -187,13 +187,13 @@ if checked.IS_CHECKED:
   def _unchecked_of(array):
     """Returns the function that makes what `_load` and `_store` take."""
     is_pointer = isinstance(array, checked.CheckedPointerType)
-    return checked.unchecked if is_pointer else _itself
+    return checked.address if is_pointer else _itself
 
   @extending.register_jitable
   def _check_bounds(array, index, lanes, count):
     i = types.int64(index)
     size = lanes if count is None else count
-    if i < 0 or i + size > checked.count_of(array):
+    if i < 0 or i + size > checked.size(array):
       raise IndexError("vector: index is out of bounds")
 
   def load(array, index, size=None, count=None):

@@ -1,6 +1,7 @@
 import itertools
 import os
 
+import helpers
 import numpy as np
 from open_spiel.python import policy as policy_lib
 from oracles import memory_oracle
@@ -244,7 +245,7 @@ def test_files_of_other_abstractions(memory, tmp_path):
     assert loaded.match.abstraction.name == memory
     for key, table in saved.tables.items():
       assert np.array_equal(loaded.tables[key], table)
-  header, arrays = checkpoint.load(path, match_policy.FILE_KIND)
+  header, arrays = helpers.load_file(path, match_policy.FILE_KIND)
   kind = header.pop("kind")
   for wrong in ("claims0", 3, None):
     checkpoint.save(path, kind, {**header, "memory": wrong}, arrays)
