@@ -44,14 +44,9 @@ _BEST = "best"  # the name of the best strategy in files
 
 
 class _Best(NamedTuple):
-  """The best strategy that `solve` has measured.
-
-  Attributes:
-    check: the `base_solver.Check`.
-    strategy: [entry] float64.
-  """
+  """The best strategy that `solve` has measured."""
   check: base_solver.Check
-  strategy: np.ndarray
+  strategy: np.ndarray  # [entry] float64
 
 
 class FictitiousPlaySolver(table_solver.TableSolver):

@@ -367,8 +367,7 @@ def check_identity(path, header, identity, free=()):
   Args:
     path: of the file.
     header: of the file.
-    identity: dict of what the file's solver and this one must have in common;
-      "parameters" is a dict.
+    identity: the `Solver._identity` that it must have.
     free: names of parameters that may differ.
 
   Returns:

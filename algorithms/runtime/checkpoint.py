@@ -251,13 +251,7 @@ class Archive:
 
 
 def check_header(path, header, expected):
-  """Raises a ValueError if a file was saved by another solver or game.
-
-  Args:
-    path: the file.
-    header: its header.
-    expected: dict of what the header must have.
-  """
+  """Raises a ValueError unless a file's header has all that is expected."""
   for name, value in expected.items():
     if header.get(name) != value:
       raise ValueError(f"path={os.fsdecode(path)!r}: was saved with {name}="
@@ -265,14 +259,15 @@ def check_header(path, header, expected):
 
 
 def field(path, header, name, check, *limits):
-  """Returns a field of a header, or raises a ValueError.
+  """Returns a field of a file's header, or raises a ValueError.
 
   Args:
-    path: the file.
+    path: of the file.
     header: dict, its header or a part of it.
     name: of the field.
-    check: function of `validation`, or one like these.
-    *limits: what else it takes.
+    check: function of the name, the value and the limits: one of `validation`,
+      or one like these.
+    *limits: what else the function takes.
   """
   if name not in header:
     raise ValueError(f"path={os.fsdecode(path)!r}: its {name} is missing")

@@ -53,9 +53,8 @@ def deferred():
 def call_after_fork(function):
   """Calls a function in every child that this process forks from here on.
 
-  Args:
-    function: takes nothing. It repairs what a fork breaks: the child has only
-      the thread that forked, and locks that others held stay locked.
+  It repairs what a fork breaks: the child has only the thread that forked, and
+  locks that others held stay locked.
   """
   if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(after_in_child=function)
@@ -207,12 +206,5 @@ def thread_pool(num_threads):
 
 
 def map_tasks(pool, function, tasks):
-  """Returns [function(task) for task in tasks].
-
-  Args:
-    pool: the `concurrent.futures.Executor` that calls the function, or None for
-      the calling thread.
-    function: takes one task.
-    tasks: iterable of arguments.
-  """
+  """Returns [function(task) for task in tasks], by a pool of `thread_pool`."""
   return list((map if pool is None else pool.map)(function, tasks))

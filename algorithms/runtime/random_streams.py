@@ -25,13 +25,9 @@ def mix(x):
 
 
 def seed_for(seed, use):
-  """Returns an independent seed (uint64).
+  """Returns an independent seed (uint64) for a use other than learning.
 
   What measures a policy must not see the deals from which it was learned.
-
-  Args:
-    seed: the user's.
-    use: a number for each use other than learning.
   """
   return np.uint64(mix(np.uint64(seed) ^ mix(np.uint64(use))))
 

@@ -9,7 +9,6 @@ multiplies as one. Vectors have +, -, * and /, and are made and used up by:
   store(array, i, vector, count): writes them there.
   splat(x, size): the number x in every lane.
   total(vector): the sum of its numbers.
-  keep_above(vector, x): its numbers that are above x, 0 for the others.
   where_above, where_from(v, x, yes, no): yes where v > or >= x, elsewhere no.
   multiply_add(x, y, z): x * y + z, where z may be a product that is rounded.
   widen(vector): its numbers in float64.
@@ -37,8 +36,8 @@ import numpy as np
 from dudo_spiel.algorithms.runtime import checked
 
 _QUAD = 4
-STEP = np.uintp(_QUAD)
-OCTET_SIZE = 8
+STEP = np.uintp(_QUAD)  # of loops over quads
+OCTET_SIZE = 8  # numbers
 _STRIP_BYTES = 64
 
 
@@ -247,22 +246,6 @@ def splat(typing_context, number, size=None):
     return _splat(builder, value, kind.lanes)
 
   return kind(number, size or types.none), generate
-
-
-@extending.intrinsic
-def keep_above(typing_context, vector, number):
-  """Returns a vector of the numbers above a number, and 0 for the others."""
-  del typing_context
-  lanes = vector.lanes
-
-  def generate(context, builder, signature, values):
-    del context, signature
-    zero = ir.Constant(values[0].type, [0.0] * lanes)
-    least = _splat(builder, values[1], lanes)
-    return builder.select(builder.fcmp_ordered(">", values[0], least),
-                          values[0], zero)
-
-  return vector(vector, vector.dtype), generate
 
 
 @extending.intrinsic

@@ -22,7 +22,8 @@ def compute(x, y, number, out):
     simd.store(out, i, left + right)
     simd.store(out, np.uintp(9) + i, left - right)
     simd.store(out, np.uintp(18) + i, left * right)
-    simd.store(out, np.uintp(27) + i, simd.keep_above(left, number))
+    simd.store(out, np.uintp(27) + i, simd.where_above(
+        left, number, left, simd.splat(0.0, left)))
     total = simd.splat(number)
     total += left
     simd.store(out, np.uintp(36) + i, total)
@@ -36,7 +37,8 @@ def compute_octets(x, y, number, out):
     simd.store(out, i, left + right)
     simd.store(out, np.uintp(9) + i, left - right)
     simd.store(out, np.uintp(18) + i, left * right)
-    simd.store(out, np.uintp(27) + i, simd.keep_above(left, number))
+    simd.store(out, np.uintp(27) + i, simd.where_above(
+        left, number, left, simd.splat(0.0, left)))
     total = simd.splat(number, simd.OCTET)
     total += left
     simd.store(out, np.uintp(36) + i, total)
