@@ -25,12 +25,7 @@ UniformBot = uniform_random.UniformRandomBot
 
 
 class _DistributionBot(pyspiel.Bot):
-  """A bot that samples its actions from `distribution(state)`.
-
-  Args:
-    player_id: the player whom it plays.
-    rng: a random number generator with `choice`.
-  """
+  """A bot that samples its actions from `distribution(state)`."""
 
   def __init__(self, player_id: int,
                rng: annotations.RandomGenerator | None) -> None:
@@ -102,9 +97,7 @@ class _ClaimBot(_DistributionBot):
                             is_next_claimer: bool) -> float:
     """Returns the probability of challenging the last claim.
 
-    Args:
-      state: the state.
-      is_next_claimer: whether the bot is to claim next if nobody challenges.
+    `is_next_claimer` says whether the bot claims next if nobody challenges.
     """
     raise NotImplementedError
 
@@ -204,10 +197,7 @@ _BOTS = {"uniform": UniformBot, "random": RandomBot,
 
 
 def check_generator(rng: annotations.RandomGenerator | None) -> None:
-  """Raises a ValueError unless bots can use it: a generator, or None.
-
-  With None a bot can only be asked for its policy.
-  """
+  """Raises a ValueError unless bots can draw from it; None is for no play."""
   if rng is not None and not callable(getattr(rng, "choice", None)):
     raise ValueError(f"rng={rng!r}: must have a method `choice`, as "
                      "np.random.RandomState has")

@@ -103,11 +103,7 @@ class ClaimOrder:
     return self.index(int(quantity), int(rank))
 
   def check_history(self, claims: list[int] | tuple[int, ...]) -> None:
-    """Raises a ValueError unless a round can have these claims.
-
-    Args:
-      claims: must be a list or tuple of int, each stronger than the one before.
-    """
+    """Raises a ValueError unless a round can have this list of claims."""
     if not isinstance(claims, (list, tuple)):
       raise ValueError(f"claims={claims!r}: must be a list of claims")
     for claim in claims:
@@ -126,13 +122,9 @@ def claim_order(num_dice: int, num_sides: int = 6,
 
 
 def claims_in_mask(mask: int) -> list[int]:
-  """Returns the list of claims in a set of claims, weakest first.
+  """Returns the list of claims in a set, which has bit s for strength s.
 
-  Every claim of a round is stronger than the one before, so the set of claims
-  determines their sequence.
-
-  Args:
-    mask: int, the set, with bit s set for the claim of strength s.
+  The weakest is first, as in a round: the set determines the sequence.
   """
   claims = []
   while mask:

@@ -109,11 +109,7 @@ class DealRules(abc.ABC):
 
   @abc.abstractmethod
   def line_texts(self, lines: Lines) -> list[str]:
-    """Returns a list of str, the texts of lines; those that end have any.
-
-    Args:
-      lines: the `Lines`.
-    """
+    """Returns a list of str, the texts of lines; those that end have any."""
 
   @abc.abstractmethod
   def returns(self) -> np.ndarray:

@@ -82,10 +82,6 @@ class Chessboard:
     moves: tuple of all `Move` that any piece could make on some board.
     position: position(board) returns the `Position` of a board. Results are
       cached, because boards recur in a game tree.
-
-  Args:
-    columns: as above.
-    rows: as above.
   """
 
   def __init__(self, columns: int, rows: int) -> None:
@@ -108,21 +104,14 @@ class Chessboard:
     self.position = functools.lru_cache(_MAX_CACHED_POSITIONS)(self._position)
 
   def _lines_from(self, square, steps, repeats):
+    rank, file = divmod(square, self.columns)
     lines = []
     for files, ranks in steps:
-      line = []
-      rank, file = divmod(square, self.columns)
-      while True:
-        file += files
-        rank += ranks
-        if not (0 <= file < self.columns and 0 <= rank < self.rows):
-          break
-        line.append(rank * self.columns + file)
-        if not repeats:
-          break
-      if line:
-        lines.append(line)
-    return lines
+      targets = [(file + files * n, rank + ranks * n)
+                 for n in range(1, MAX_SIZE if repeats else 2)]
+      lines.append([y * self.columns + x for x, y in targets
+                    if 0 <= x < self.columns and 0 <= y < self.rows])
+    return list(filter(None, lines))
 
   def _all_moves(self):
     """Yields all moves by origin, target and promotion."""
@@ -157,12 +146,10 @@ class Chessboard:
       return
     for line in self._lines[piece][square]:
       for target in line:
-        if board[target] == EMPTY:
-          yield target
-          continue
         if owner(board[target]) != player:
           yield target
-        break
+        if board[target] != EMPTY:
+          break
 
   def _position(self, board):
     legal, views = [], []
@@ -184,12 +171,7 @@ class Chessboard:
     return Position(tuple(legal), tuple(views), tuple(map(self.text, views)))
 
   def after(self, board: str, number: int) -> str:
-    """Returns the board after a move.
-
-    Args:
-      board: the board before it, on which the move is legal.
-      number: the number of the move in `moves`.
-    """
+    """Returns the board after a legal move, which has a number in `moves`."""
     origin, target, promotion = self.moves[number]
     squares = list(board)
     piece = squares[origin]
@@ -212,12 +194,10 @@ class Chessboard:
 
   def move_name(self, number: int) -> str:
     """Returns the move's name: its two squares, and the promotion: "a3b4q"."""
-    origin, target, promotion = self.moves[number]
-    return self._square_name(origin) + self._square_name(target) + promotion
-
-  def _square_name(self, square):
-    rank, file = divmod(square, self.columns)
-    return f"{chr(ord('a') + file)}{rank + 1}"
+    *squares, promotion = self.moves[number]
+    return "".join(f"{'abcdefg'[square % self.columns]}"
+                   f"{square // self.columns + 1}"
+                   for square in squares) + promotion
 
 
 def owner(piece: str) -> int:

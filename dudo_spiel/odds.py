@@ -15,12 +15,9 @@ _MAX_TRIALS = 1000
 
 
 def binomial_tail(trials: int, successes: int, chance: float) -> float:
-  """Returns the probability of at least `successes` in `trials`.
+  """Returns the probability of at least `successes` in independent `trials`.
 
-  Args:
-    trials: how many independent trials there are.
-    successes: how many of them must succeed.
-    chance: the probability that a trial succeeds.
+  Each trial succeeds with the probability `chance`.
   """
   return _binomial_tail(validation.integer("trials", trials, 0, _MAX_TRIALS),
                         validation.integer("successes", successes),
@@ -69,13 +66,7 @@ def claim_odds(quantity: int, rank: int, hand: bytes, num_dice: int,
 
 
 def odds_in_order(order: claims.ClaimOrder, claim: int, hand: bytes) -> float:
-  """Returns the probability that a claim is true, given one hand.
-
-  Args:
-    order: the `claims.ClaimOrder`.
-    claim: the number of the claim in the order.
-    hand: bytes, the dice that are known.
-  """
+  """Returns the probability that a claim of an order is true by one hand."""
   quantity, rank = order.claims[claim]
   return claim_odds(quantity, rank, hand, order.num_dice, order.num_sides,
                     order.wild_ones)

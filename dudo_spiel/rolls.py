@@ -104,8 +104,5 @@ def roll_table(num_dice: int, num_sides: int = 6) -> RollTable:
 
 
 def hand_name(hand: bytes) -> str:
-  """Returns a hand's faces as text such as "12566".
-
-  A face above 9 is in brackets: "3(12)".
-  """
+  """Returns a hand's faces as "12566", those above 9 in brackets: "3(12)"."""
   return "".join(str(face) if face < 10 else f"({face})" for face in hand)

@@ -60,16 +60,12 @@ def resolve_challenge(dice: Sequence[int], claimant: int, challenger: int,
     >>> list(dice), winner
     ([3, 5], 1)
   """
-  after = list(dice)
   if count == quantity and house.exact_reward:
-    for player, num_dice in enumerate(after):
-      if player != claimant and num_dice:
-        after[player] -= 1
-    return bytes(after), claimant
-  if count >= quantity:
-    loser, winner = challenger, claimant
-  else:
-    loser, winner = claimant, challenger
+    return bytes(num_dice - (player != claimant and num_dice > 0)
+                 for player, num_dice in enumerate(dice)), claimant
+  after = list(dice)
+  loser, winner = ((challenger, claimant) if count >= quantity else
+                   (claimant, challenger))
   lost = 1 if house.die_loss == "one" else max(1, abs(count - quantity))
   after[loser] = max(0, after[loser] - lost)
   return bytes(after), winner
@@ -103,21 +99,13 @@ class Round(NamedTuple):
     return claims_lib.claims_in_mask(self.claims)
 
   def actor(self, turn: int) -> int:
-    """Returns the player who acts in a turn.
-
-    Args:
-      turn: which turn, 0 for the first claim.
-    """
+    """Returns the player who acts in a turn, 0 for the first claim."""
     players = [p for p, num_dice in enumerate(self.dice) if num_dice]
     return players[(players.index(self.starter) + turn) % len(players)]
 
   def challenge(self, num_sides: int,
                 house: HouseRules) -> tuple[int, bytes, int]:
     """Returns what happens if the last claim is challenged.
-
-    Args:
-      num_sides: how many sides a die has.
-      house: the `HouseRules`.
 
     Returns:
       (count, dice, winner): how many dice count for the claimed rank, how many

@@ -91,16 +91,9 @@ def policy(name: str, value: Any) -> Any:
 
 
 def integers(name: str, value: Any, low: int, high: int) -> np.ndarray:
-  """Returns integers in low..high as an array, or raises a ValueError.
+  """Returns integers in low..high as a copy: [integer] int64.
 
-  Args:
-    name: the name of the argument.
-    value: a list, tuple, range or array of integers.
-    low: the smallest integer that is allowed.
-    high: the largest integer that is allowed.
-
-  Returns:
-    [integer] int64, a copy.
+  Others than a list, tuple, range or array of them raise a ValueError.
   """
   if not isinstance(value, (list, tuple, range, np.ndarray)) or (
       np.ndim(value) != 1):
@@ -113,13 +106,7 @@ def integers(name: str, value: Any, low: int, high: int) -> np.ndarray:
 
 
 def player(name: str, value: Any, playing_state: pyspiel.State) -> int:
-  """Returns the player to ask about in a state, or raises a ValueError.
-
-  Args:
-    name: the name of the argument.
-    value: a player, or None for the one who acts.
-    playing_state: the state.
-  """
+  """Returns the player to ask about in a state: by default the one who acts."""
   if value is None:
     return int(playing_state.current_player())
   return integer(name, value, 0, playing_state.num_players() - 1)

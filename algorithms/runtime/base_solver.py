@@ -351,7 +351,8 @@ class Solver:
                                    validation.integer, 0, checkpoint.MAX_COUNT)
       tables = self._tables()
       saved = {name: archive.read(name, table.shape, (table.dtype,),
-                                  0.0 if name == "cumulative" else -math.inf)
+                                  0.0 if name == "cumulative" else -math.inf,
+                                  math.inf if name == "state" else None)
                for name, table in tables.items()}
       extras = self._read_extras(archive, saved)
     with interrupts.deferred():  # tables and count must fit together

@@ -38,6 +38,11 @@ _ARRAY_MAGIC = b"\x93NUMPY\x01\x00"
 _ARRAY_HEADER = re.compile(
     rb"\{'descr': '([<>|][biuf][1248])', 'fortran_order': (True|False), "
     rb"'shape': \(((?:\d{1,18}, ?)*(?:\d{1,18})?)\), \} *\n")
+# Largest magnitude of a table's numbers, by their bytes. A sum of float32
+# stops growing when it is 2^25 times as large as what is added, one of float64
+# at 2^54 times, and games pay at most 1e15 or 1e100: no training gets here.
+# Sums over the actions of a set stay finite, and so do squares of float64.
+_MAX_MAGNITUDES = {4: 1e33, 8: 1e150}
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _IS_ENCRYPTED = 1  # a flag of a member of an archive
 
@@ -142,7 +147,7 @@ class Archive:
     if (member.compress_type != zipfile.ZIP_STORED and
         member.file_size > _MAX_PACKED_HEADER):
       raise ValueError("its header is too large")
-    self.header = json.loads(self._read(_HEADER, None, -math.inf).tobytes())
+    self.header = json.loads(self._read(_HEADER, None).tobytes())
     self.names = [name for name in self._members if name != _HEADER]
     self.digest = _digest(archive)
     self.stamp = files.stamp(file.fileno())
@@ -163,22 +168,23 @@ class Archive:
       raise ValueError(f"path={self.path!r}: its {name} is {layout.shape} "
                        f"{layout.dtype}; {must}")
 
-  def read(self, name, shape=None, dtypes=None, low=-math.inf):
-    """Returns an array.
+  def read(self, name, shape=None, dtypes=None, low=-math.inf, high=None):
+    """Returns an array, unless its numbers are too large to be of training.
 
     Args:
       name: of the array.
       shape: tuple, what its shape must be; None for any that fits in memory.
       dtypes: tuple of the types that it may have, if a shape is given.
       low: what its numbers must be at least.
+      high: what their magnitudes must be at most; None for what training makes.
     """
     if shape is not None:
       self.check(name, shape, dtypes)
     with _reading(self.path):
-      return self._read(name, None, low)
+      return self._read(name, None, low, high)
 
   def read_into(self, name, table, low=-math.inf):
-    """Reads an array into a table.
+    """Reads an array into a table, as `read` does.
 
     Args:
       name: of the array.
@@ -223,7 +229,7 @@ class Archive:
                          f"{layout.begin + size}")
       yield layout, member
 
-  def _read(self, name, table, low):
+  def _read(self, name, table, low=-math.inf, high=None):
     """Returns the table with an array read into it; None for a new one."""
     with self._numbers(name) as (layout, member):
       count = math.prod(layout.shape)
@@ -239,7 +245,7 @@ class Archive:
         flat = np.empty(count, layout.dtype)
       step = _block_size(layout.dtype)
       for begin in range(0, count, step):
-        _fill(member, flat[begin:begin + step], name, low)
+        _fill(member, flat[begin:begin + step], name, low, high)
       _finish(member)
     if is_direct:
       return table
@@ -316,7 +322,7 @@ def _block_size(dtype):
   return _BLOCK_BYTES // dtype.itemsize
 
 
-def _fill(member, block, name, low):
+def _fill(member, block, name, low, high=None):
   """Reads the next numbers of an array into a block, and checks them."""
   left = memoryview(block.view(np.uint8))
   while left:
@@ -325,8 +331,14 @@ def _fill(member, block, name, low):
       raise EOFError(f"its {name} ends early")
     left[:len(piece)] = piece
     left = left[len(piece):]
-  if block.dtype.kind == "f" and not np.isfinite(block).all():
-    raise ValueError(f"its {name} has numbers that are not finite")
+  if block.dtype.kind == "f":
+    if not np.isfinite(block).all():
+      raise ValueError(f"its {name} has numbers that are not finite")
+    if high is None:
+      high = _MAX_MAGNITUDES.get(block.dtype.itemsize, math.inf)
+    if block.size and max(block.max(), -block.min()) > high:
+      raise ValueError(f"its {name} has numbers above {high:g} in size, which "
+                       "no training makes")
   if low > -math.inf and block.min() < low:
     raise ValueError(f"its {name} has numbers below {low}")
 

@@ -24,10 +24,8 @@ from dudo_spiel.algorithms.tabular.tree import rules_tree
 from dudo_spiel.algorithms.tabular.updates import learning
 from dudo_spiel.algorithms.tabular.updates import set_blocks
 
-FORMS = ("deal", "sequence", "history")
 _DEAL = (None, "deal")  # values of `form` that choose the deal form, if any
-_MODULES = {"deal": deal_form, "sequence": sequence_form,
-            "history": history_form}
+_FORMS = {"deal": deal_form, "sequence": sequence_form, "history": history_form}
 _HISTORY_FORM_BYTES = 200  # of a history, with the form of a best responder
 _NO_RULE = learning.Rule(1.0, 1.0, 0.0, 1.0)
 
@@ -56,26 +54,24 @@ class CompiledGame:
   """
 
   def __init__(self, game, form=None, tree=None):
-    validation.game("game", game)
-    validation.choice("form", form, (None, *FORMS))
+    validation.choice("form", form, (None, *_FORMS))
     self.game = game
     if tree is None:
       tree = rules_tree.make_tree(game, deal_form=form in _DEAL)
     self.tree = tree
-    if self.tree.num_info_sets == 0:
+    if tree.num_info_sets == 0:
       raise ValueError(f"game={game}: no player ever decides anything")
-    if form in _DEAL and rules_tree.is_deal_form(self.tree):
+    if form in _DEAL and tree.is_deal_form:
       self.has_perfect_recall = True
-      self.form_name, self.form = "deal", deal_form.compile_deal_form(self.tree)
+      self.form_name, self.form = "deal", deal_form.compile_deal_form(tree)
     else:
-      parents = sequence_form.ParentSequences(self.tree)
+      parents = sequence_form.ParentSequences(tree)
       self.has_perfect_recall = parents.of_set is not None
       self.form_name, self.form = self._choose(form, parents)
-    self._kernels = _MODULES[self.form_name]
+    self._kernels = _FORMS[self.form_name]
     self.blocks = self.form.blocks
-    self.num_players = self.tree.num_players
+    self.num_players = tree.num_players
     self.num_entries = self.form.num_entries
-    self._perfect_recall = None  # made when it is first needed
 
   def _choose(self, form, parents):
     if form in _DEAL and self.has_perfect_recall:
@@ -120,11 +116,11 @@ class CompiledGame:
           f"{max_actions} actions") from None
 
   def new_tables(self, dtype, names=("regret", "cumulative")):
-    """Returns `set_blocks.SolverTables` with a uniform strategy.
+    """Returns `set_blocks.SolverTables`: a uniform strategy, and zeros.
 
     Args:
       dtype: the type of the tables, except those of averages.
-      names: the tables besides the strategy, which are zero.
+      names: the tables besides the strategy.
     """
     tables = set_blocks.SolverTables(*(
         regret_tables.zeros_apart(
@@ -150,12 +146,7 @@ class CompiledGame:
       self._kernels.propagate(workspace, player, strategy)
 
   def perturbed(self, strategy, epsilon):
-    """Returns a strategy in which every action has at least this probability.
-
-    Args:
-      strategy: [entry].
-      epsilon: sets in which every action has it already stay as they are.
-    """
+    """Returns a strategy [entry] whose probabilities are at least epsilon."""
     out = np.array(strategy)
     if epsilon > 0.0:
       set_blocks.perturb(self.blocks, epsilon, out)
@@ -175,8 +166,7 @@ class CompiledGame:
     Args:
       tables: the `set_blocks.SolverTables`; in mode RESPOND `response` is
         written.
-      workspace: the `set_blocks.FormWorkspace`, with reaches that are up to
-        date.
+      workspace: the `set_blocks.FormWorkspace`; reaches must be up to date.
       mode: EVALUATE or RESPOND of `set_blocks`.
       epsilon: the lowest probability of every action in a response.
     """
@@ -190,17 +180,9 @@ class CompiledGame:
           num_threads=1):
     """Runs an iteration of a solver for each of the rules.
 
-    The result does not depend on the number of threads. Only the deal form of
-    a large game can use more than one.
-
-    Args:
-      tables: the `set_blocks.SolverTables`, modified in place.
-      workspace: the `set_blocks.FormWorkspace`, modified in place.
-      rules: the `learning.Rule` of arrays [iteration].
-      alternating: whether players are updated one after the other.
-      mode: what to do with the values, such as `set_blocks.LEARN`.
-      iteration: [1] int64, counted up.
-      num_threads: number of threads to use.
+    The arguments are those of `form_kernels.run`. The result does not depend on
+    the number of threads. Only the deal form of a large game can use more than
+    one.
     """
     jit.run(num_threads if self.can_use_threads else 1, form_kernels.run,
             deal_form.run_parallel, workspace, tables, rules, alternating, mode,
@@ -212,18 +194,14 @@ class CompiledGame:
     return (self.form_name == "deal" and
             len(self.form.arrays.num_hands) > self.num_players)
 
+  @functools.cached_property
   def with_perfect_recall(self):
-    """Returns the compiled game in which a best responder plays.
+    """The compiled game in which a best responder plays.
 
     The histories are the same. An abstraction `x_ir` belongs to the registered
     game `x`, with the parameters that both have. In other games of imperfect
     recall, information sets are split until players have perfect recall.
     """
-    if self._perfect_recall is None:
-      self._perfect_recall = self._make_perfect_recall()
-    return self._perfect_recall
-
-  def _make_perfect_recall(self):
     if self.has_perfect_recall:
       if self.form_name != "history":
         return self
@@ -245,12 +223,7 @@ class CompiledGame:
 
 @functools.lru_cache(maxsize=16)
 def _evaluation_rules(epsilon, dtype):
-  """Returns the `learning.Rule` of arrays of one iteration that only evaluates.
-
-  Args:
-    epsilon: the lowest probability of every action in a response.
-    dtype: the type of the tables.
-  """
+  """Returns the arrays of one iteration that only evaluates."""
   return learning.rule_arrays(_NO_RULE._replace(epsilon=epsilon), 1, dtype)
 
 
@@ -271,11 +244,16 @@ def compile_game(game, form=None, perfect_recall=False):
   # Games that are made from data, such as EFG games, may share their string: so
   # only the identical object counts as the same game.
   key = (id(validation.game("game", game)),
-         validation.choice("form", form, (None, *FORMS)), perfect_recall)
+         validation.choice("form", form, (None, *_FORMS)), perfect_recall)
   compiled = _CACHE.get(key)
   if compiled is None or compiled.game is not game:
     _drop_games(0)  # before the new game needs memory
-    tree = _perfect_recall_tree(game, form) if perfect_recall else None
+    tree = None
+    if perfect_recall:
+      tree = rules_tree.make_tree(game, deal_form=form in _DEAL)
+      if not tree.is_deal_form and (
+          sequence_form.ParentSequences(tree).of_set is None):
+        tree = tree.with_perfect_recall()
     compiled = _CACHE[key] = CompiledGame(game, form, tree)
   with contextlib.suppress(KeyError):  # another thread may have removed it
     _CACHE.move_to_end(key)
@@ -284,25 +262,10 @@ def compile_game(game, form=None, perfect_recall=False):
 
 
 def _drop_games(min_games):
-  """Drops the oldest games if the cache is too large.
+  """Drops the oldest games if the cache is too large, but for a minimum."""
+  def num_nodes():
+    return sum(compiled.tree.num_nodes for compiled in list(_CACHE.values()))
 
-  Args:
-    min_games: number of games that stay, however large they are.
-  """
   while len(_CACHE) > _CACHE_SIZE or (len(_CACHE) > min_games and
-                                      _cached_nodes() > _MAX_CACHED_NODES):
+                                      num_nodes() > _MAX_CACHED_NODES):
     _CACHE.popitem(last=False)
-
-
-def _perfect_recall_tree(game, form):
-  """Returns the game's tree, split into sets with perfect recall."""
-  tree = rules_tree.make_tree(game, deal_form=form in _DEAL)
-  if not rules_tree.is_deal_form(tree) and (
-      sequence_form.ParentSequences(tree).of_set is None):
-    return tree.with_perfect_recall()
-  return tree
-
-
-def _cached_nodes():
-  """Returns the number of histories of all cached games."""
-  return sum(compiled.tree.num_nodes for compiled in list(_CACHE.values()))

@@ -103,8 +103,10 @@ class ConvertiblePolicy(policy_lib.Policy):
       count = self._num_info_states(game)
       if count is None:
         raise
+      size = (f"{count:,}" if count <= _MAX_WRITTEN else
+              f"about 10^{math.log10(count):.0f}")
       raise ValueError(
-          f"game={game}: has {_written(count)} information states, in too many "
+          f"game={game}: has {size} information states, in too many "
           "histories to walk; no table can hold the policy, so call "
           "action_probabilities(state) instead") from error
     if not self._is_table_of(game) and (
@@ -131,9 +133,6 @@ def _first_states(tree):
 
   It is the first one in the order of these strings. So OpenSpiel, which sorts
   by them, has its rows in the same order as with all states.
-
-  Args:
-    tree: the `GameTree`.
   """
   first = [None] * tree.num_info_sets
   nodes = np.zeros(tree.num_info_sets, np.int64)
@@ -144,10 +143,3 @@ def _first_states(tree):
       first[number] = text
       nodes[number] = node
   return {text: tree.state(node) for text, node in zip(first, nodes)}
-
-
-def _written(count):
-  """Returns a number as text, a very large one as a power of ten."""
-  if count <= _MAX_WRITTEN:
-    return f"{count:,}"
-  return f"about 10^{math.log10(count):.0f}"

@@ -10,6 +10,7 @@ every action with at least that probability.
 """
 
 from collections.abc import Sequence
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -48,25 +49,20 @@ class Evaluator:
 
   def __init__(self, compiled):
     self.compiled = compiled
-    self._real = None  # the game in which the responder has perfect recall
-    self._entries = None  # [entry of the real game]: entry of `compiled`
     self._workspaces = {}  # by compiled game, a list of free workspaces
 
-  def _prepare(self):
-    """Finds the game with perfect recall and the entries of its abstraction."""
-    if self._real is not None:
-      return
-    compiled = self.compiled
-    real = compiled.with_perfect_recall()
-    if real is compiled:
-      self._entries = slice(None)
-    else:
-      sets, actions, entries = real.entries_of_sets()
-      abstract = compiled.tree.info_set[real.tree.set_node[sets]]
-      self._entries = np.zeros(real.num_entries, dtype=np.int64)
-      self._entries[entries] = (compiled.form.set_entry[abstract] +
-                                actions * compiled.form.set_stride[abstract])
-    self._real = real
+  @functools.cached_property
+  def _real(self):
+    """The game of a responder, and [entry there] int64 those of `compiled`."""
+    form, real = self.compiled.form, self.compiled.with_perfect_recall
+    if real is self.compiled:
+      return real, slice(None)
+    sets, actions, entries = real.entries_of_sets()
+    abstract = self.compiled.tree.info_set[real.tree.set_node[sets]]
+    abstract_entries = np.zeros(real.num_entries, dtype=np.int64)
+    abstract_entries[entries] = (form.set_entry[abstract] +
+                                 actions * form.set_stride[abstract])
+    return real, abstract_entries
 
   def _evaluate(self, compiled, strategy, mode, epsilon=0.0):
     """Returns each player's value in a mode, and in mode RESPOND responses."""
@@ -89,29 +85,19 @@ class Evaluator:
   def best_responses(self, strategy, epsilon=0.0):
     """Returns the compiled game with perfect recall, and best responses there.
 
-    Args:
-      strategy: [entry], the strategy of the others.
-      epsilon: the lowest probability of every action in a response.
-
     Returns:
       (real, values, responses, strategy): the `CompiledGame` with perfect
       recall; [player] float64, the values of best responses; [entry of real]
-      float64, the best responses; [entry of real] float64, the strategy.
+      float64, the best responses, and the strategy of the others.
     """
-    self._prepare()
-    real_strategy = np.asarray(strategy)[self._entries]
-    values, responses = self._evaluate(self._real, real_strategy,
-                                       set_blocks.RESPOND, epsilon)
-    return self._real, values, responses, real_strategy
+    real, entries = self._real
+    real_strategy = np.asarray(strategy)[entries]
+    values, responses = self._evaluate(real, real_strategy, set_blocks.RESPOND,
+                                       epsilon)
+    return real, values, responses, real_strategy
 
   def measure(self, strategy, epsilon=0.0):
-    """Returns each player's expected value, and the NashConv.
-
-    Args:
-      strategy: [entry].
-      epsilon: above 0, the NashConv of the perturbed game, in which responses
-        too play every action with at least this probability.
-    """
+    """Returns each player's expected value, and the NashConv."""
     values = self.expected_values(strategy)
     _, best, _, _ = self.best_responses(strategy, epsilon)
     return values, float(np.sum(best - values))
@@ -119,10 +105,6 @@ class Evaluator:
   def nash_conv(self, strategy, epsilon=0.0):
     """Returns the sum of each player's gain by a best response."""
     return self.measure(strategy, epsilon)[1]
-
-  def exploitability(self, strategy, epsilon=0.0):
-    """Returns the NashConv divided by the number of players."""
-    return self.nash_conv(strategy, epsilon) / self.compiled.num_players
 
 
 def _compile(game, policy):

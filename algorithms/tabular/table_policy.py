@@ -218,10 +218,10 @@ class TablePolicy(convertible.ConvertiblePolicy):
 
 
 def from_file(archive, game, plays=None):
-  """Returns the policy in a file.
+  """Returns the policy in a `checkpoint.Archive`.
 
   Args:
-    archive: the `checkpoint.Archive`.
+    archive: the archive.
     game: the `pyspiel.Game` that has the policy's information states.
     plays: the `pyspiel.Game` that the policy is for, if it is another one.
   """
@@ -256,11 +256,6 @@ def _check_fingerprint(path, game, known):
   """Raises a ValueError if a policy is for another game with the same string.
 
   The game is walked only if distinct games may have its string.
-
-  Args:
-    path: the file of the policy.
-    game: the `pyspiel.Game`.
-    known: str, the fingerprint of the policy's game.
 
   Returns:
     A function that returns the fingerprint.
@@ -307,14 +302,7 @@ def _texts(name, value):
 
 
 def _legal_actions(name, value, count, num_actions):
-  """Returns the value if it is a list of lists of actions, or raises.
-
-  Args:
-    name: of the field.
-    value: its value.
-    count: required number of lists.
-    num_actions: number of distinct actions of the game.
-  """
+  """Returns the value if it is a list of lists of actions, or raises."""
   if not isinstance(value, list) or len(value) != count:
     raise ValueError(f"{name}: must be a list of {count} lists")
   for legal in value:
@@ -327,12 +315,7 @@ def _legal_actions(name, value, count, num_actions):
 
 
 def from_strategy(compiled, strategy):
-  """Returns a strategy of a compiled game as a `TablePolicy`.
-
-  Args:
-    compiled: the `compiled_game.CompiledGame`.
-    strategy: [entry].
-  """
+  """Returns a strategy [entry] of a `CompiledGame` as a `TablePolicy`."""
   tree = compiled.tree
   if tree.is_split:
     raise ValueError(

@@ -157,8 +157,7 @@ class TableSolver(base_solver.Solver):
     """Returns the exploitability of the average policy.
 
     Args:
-      perturbed: whether responses too play every action with probability
-        `epsilon` or more (or all responses are possible).
+      perturbed: as for `nash_conv`.
     """
     return self.nash_conv(perturbed) / self.compiled.num_players
 

@@ -1,6 +1,7 @@
 """Base classes: parameters and errors, resampling and pickling."""
 
 from collections.abc import Callable
+import itertools
 from typing import Any
 from typing import Self
 
@@ -20,14 +21,8 @@ def game_type(short_name, long_name, parameters, *, max_num_players=2,
               utility=pyspiel.GameType.Utility.ZERO_SUM, has_chance=True):
   """Returns the `GameType` of a sequential game with hidden information.
 
-  Args:
-    short_name: the name for `pyspiel.load_game`.
-    long_name: the name for people.
-    parameters: dict of all parameters with their default values. Games for two
-      get `players` in addition.
-    max_num_players: the maximum number of players; the minimum is two.
-    utility: a `pyspiel.GameType.Utility`.
-    has_chance: whether there are chance nodes.
+  Games for two get the parameter `players` besides `parameters`, a dict with
+  default values.
   """
   chance = pyspiel.GameType.ChanceMode
   if max_num_players == 2:
@@ -59,22 +54,12 @@ def _load_game(name):
   return pyspiel.load_game(name)
 
 
-def _sample(state, number):
-  """Samples an action, uniformly where a player decides.
-
-  Args:
-    state: the state.
-    number: a random number in [0, 1) that determines the action.
-  """
-  if not state.is_chance_node():
-    actions = state.legal_actions()
-    return actions[int(number * len(actions))]
-  outcomes = state.chance_outcomes()
-  for action, probability in outcomes:
-    number -= probability
-    if number < 0:
-      return action
-  return outcomes[-1][0]
+def sample(weighted, number):
+  """Samples from a list of (item, weight) by a random number in [0, 1)."""
+  items, weights = zip(*weighted)
+  sums = list(itertools.accumulate(weights))
+  return next((item for item, bound in zip(items, sums)
+               if number * sums[-1] < bound), items[-1])
 
 
 class Game(pyspiel.Game):
@@ -131,12 +116,9 @@ class Game(pyspiel.Game):
   def make_py_observer(self,
                        iig_obs_type: pyspiel.IIGObservationType | None = None,
                        params: dict[str, Any] | None = None) -> Any:
-    """Returns an observer of this game's states.
+    """Returns an observer of states, by default one without recall.
 
-    Args:
-      iig_obs_type: a `pyspiel.IIGObservationType`, or None for the present
-        observation, without recall.
-      params: must be empty, as the games have no observation parameters.
+    The games have no observation parameters, so `params` must be empty.
     """
     if params:
       raise ValueError(f"params={params}: observation parameters are not "
@@ -147,10 +129,7 @@ class Game(pyspiel.Game):
     return observer.make_observer(kind, self.num_players(), private, public)
 
   def __reduce__(self):
-    """Pickles a call of `_load_game`, so that unpickling imports this package.
-
-    OpenSpiel's own pickles fail in a process without the registered game.
-    """
+    """Pickles a call of `_load_game`, so that unpickling registers games."""
     return _load_game, (str(self),)
 
 
@@ -196,12 +175,9 @@ class State(pyspiel.State):
     return ValueError(f"action={action}: not {who}; allowed are {allowed}")
 
   def _is_hidden_from(self, player, earlier):
-    """Returns whether an action is still hidden from a player in this state.
+    """Returns whether the player has not seen the action made in `earlier`.
 
-    Args:
-      player: the player.
-      earlier: the state in the history of this one in which the action was
-        made.
+    That is a state in the history of this one.
     """
     raise NotImplementedError
 
@@ -209,21 +185,20 @@ class State(pyspiel.State):
                               rng: Callable[[], float]) -> Self:
     """Returns a random state that looks the same to the player as this one.
 
-    Chance outcomes that the player has not seen are sampled again. So are
-    hidden decisions, uniformly. OpenSpiel's ISMCTS needs this method.
-
-    Args:
-      player_id: the player.
-      rng: a function that returns random numbers in [0, 1).
+    Chance outcomes that the player has not seen are sampled again by `rng`,
+    which returns numbers in [0, 1). So are hidden decisions, uniformly.
+    OpenSpiel's ISMCTS needs this method.
     """
     state = self.get_game().new_initial_state()
     for action in self.history():
       if self._is_hidden_from(player_id, state):
-        action = _sample(state, rng())
+        action = sample(state.chance_outcomes() if state.is_chance_node() else
+                        [(legal, 1.0) for legal in state.legal_actions()],
+                        rng())
       state.apply_action(action)
     return state
 
   def __reduce__(self):
-    """Pickles a call of `_load_state`, so that unpickling imports the games."""
+    """Pickles a call of `_load_state`, so that unpickling registers games."""
     return _load_state, (pyspiel.serialize_game_and_state(
         self.get_game(), self),)

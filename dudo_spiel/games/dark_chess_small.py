@@ -21,7 +21,6 @@ Action n is the move number n of `minichess.Chessboard.moves`.
 
 import collections
 from collections.abc import Callable
-import itertools
 import operator
 from typing import Any
 from typing import Self
@@ -86,10 +85,10 @@ class DarkChessSmallGame(base.Game):
     return DarkChessSmallState(self)
 
   def _pieces(self):
-    return [_view_piece(self)], [_moves_piece(self), _result_piece()]
+    return [_view_piece(self)], _public_pieces(self)
 
   def _recall_pieces(self):
-    return [_views_piece(self)], [_moves_piece(self), _result_piece()]
+    return [_views_piece(self)], _public_pieces(self)
 
 
 class DarkChessSmallState(base.State):
@@ -113,8 +112,7 @@ class DarkChessSmallState(base.State):
 
   def num_moves(self) -> int:
     """Returns how many moves both players have made together."""
-    size = self.get_game().chessboard.num_squares
-    return len(self._boards) // size - 1
+    return len(self._boards) // self.get_game().chessboard.num_squares - 1
 
   def result(self) -> str:
     """Returns "1-0", "1/2-1/2" or "0-1", or "" before the end."""
@@ -125,12 +123,7 @@ class DarkChessSmallState(base.State):
     return _RESULTS[1 + captured[0] - captured[1]]
 
   def _is_over(self, board, opponent):
-    """Returns whether a move ends the game.
-
-    Args:
-      board: the board after it, already in `_boards`.
-      opponent: who would move next.
-    """
+    """Returns whether the move to a board ends the game of the opponent."""
     game = self.get_game()
     if (minichess.KINGS[opponent] not in board or
         not game.chessboard.position(board).legal[opponent]):
@@ -149,10 +142,6 @@ class DarkChessSmallState(base.State):
     The opponent's moves are sampled from their posterior, given all that the
     player has seen; the prior is uniform over legal moves. If no sample has the
     same repetitions, which is rare, the result is a copy of this state.
-
-    Args:
-      player_id: the player.
-      rng: a function that returns random numbers in [0, 1).
     """
     looks = self.information_state_string(player_id)
     weights = self._possible_boards(player_id)
@@ -167,11 +156,10 @@ class DarkChessSmallState(base.State):
     return self.clone()
 
   def _possible_boards(self, player):
-    """Returns the boards that are possible for the player, after each move.
+    """Returns {board: weight} after each move, the boards that are possible.
 
-    It is a list of dicts {board: weight}. A weight is the probability, under
-    uniform play of the opponent, of the sequences of moves that lead to the
-    board and look the same to the player.
+    A weight is the probability, under uniform play of the opponent, of the
+    sequences of moves that lead to the board and look the same to the player.
     """
     game = self.get_game()
     position = game.chessboard.position
@@ -193,14 +181,9 @@ class DarkChessSmallState(base.State):
     return weights
 
   def _draw_moves(self, weights, rng):
-    """Samples the moves of a game backwards, from the last to the first.
-
-    Args:
-      weights: list of {board: weight}, the possible boards after each move.
-      rng: a function that returns random numbers in [0, 1).
-    """
+    """Samples moves backwards by weights that `_possible_boards` returns."""
     chessboard = self.get_game().chessboard
-    board = _draw(weights[-1].items(), rng())
+    board = base.sample(weights[-1].items(), rng())
     actions = []
     for item, earlier in zip(reversed(self.full_history()),
                              reversed(weights[:-1])):
@@ -209,7 +192,7 @@ class DarkChessSmallState(base.State):
         legal = chessboard.position(before).legal[item.player]
         moves += [((before, action), weight / len(legal)) for action in legal
                   if chessboard.after(before, action) == board]
-      board, action = _draw(moves, rng())
+      board, action = base.sample(moves, rng())
       actions.append(action)
     return actions[::-1]
 
@@ -247,19 +230,6 @@ class DarkChessSmallState(base.State):
     return " ".join([chessboard.text(self.board), turn, *names])
 
 
-def _draw(weighted, number):
-  """Samples from a list of (item, weight).
-
-  Args:
-    weighted: the list.
-    number: a random number in [0, 1) that determines the item.
-  """
-  items, weights = zip(*weighted)
-  sums = list(itertools.accumulate(weights))
-  return next((item for item, bound in zip(items, sums)
-               if number * sums[-1] < bound), items[-1])
-
-
 # The pieces of observations.
 
 
@@ -272,14 +242,11 @@ def _view_piece(game):
   """What the player sees of the board now."""
   position = game.chessboard.position
 
-  def write(state, player, array):
-    _write_view(position(state.board).views[player], array)
-
-  def text(state, player):
-    return f"board:{position(state.board).texts[player]}"
-
-  return observer.Piece("board", (game.chessboard.num_squares, len(_SYMBOLS)),
-                        write, text)
+  return observer.Piece(
+      "board", (game.chessboard.num_squares, len(_SYMBOLS)),
+      lambda state, player, array: _write_view(
+          position(state.board).views[player], array),
+      lambda state, player: f"board:{position(state.board).texts[player]}")
 
 
 def _views_piece(game):
@@ -302,17 +269,13 @@ def _views_piece(game):
                  len(_SYMBOLS)), write, text)
 
 
-def _moves_piece(game):
-  """How many moves both players have made together."""
-  return observer.number_piece("moves", game.max_game_length() + 1,
-                               lambda state, player: state.num_moves(),
-                               "moves")
-
-
-def _result_piece():
-  """The result, once the game is over."""
-  return observer.choice_piece("result", _RESULTS,
-                               operator.methodcaller("result"))
+def _public_pieces(game):
+  """How many moves both players have made, and the result of a game."""
+  return [observer.number_piece("moves", game.max_game_length() + 1,
+                                lambda state, player: state.num_moves(),
+                                "moves"),
+          observer.choice_piece("result", _RESULTS,
+                                operator.methodcaller("result"))]
 
 
 pyspiel.register_game(_GAME_TYPE, DarkChessSmallGame)

@@ -48,10 +48,7 @@ _IR_GAME_TYPE = base.game_type(
 def parse_start_dice(start_dice: str, numdice: int, players: int) -> bytes:
   """Returns how many dice each player has at the start, as bytes.
 
-  Args:
-    start_dice: str, each player's number of dice such as "3v2", or "".
-    numdice: how many dice each player has if `start_dice` is "".
-    players: how many players there are.
+  That is `numdice` if `start_dice` is "", which otherwise is such as "3v2".
   """
   validation.integer("numdice", numdice, 1, base.MAX_DICE)
   if not start_dice:
@@ -115,21 +112,14 @@ class DudoGame(base.Game):
                                 for dice in range(2, num_dice + 1))), params)
 
   def max_chance_nodes_in_history(self) -> int:
-    """Returns the maximum number of rolls.
-
-    It is reached if each round costs one die and no player is out earlier than
-    necessary.
-    """
-    return sum(
-        min(self.num_players(), dice)
-        for dice in range(2, sum(self.start_dice) + 1))
+    """Returns the maximum number of rolls: each round costs one die."""
+    return sum(min(self.num_players(), dice)
+               for dice in range(2, sum(self.start_dice) + 1))
 
   def min_histories(self) -> int:
-    """Returns a lower bound on the number of histories: the first round's.
-
-    They are all sequences of claims, and a Dudo after each but the empty one.
-    """
+    """Returns a lower bound on the number of histories: the first round's."""
     deals = math.prod(self.rolls(dice).num_rolls for dice in self.start_dice)
+    # All sequences of claims, and a Dudo after each but the empty one.
     return deals * (2**(self.dudo_action + 1) - 1)
 
   def deal_rules(self) -> deal_rules.DealRules | None:
@@ -158,19 +148,16 @@ class DudoGame(base.Game):
     return claims_lib.claim_order(num_dice, self.num_sides,
                                   self.house.wild_ones)
 
-  def _public_pieces(self):
-    return [_dice_piece(self), _starter_piece(self)]
-
   def _pieces(self):
     return ([observer.roll_piece(self.num_sides)],
-            [*self._public_pieces(),
+            [*_table_pieces(self),
              observer.recent_claims_piece(1, self.dudo_action),
              _reveal_piece(self)])
 
   def _recall_pieces(self):
     # When a round is over, everyone has seen all of its dice.
     return ([observer.roll_piece(self.num_sides)],
-            [*self._public_pieces(), observer.claims_piece(self.dudo_action),
+            [*_table_pieces(self), observer.claims_piece(self.dudo_action),
              *_past_pieces(self)])
 
 
@@ -193,8 +180,12 @@ class DudoIRGame(DudoGame):
     return self._round_rules(" dice:1,1", self.recall_length)
 
   def _recall_pieces(self):
+    # Dice are in turn from the player on, as players forget the seats.
+    in_turn = _dice_piece(
+        "dice_in_turn", self,
+        lambda state, player: state.dice[player:] + state.dice[:player])
     return ([observer.roll_piece(self.num_sides)],
-            [_turn_dice_piece(self),
+            [in_turn,
              observer.recent_claims_piece(self.recall_length,
                                           self.dudo_action)])
 
@@ -232,11 +223,7 @@ class DudoState(base.State):
     return claims_lib.claims_in_mask(self._claims)
 
   def claim_maker(self, turn: int) -> int:
-    """Returns the player who made a claim of this round.
-
-    Args:
-      turn: which claim, 0 for the first.
-    """
+    """Returns the player who made a claim of this round, 0 for the first."""
     return self.round().actor(turn)
 
   def last_claim(self) -> int:
@@ -300,12 +287,9 @@ class DudoState(base.State):
         self._current = self._starter
 
   def _pass_turn(self):
-    player = self._current
-    while True:
-      player = (player + 1) % len(self._dice)
-      if self._dice[player]:
-        self._current = player
-        return
+    self._current = (self._current + 1) % len(self._dice)
+    while not self._dice[self._current]:
+      self._current = (self._current + 1) % len(self._dice)
 
   def _challenge(self, game):
     """Ends the round, and also the game if only one player is left."""
@@ -367,19 +351,11 @@ def _unpack(past, players, mask_bytes):
 
 @functools.lru_cache(maxsize=4096)
 def _describe(this_round, num_sides, house, finished=True):
-  """Returns a round as a line: the dice, the claims and the losses.
-
-  Args:
-    this_round: the `rules.Round`.
-    num_sides: how many sides a die has.
-    house: the `rules.HouseRules`.
-    finished: whether the last claim was challenged.
-  """
+  """Returns a `rules.Round` as a line: the dice, the claims and the losses."""
   dice = this_round.dice
   hands = [
       f"P{player} {rolls_lib.hand_name(this_round.hand(player)) or '?' * n}"
-      for player, n in enumerate(dice) if n
-  ]
+      for player, n in enumerate(dice) if n]
   order = claims_lib.claim_order(sum(dice), num_sides, house.wild_ones)
   acts = [order.names[claim] for claim in this_round.claim_list()]
   if finished:
@@ -401,70 +377,49 @@ def _describe(this_round, num_sides, house, finished=True):
 # The pieces of observations.
 
 
-def _write_hands(past, array):
-  """Adds a finished round's hands to `array`, [player, face - 1] float32."""
-  for hand, row in zip(past.all_hands(), array):
-    observer.write_hand(hand, row)
-
-
-def _dice_piece(game):
-  """How many dice each player has, in seat order."""
+def _dice_piece(name, game, dice):
+  """How many dice each player has: dice(state, player), as bytes."""
 
   def write(state, player, array):
-    array[:] = list(state.dice)
+    array[:] = list(dice(state, player))
 
   return observer.Piece(
-      "dice", (game.num_players(),), write,
-      lambda state, player: observer.labelled("dice", state.dice))
+      name, (game.num_players(),), write,
+      lambda state, player: observer.labelled("dice", dice(state, player)))
 
 
-def _turn_dice_piece(game):
-  """How many dice each player has, in turn from the observing player."""
-
-  def turned(state, player):
-    return state.dice[player:] + state.dice[:player]
-
-  def write(state, player, array):
-    array[:] = list(turned(state, player))
-
-  return observer.Piece(
-      "dice_in_turn", (game.num_players(),), write,
-      lambda state, player: observer.labelled("dice", turned(state, player)))
-
-
-def _starter_piece(game):
-  """The player who starts this round."""
-  return observer.number_piece("starter", game.num_players(),
-                               lambda state, player: state.round().starter,
-                               "start")
+def _table_pieces(game):
+  """How many dice each player has, and who starts this round."""
+  return [_dice_piece("dice", game, lambda state, player: state.dice),
+          observer.number_piece("starter", game.num_players(),
+                                lambda state, player: state.round().starter,
+                                "start")]
 
 
 def _reveal_piece(game):
   """The dice that were revealed at the end of the last round."""
 
-  def write(state, player, array):
-    for past in state.past_rounds()[-1:]:
-      _write_hands(past, array)
+  def hands(state):
+    return [hand for past in state.past_rounds()[-1:]
+            for hand in past.all_hands()]
 
-  def text(state, player):
-    return "".join(
-        observer.labelled("revealed", observer.hand_names(past.all_hands()))
-        for past in state.past_rounds()[-1:])
-
-  return observer.Piece("revealed", (game.num_players(), game.num_sides),
-                        write, text)
+  return observer.counting_piece(
+      "revealed", (game.num_players(), game.num_sides),
+      lambda state, player: observer.hands_indices(hands(state)),
+      lambda state, player: observer.labelled(
+          "revealed", observer.hand_names(hands(state))))
 
 
 def _past_pieces(game):
   """The finished rounds: the claims made and the dice revealed in each."""
 
-  def write_claims(state, player, array):
-    for row, past in zip(array, state.past_rounds()):
-      row[past.claim_list()] = 1
+  def claims(state, player):
+    return [(number, claim) for number, past in enumerate(state.past_rounds())
+            for claim in past.claim_list()]
 
-  def write_rolls(state, player, array):
-    for row, past in zip(array, state.past_rounds()):
-      _write_hands(past, row)
+  def dice(state, player):
+    return [(number, *index) for number, past in enumerate(state.past_rounds())
+            for index in observer.hands_indices(past.all_hands())]
 
   def text(state, player):
     return " ".join(f"[{_describe(past, game.num_sides, game.house)}]"
@@ -472,10 +427,10 @@ def _past_pieces(game):
 
   rounds = game.max_rounds
   return [
-      observer.Piece("past_claims", (rounds, game.dudo_action), write_claims,
-                     text),
-      observer.Piece("past_rolls",
-                     (rounds, game.num_players(), game.num_sides), write_rolls),
+      observer.counting_piece("past_claims", (rounds, game.dudo_action), claims,
+                              text),
+      observer.counting_piece(
+          "past_rolls", (rounds, game.num_players(), game.num_sides), dice),
   ]
 
 

@@ -98,10 +98,9 @@ class DudoSingleRoundGame(base.Game):
     self.numdice = numdice
     self.order = claims_lib.claim_order(players * numdice, sides, False)
     self.claim_window = params["claim_window"]
-    num_claims = self.order.num_claims
-    self.first_forced = min(sides * params["max_amount"], num_claims - 1)
-    self.pass_action = num_claims
+    self.pass_action = num_claims = self.order.num_claims
     self.challenge_action = num_claims + 1
+    self.first_forced = min(sides * params["max_amount"], num_claims - 1)
     self.roll_table = rolls_lib.roll_table(numdice, sides)
     super().__init__(
         pyspiel.GameInfo(
@@ -141,11 +140,7 @@ class DudoSingleRoundGame(base.Game):
 
 
 class SingleRoundRules(deal_rules.RollRules):
-  """The rules for two players as tables.
-
-  Args:
-    game: the `DudoSingleRoundGame`.
-  """
+  """The rules for two players as tables."""
 
   def __init__(self, game: DudoSingleRoundGame) -> None:
     super().__init__(game.roll_table, game.order, "", payoffs=(1.0, 0.0))
@@ -212,7 +207,10 @@ class DudoSingleRoundIRGame(DudoSingleRoundGame):
     if self.abstraction != Abstraction.NO_RECALL:
       public.append(_values_piece(self))
     if self.abstraction == Abstraction.WAIT_TYPE_RECALL:
-      public.append(_wait_piece(self))
+      # How many turns remain until the player's next claim.
+      public.append(observer.number_piece(
+          "wait", self.num_players(), lambda state, player: (
+              player - state.claimer()) % self.num_players(), "wait"))
     return [observer.roll_piece(self.roll_table.num_sides)], public
 
 
@@ -246,11 +244,7 @@ class DudoSingleRoundState(base.State):
     return claims_lib.claims_in_mask(self._claims)
 
   def claim_maker(self, turn: int) -> int:
-    """Returns the player who made a claim.
-
-    Args:
-      turn: which claim, 0 for the first.
-    """
+    """Returns the player who made a claim, 0 for the first."""
     return turn % self.num_players()
 
   def last_claim(self) -> int:
@@ -303,14 +297,11 @@ class DudoSingleRoundState(base.State):
     game = self.get_game()
     last = self.last_claim()
     if player == self._claimer:
-      return list(range(last + 1, self._window_end(game)))
+      return list(range(last + 1, min(last + 1 + game.claim_window,
+                                      game.order.num_claims)))
     if last >= game.first_forced:
       return [game.challenge_action]
     return [game.pass_action, game.challenge_action]
-
-  def _window_end(self, game):
-    return min(self._claims.bit_length() + game.claim_window,
-               game.order.num_claims)
 
   def chance_outcomes(self) -> list[tuple[int, float]]:
     """Returns a list of (roll, probability) of the player who rolls next."""
@@ -324,28 +315,20 @@ class DudoSingleRoundState(base.State):
       self._hands += game.roll_table.hands[action]
       if len(self._hands) == game.numdice * game.num_players():
         self._current = self._claimer
-    elif self._current == self._claimer:
-      if not self.last_claim() < action < self._window_end(game):
-        raise self._illegal(action)
-      self._claims |= 1 << action
-      self._current = (self._current + 1) % game.num_players()
-    elif (self._current == base.TERMINAL or
-          action not in self._legal_actions(self._current)):
+      return
+    if (self._current == base.TERMINAL or
+        action not in self._legal_actions(self._current)):
       raise self._illegal(action)
-    else:
-      if action == game.challenge_action:
-        self._challengers |= 1 << self._current
-      self._current = (self._current + 1) % game.num_players()
-      if self._current == self._claimer:
-        self._end_step(game)
-
-  def _end_step(self, game):
-    """Ends the game if someone challenged, or makes the next player claim."""
-    if self._challengers:
-      self._current = base.TERMINAL
-    else:
-      self._claimer = (self._claimer + 1) % game.num_players()
-      self._current = self._claimer
+    if action == game.challenge_action:
+      self._challengers |= 1 << self._current
+    elif action != game.pass_action:
+      self._claims |= 1 << action
+    self._current = (self._current + 1) % game.num_players()
+    if self._current == self._claimer:  # everyone has decided
+      if self._challengers:
+        self._current = base.TERMINAL
+      else:
+        self._current = self._claimer = (self._claimer + 1) % game.num_players()
 
   def _action_to_string(self, player, action):
     game = self.get_game()
@@ -392,16 +375,13 @@ class DudoSingleRoundState(base.State):
 def _decision_piece():
   """The player's own hidden decision on the current claim."""
 
-  def write(state, player, array):
-    if state.has_decided(player):
-      array[int(state.challenges(player))] = 1
+  def decision(state, player):
+    return int(state.challenges(player)) if state.has_decided(player) else -1
 
   def text(state, player):
-    if not state.has_decided(player):
-      return ""
-    return "decided:" + ("Challenge" if state.challenges(player) else "Pass")
+    return ["decided:Pass", "decided:Challenge", ""][decision(state, player)]
 
-  return observer.Piece("decision", (2,), write, text)
+  return observer.number_piece("decision", 2, decision, "")._replace(text=text)
 
 
 def _values_piece(game):
@@ -412,49 +392,36 @@ def _values_piece(game):
     claims = state.claim_list()[:-1][::-1][:length]
     return [game.order.claims[claim][1] for claim in claims]
 
-  def write(state, player, array):
-    for row, value in zip(array, values(state)):
-      row[value - 1] = 1
-
-  def text(state, player):
-    return observer.labelled("values", values(state))
-
-  return observer.Piece("values", (length, game.order.num_sides), write,
-                        text)
-
-
-def _wait_piece(game):
-  """How many turns remain until the player's next claim."""
-  players = game.num_players()
-  return observer.number_piece(
-      "wait", players,
-      lambda state, player: (player - state.claimer()) % players, "wait")
+  return observer.counting_piece(
+      "values", (length, game.order.num_sides),
+      lambda state, player: [(age, value - 1) for age, value
+                             in enumerate(values(state))],
+      lambda state, player: observer.labelled("values", values(state)))
 
 
 def _reveal_pieces(game):
   """What everyone sees at the end: who challenged, and all dice."""
   players = game.num_players()
 
-  def write_challengers(state, player, array):
-    if state.is_terminal():
-      array[:] = [state.challenges(p) for p in range(players)]
+  def challengers(state, player):
+    return (list(filter(state.challenges, range(players)))
+            if state.is_terminal() else [])
 
-  def write_rolls(state, player, array):
-    if state.is_terminal():
-      for seat in range(players):
-        observer.write_hand(state.hand(seat), array[seat])
+  def hands(state):
+    return (list(map(state.hand, range(players)))
+            if state.is_terminal() else [])
 
   def text(state, player):
     if not state.is_terminal():
       return ""
-    challengers = [p for p in range(players) if state.challenges(p)]
-    hands = observer.hand_names(map(state.hand, range(players)))
-    return (observer.labelled("challengers", challengers) + " " +
-            observer.labelled("revealed", hands))
+    return (observer.labelled("challengers", challengers(state, player)) + " " +
+            observer.labelled("revealed", observer.hand_names(hands(state))))
 
   return [
-      observer.Piece("challengers", (players,), write_challengers, text),
-      observer.Piece("revealed", (players, game.order.num_sides), write_rolls),
+      observer.counting_piece("challengers", (players,), challengers, text),
+      observer.counting_piece(
+          "revealed", (players, game.order.num_sides),
+          lambda state, player: observer.hands_indices(hands(state))),
   ]
 
 

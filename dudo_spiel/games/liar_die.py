@@ -189,11 +189,9 @@ class LiarDieState(base.State):
   def __str__(self):
     """Returns the rolls and claims in turn, unique to the history."""
     claims = self.claim_list()
-    turns = [
-        f"P{turn % 2} rolls {roll}" +
-        (f" claims {claims[turn]}" if turn < len(claims) else "")
-        for turn, roll in enumerate(self._rolls)
-    ]
+    turns = [f"P{turn % 2} rolls {roll}" +
+             (f" claims {claims[turn]}" if turn < len(claims) else "")
+             for turn, roll in enumerate(self._rolls)]
     return ", ".join([*turns, self.phase()])
 
 
@@ -201,12 +199,7 @@ class LiarDieState(base.State):
 
 
 def _roll_piece(game, phases):
-  """The claimer's roll, which only the claimer sees.
-
-  Args:
-    game: the game.
-    phases: the phases in which the claimer still knows it.
-  """
+  """The roll, which only the claimer sees and still knows in `phases`."""
 
   def roll(state, player):
     if state.phase() in phases and player == state.claimer():
@@ -242,13 +235,6 @@ def _previous_claim_piece(game):
                                "previous", first=1)
 
 
-def _last_claim_piece(game):
-  """The last claim."""
-  return observer.number_piece("last_claim", game.sides,
-                               lambda state, player: state.highest_claim(),
-                               "claim", first=1)
-
-
 def _claims_piece(game):
   """All claims."""
 
@@ -261,14 +247,19 @@ def _claims_piece(game):
       lambda state, player: observer.labelled("claims", state.claim_list()))
 
 
+def _last_claim_piece(game):
+  """The last claim."""
+  return observer.number_piece("last_claim", game.sides,
+                               lambda state, player: state.highest_claim(),
+                               "claim", first=1)
+
+
 def _reveal_piece(game):
   """The roll that a doubt reveals."""
-
-  def revealed(state, player):
-    return state.rolls[-1] if state.is_terminal() else 0
-
-  return observer.number_piece("revealed", game.sides, revealed, "revealed",
-                               first=1)
+  return observer.number_piece(
+      "revealed", game.sides,
+      lambda state, player: state.is_terminal() and state.rolls[-1],
+      "revealed", first=1)
 
 
 pyspiel.register_game(_GAME_TYPE, LiarDieGame)

@@ -74,16 +74,14 @@ class NeumannPokerGame(base.Game):
       if not 0 < params[name] <= _MAX_STAKE:
         raise ValueError(f"{name}={params[name]}: must be above 0 and at most "
                          f"{_MAX_STAKE:g}")
-    self.asymmetric = params["asymmetric"]
+    self.num_ranks, self.asymmetric = params["num_ranks"], params["asymmetric"]
+    self.ante, self.bet = params["ante"], params["bet"]
+    self.raise_size = params["raise_size"]
     if self.asymmetric and params["num_bets"] > 2:
       raise ValueError(
           f"num_bets={params['num_bets']}: must be 1 or left out with "
           "asymmetric=True, which is a game of one bet")
-    self.num_ranks = params["num_ranks"]
     self.num_bets = 1 if self.asymmetric else params["num_bets"]
-    self.ante = params["ante"]
-    self.bet = params["bet"]
-    self.raise_size = params["raise_size"]
     max_stake = self.stake(self.num_bets)
     super().__init__(
         pyspiel.GameInfo(
@@ -99,11 +97,7 @@ class NeumannPokerGame(base.Game):
         params)
 
   def stake(self, bets: int) -> float:
-    """Returns what a player has paid in all after matching some bets.
-
-    Args:
-      bets: how many bets and raises the player has made or called.
-    """
+    """Returns what a player has paid after making or calling so many bets."""
     return self.ante + (self.bet + (bets - 1) * self.raise_size if bets else 0)
 
   def max_chance_nodes_in_history(self) -> int:
@@ -142,9 +136,6 @@ class NeumannPokerRules(deal_rules.DealRules):
 
   The first tables of returns are those of a showdown after 0, 1, 2 bets and so
   on. Then come those of folds: for 1, 2 bets and so on one for each player.
-
-  Args:
-    game: the `NeumannPokerGame`.
   """
 
   def __init__(self, game: NeumannPokerGame) -> None:
@@ -250,17 +241,14 @@ class NeumannPokerState(base.State):
   def _is_facing_bet(self):
     return self._betting[-1:] in ("b", "r")
 
-  def _can_raise(self, game):
-    bets = len(self._betting) - self._betting.count("k")
-    return bets < game.num_bets
-
   # OpenSpiel (PySpiel) API functions are below.
 
   def _legal_actions(self, player):
     actions = [Action.CALL]
     if self._is_facing_bet():
       actions.insert(0, Action.FOLD)
-    if self._can_raise(self.get_game()):
+    num_bets = len(self._betting) - self._betting.count("k")
+    if num_bets < self.get_game().num_bets:
       actions.append(Action.RAISE)
     return actions
 
@@ -333,15 +321,11 @@ def _betting_piece(game):
   """The betting so far."""
   letters = "kbrcf"
 
-  def write(state, player, array):
-    for row, act in zip(array, state.betting):
-      row[letters.index(act)] = 1
-
-  def text(state, player):
-    return f"betting:{state.betting}" if state.betting else ""
-
-  return observer.Piece("betting", (game.max_game_length(), len(letters)),
-                        write, text)
+  return observer.counting_piece(
+      "betting", (game.max_game_length(), len(letters)),
+      lambda state, player: [(turn, letters.index(act))
+                             for turn, act in enumerate(state.betting)],
+      lambda state, player: state.betting and f"betting:{state.betting}")
 
 
 def _pot_piece():
@@ -363,18 +347,14 @@ def _pot_piece():
 def _showdown_piece(game):
   """Both ranks, once there is a showdown."""
 
-  def write(state, player, array):
-    if state.is_showdown():
-      for seat in range(_NUM_PLAYERS):
-        array[seat, state.rank(seat)] = 1
+  def ranks(state):
+    return [state.rank(0), state.rank(1)] if state.is_showdown() else []
 
-  def text(state, player):
-    if not state.is_showdown():
-      return ""
-    return f"showdown:{state.rank(0) + 1},{state.rank(1) + 1}"
-
-  return observer.Piece("showdown", (_NUM_PLAYERS, game.num_ranks), write,
-                        text)
+  return observer.counting_piece(
+      "showdown", (_NUM_PLAYERS, game.num_ranks),
+      lambda state, player: enumerate(ranks(state)),
+      lambda state, player: observer.labelled(
+          "showdown", [rank + 1 for rank in ranks(state)]))
 
 
 pyspiel.register_game(_GAME_TYPE, NeumannPokerGame)

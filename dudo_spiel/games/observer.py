@@ -1,9 +1,8 @@
 """Observers made of pieces, and the pieces that several games share.
 
 A piece is a part of an observation. It has a tensor and a text. The functions
-whose names end in `_piece` return one. Their pieces call methods of the state:
-`hand(player)`, `claim_list()`, `claim_order()`, `phase()` or `claimer()`. A
-game's states need only the methods of the pieces that it uses.
+whose names end in `_piece` return one. Their pieces call the methods of states
+that they are about, such as `hand(player)` and `claim_list()`.
 """
 
 from collections.abc import Callable
@@ -41,21 +40,15 @@ class PieceObserver:
   Attributes:
     tensor: [sum of the pieces' sizes] float32, what was observed last.
     dict: {name of a piece: its part of `tensor`, in the piece's shape}.
-
-  Args:
-    pieces: list of `Piece`.
   """
 
   def __init__(self, pieces):
     self._pieces = pieces
-    sizes = [math.prod(piece.shape) for piece in pieces]
-    self.tensor = np.zeros(sum(sizes), np.float32)
-    self.dict = {}
-    begin = 0
-    for piece, size in zip(pieces, sizes):
-      self.dict[piece.name] = self.tensor[begin:begin + size].reshape(
-          piece.shape)
-      begin += size
+    ends = np.cumsum([math.prod(piece.shape) for piece in pieces], dtype=int)
+    self.tensor = np.zeros(ends[-1] if pieces else 0, np.float32)
+    self.dict = {
+        piece.name: part.reshape(piece.shape)
+        for piece, part in zip(pieces, np.split(self.tensor, ends[:-1]))}
 
   def set_from(self, state, player):
     """Writes what the player sees in the state to `tensor` and `dict`."""
@@ -70,13 +63,9 @@ class PieceObserver:
 
 
 def make_observer(kind, num_players, private, public):
-  """Returns the observer for a type of observation.
+  """Returns the observer for a `pyspiel.IIGObservationType`.
 
-  Args:
-    kind: a `pyspiel.IIGObservationType`.
-    num_players: how many players the game has.
-    private: list of the pieces that only one player sees.
-    public: list of the pieces that all players see.
+  One player sees the pieces in `private`; all players see those in `public`.
   """
   if not kind.public_info:
     public = []
@@ -84,10 +73,8 @@ def make_observer(kind, num_players, private, public):
     return PieceObserver([_player_piece(num_players), *private, *public])
   pieces = [_seen_by(0, piece, piece.name) for piece in public]
   if kind.private_info == pyspiel.PrivateInfoType.ALL_PLAYERS:
-    for seat in range(num_players):
-      pieces += [
-          _seen_by(seat, piece, f"{piece.name}_{seat}") for piece in private
-      ]
+    pieces += [_seen_by(seat, piece, f"{piece.name}_{seat}")
+               for seat in range(num_players) for piece in private]
   return PieceObserver(pieces)
 
 
@@ -99,14 +86,28 @@ def _seen_by(seat, piece, name):
       lambda state, player: piece.text(state, seat))
 
 
-def _player_piece(num_players):
-  """The player whose observation this is."""
+def counting_piece(name, shape, indices, text=Piece._field_defaults["text"]):
+  """A piece that adds one to its tensor at each of `indices(state, player)`.
+
+  Args:
+    name: the name of the tensor.
+    shape: its shape.
+    indices: the function, which returns a list of indices.
+    text: text(state, player) returns the text.
+  """
 
   def write(state, player, array):
-    array[player] = 1
+    for index in indices(state, player):
+      array[index] += 1
 
-  return Piece("player", (num_players,), write,
-               lambda state, player: f"p{player}")
+  return Piece(name, shape, write, text)
+
+
+def _player_piece(num_players):
+  """The player whose observation this is."""
+  return counting_piece("player", (num_players,),
+                        lambda state, player: [player],
+                        lambda state, player: f"p{player}")
 
 
 def labelled(label, items):
@@ -144,8 +145,8 @@ def choice_piece(name, choices, choice):
   Args:
     name: the name of the tensor.
     choices: tuple of str.
-    choice: choice(state) returns one of them, or "". For "" the tensor is zero
-      and the text empty.
+    choice: choice(state) returns one of them, or "" for a tensor of zeros and
+      no text.
   """
 
   def write(state, player, array):
@@ -161,11 +162,7 @@ def choice_piece(name, choices, choice):
 
 
 def phase_piece(phases):
-  """The phase of the game.
-
-  Args:
-    phases: tuple of str, everything that `state.phase()` may return.
-  """
+  """The phase of the game, one of `phases`."""
   return choice_piece("phase", phases, operator.methodcaller("phase"))
 
 
@@ -175,61 +172,51 @@ def claimer_piece(num_players):
                       lambda state, player: state.claimer(), "claimer")
 
 
-def write_hand(hand, array):
-  """Adds a hand to the counts of faces in `array`, [face - 1] float32."""
-  for face in hand:
-    array[face - 1] += 1
-
-
 def hand_names(hands):
   """Returns the hands as a list of texts, with "-" for an empty hand."""
   return [rolls_lib.hand_name(hand) or "-" for hand in hands]
 
 
+def hands_indices(hands):
+  """Returns the indices (player, face - 1) of all dice, for tensors."""
+  return [(player, face - 1) for player, hand in enumerate(hands)
+          for face in hand]
+
+
 def roll_piece(num_sides):
   """The player's own dice: how many show each face."""
-
-  def write(state, player, array):
-    write_hand(state.hand(player), array)
 
   def text(state, player):
     hand = state.hand(player)
     return f"roll:{rolls_lib.hand_name(hand)}" if hand else ""
 
-  return Piece("roll", (num_sides,), write, text)
+  return counting_piece(
+      "roll", (num_sides,),
+      lambda state, player: [face - 1 for face in state.hand(player)], text)
 
 
 def claims_piece(num_claims):
   """All claims of the round so far."""
-
-  def write(state, player, array):
-    array[state.claim_list()] = 1
-
-  return Piece("claims", (num_claims,), write,
-               lambda state, player: _claims_text(state, state.claim_list()))
+  return counting_piece(
+      "claims", (num_claims,), lambda state, player: state.claim_list(),
+      lambda state, player: _claims_text(state, state.claim_list()))
 
 
 def recent_claims_piece(length, num_claims):
-  """The last claims of the round.
+  """The last claims of the round, at most `length`.
 
   The tensor is [age, claim] with the latest claim first. The text names the
   latest claim last.
-
-  Args:
-    length: the maximum number of claims.
-    num_claims: how many different claims there are.
   """
-  # A round has each claim at most once.
-  length = min(length, num_claims)
+  length = min(length, num_claims)  # a round has each claim at most once
 
-  def write(state, player, array):
-    recent = state.claim_list()[-length:]
-    array[range(len(recent)), recent[::-1]] = 1
+  def recent(state):
+    return state.claim_list()[-length:]
 
-  def text(state, player):
-    return _claims_text(state, state.claim_list()[-length:])
-
-  return Piece("recent_claims", (length, num_claims), write, text)
+  return counting_piece(
+      "recent_claims", (length, num_claims),
+      lambda state, player: enumerate(reversed(recent(state))),
+      lambda state, player: _claims_text(state, recent(state)))
 
 
 def _claims_text(state, claims):

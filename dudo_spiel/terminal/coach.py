@@ -34,11 +34,7 @@ class Coach:
     self._match = 1
 
   def before(self, state):
-    """Returns lines that say what each move is worth.
-
-    Args:
-      state: a state in which it is the person's turn.
-    """
+    """Returns lines that say what each move of the person is worth."""
     result = exploitability.state_action_values(self._policy, state)
     order = state.claim_order()
     best = result.values.max()
@@ -68,13 +64,7 @@ class Coach:
     return lines
 
   def after(self, before, action, state):
-    """Notes a move; returns the review if it ends a round or the match.
-
-    Args:
-      before: the state before the action.
-      action: the action.
-      state: the state after the action.
-    """
+    """Notes a move; returns the review if it ends a round or the match."""
     if before.current_player() == self._seat:
       self.review.note(before, action, self._match)
     rounds = len(state.past_rounds())

@@ -19,14 +19,7 @@ def _dice(number):
 
 
 class ClaimNarrator(narrator.Narrator):
-  """The base class of both: games with claims about dice.
-
-  Args:
-    game: the game.
-    seat: the person's player id.
-    style: the `narrator.Style` of its words.
-    show_odds: whether `situation` lists the odds of the claims.
-  """
+  """The base class of both: games with claims about dice."""
 
   _OR_DOUBT = ""  # the end of a reply: what one may do instead of claiming
 
@@ -68,20 +61,21 @@ class ClaimNarrator(narrator.Narrator):
     return odds.odds_in_order(state.claim_order(), claim,
                               state.hand(self.seat))
 
+  def _legal_claims(self, state):
+    return [action for action in state.legal_actions()
+            if action < state.claim_order().num_claims]
+
   def _claim_odds(self, state):
     """Returns {legal claim: probability that it is true}."""
-    return {action: self._odds(state, action)
-            for action in state.legal_actions()
-            if action < state.claim_order().num_claims}
+    return {claim: self._odds(state, claim)
+            for claim in self._legal_claims(state)}
 
   def _odds_table(self, state):
     """Returns lines with the odds of the last claim and of the legal ones."""
-    names = state.claim_order().names
-    lines = []
-    if state.last_claim() >= 0:
-      chance = self._odds(state, state.last_claim())
-      lines.append(f"Odds of the last claim: {names[state.last_claim()]} "
-                   f"{narrator.percent(chance)}")
+    names, last, lines = state.claim_order().names, state.last_claim(), []
+    if last >= 0:
+      lines.append(f"Odds of the last claim: {names[last]} "
+                   f"{narrator.percent(self._odds(state, last))}")
     chances = self._claim_odds(state)
     likely = [f"{names[claim]:>4} {narrator.percent(chance):>4}"
               for claim, chance in chances.items() if chance >= _MIN_ODDS]
@@ -114,10 +108,8 @@ class ClaimNarrator(narrator.Narrator):
   def _advice(self, state, best, doubt):
     """Returns the action that the odds suggest.
 
-    Args:
-      state: the state.
-      best: list of (legal claim, probability), the likeliest first.
-      doubt: the probability that the last claim is false.
+    `best` has pairs (legal claim, probability), the likeliest first; `doubt` is
+    the probability that the last claim is false.
     """
     raise NotImplementedError
 
@@ -143,9 +135,7 @@ class ClaimNarrator(narrator.Narrator):
       return f"{name}: a die shows 1 to {order.num_sides}."
     if not 1 <= quantity <= order.num_dice:
       return f"{name}: there are {order.num_dice} dice in play."
-    legal = [action for action in state.legal_actions()
-             if action < order.num_claims]
-    last = state.last_claim()
+    legal, last = self._legal_claims(state), state.last_claim()
     if not legal:
       return "No claim is possible now: say Dudo."
     if order.index(quantity, rank) > last:
@@ -337,6 +327,5 @@ class SingleRoundNarrator(ClaimNarrator):
   def _advice(self, state, best, doubt):
     if best:
       return best[0][0]
-    must = len(state.legal_actions()) == 1
-    return (self._game.challenge_action if must or doubt > 0.5 else
-            self._game.pass_action)
+    *passing, challenge = state.legal_actions()
+    return passing[0] if passing and doubt <= 0.5 else challenge

@@ -28,10 +28,6 @@ def parse_numbers(text):
   """Returns the list of numbers that the text consists of, or None.
 
   "3x5", "3 fives" and "I claim three fives" are all [3, 5].
-
-  Args:
-    text: what a person typed. It may have words such as "x" and "claim", but no
-      words that mean something else.
   """
   words = [word for word in re.findall(r"[0-9]+|[a-z]+|[^\sa-z0-9]",
                                        text.lower())
@@ -45,25 +41,17 @@ def _plain(text):
   return " ".join(text.lower().split())
 
 
-def _tokens(text):
-  """Returns (words, numbers) of a move's name, as a set and a list."""
-  return (set(re.findall("[a-z]+", text.lower())),
-          [int(digits) for digits in re.findall("[0-9]+", text)])
-
-
 def is_doubt(text):
   """Returns whether the text says that one does not believe a claim."""
   return _plain(text).strip("!. ") in _DOUBTS
 
 
 def find(names, text):
-  """Returns the action that a text means, or None if that is not clear.
+  """Returns the action in {name: action} that a text means, or None.
 
-  Args:
-    names: {name of the move: action}.
-    text: what a person typed: the name of a move, in upper or lower case; the
-      beginning of its words, if no other move begins so; its numbers, if no
-      other move has the same; or any word of doubt.
+  A person may type a name in upper or lower case; the beginning of its words,
+  if no other move begins so; its numbers, if no other move has the same; or any
+  word of doubt.
   """
   if text.strip() in names:
     return names[text.strip()]
@@ -85,6 +73,8 @@ def find(names, text):
 
 def _fits(typed, name):
   """Returns whether a text has all numbers of a name, and no other words."""
-  words, digits = _tokens(typed)
-  name_words, name_digits = _tokens(name)
-  return bool(digits) and digits == name_digits and words <= name_words
+  digits, others = ([int(found) for found in re.findall("[0-9]+", text)]
+                    for text in (typed, name))
+  words, other_words = (set(re.findall("[a-z]+", text.lower()))
+                        for text in (typed, name))
+  return bool(digits) and digits == others and words <= other_words

@@ -49,15 +49,10 @@ PLAIN = Style()
 
 
 class Narrator:
-  """Speaks to the person who plays in one seat.
+  """Speaks to the person who plays in one seat, in a `Style`.
 
-  Attributes:
-    seat: the person's player id.
-
-  Args:
-    game: the game. Players must move in turn.
-    seat: the person's player id.
-    style: the `Style` of its words.
+  All methods return lines or texts. `seat` is the person's player id. States
+  that methods get are those in which it is the person's turn.
   """
 
   def __init__(self, game, seat, style=PLAIN):
@@ -78,8 +73,7 @@ class Narrator:
   def greeting(self, opponents):
     """Returns lines that say what is played, against whom and how.
 
-    Args:
-      opponents: {player: what plays in that seat}.
+    `opponents` has the name of what plays in each of the other seats.
     """
     others = ", ".join(f"Player {player} ({name})"
                        for player, name in opponents.items())
@@ -113,16 +107,7 @@ class Narrator:
             "moves.")
 
   def after(self, before, action, state):
-    """Returns what the person learns from an action.
-
-    Args:
-      before: the state before the action.
-      action: the action.
-      state: the state after the action.
-
-    Returns:
-      A list of lines, empty if the person learns nothing.
-    """
+    """Returns what the person learns from an action between two states."""
     lines = self._told(before, action, state)
     return lines + self._ending(state) if state.is_terminal() else lines
 
@@ -162,11 +147,7 @@ class Narrator:
     return [f"You know: {lines[0]}"]
 
   def situation(self, state):
-    """Returns lines that say what the person knows before a move.
-
-    Args:
-      state: a state in which it is the person's turn.
-    """
+    """Returns lines that say what the person knows before a move."""
     return str(state).splitlines() if self._is_perfect else (
         self._information(state))
 
@@ -189,16 +170,10 @@ class Narrator:
                     for action in state.legal_actions()])
 
   def understand(self, state, text):
-    """Returns the action that the person means, or why there is none.
+    """Returns (action, lines) of what the person typed.
 
-    Args:
-      state: a state in which it is the person's turn.
-      text: what the person typed: the name of a move or a part of it that is
-        clear. "" means the only legal move.
-
-    Returns:
-      (action, lines). If the text is no legal move, the action is None and the
-      lines say why. Otherwise there are no lines.
+    If it is no legal move, the action is None and the lines say why. The name
+    of a move may be cut short. "" means the only legal move.
     """
     text = text[:_MAX_TYPED]
     legal = state.legal_actions()
@@ -216,11 +191,9 @@ class Narrator:
             "help.")
 
   def hint(self, state, adviser=None):
-    """Returns lines that say what to consider.
+    """Returns lines that say what to consider, by an adviser if there is one.
 
-    Args:
-      state: a state in which it is the person's turn.
-      adviser: a bot that could play in the person's seat, or None.
+    That is a bot that could play in the person's seat.
     """
     if adviser is None:
       return ["I have no hint: no policy was trained for this game. To have "
@@ -243,13 +216,10 @@ class Narrator:
     return f"{words}Your return is {state.returns()[self.seat]:g}."
 
   def verdict(self, state):
-    """Returns "win", "shared win", "tie", "loss" or None.
+    """Returns "win", "shared win", "tie", "loss" or None at a game's end.
 
     It is None in a game of one player, and where the others' returns are not
     for the person to know.
-
-    Args:
-      state: a terminal state.
     """
     returns = list(state.returns())
     mine = returns.pop(self.seat)
@@ -320,12 +290,7 @@ def columns(entries):
 
 
 def last_that_fit(entries, start):
-  """Returns one line with the start and as many last entries as fit.
-
-  Args:
-    entries: list of texts.
-    start: the beginning of the line.
-  """
+  """Returns one line with the start and as many last entries as fit."""
   line = f"{start}{', '.join(entries)}"
   while len(line) > _WIDTH and len(entries) > 1:
     entries = entries[1:]

@@ -19,11 +19,7 @@ _NARRATORS = (
 def make_narrator(game, seat, style=narrator.PLAIN, show_odds=False):
   """Returns the `narrator.Narrator` with the best words for a game.
 
-  Args:
-    game: the game.
-    seat: the person's player id.
-    style: the `narrator.Style` of its words.
-    show_odds: whether to list the odds of the claims before every move.
+  `show_odds` lists the odds of the claims before every move.
   """
   maker = next((maker for kind, maker in _NARRATORS if isinstance(game, kind)),
                narrator.Narrator)

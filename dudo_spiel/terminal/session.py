@@ -23,8 +23,7 @@ class Session:
     game: the game.
     narrator: the `narrator.Narrator` that speaks to the person.
     bots: {player: bot} of all seats but the person's.
-    adviser: a bot that could play in the person's seat and gives hints, or
-      None.
+    adviser: a bot for the person's seat that gives hints, or None.
     rng: a random number generator with `choice`, for the dice.
     read: a function that shows a prompt and returns what the person types. It
       raises an EOFError when there is no more.
@@ -46,12 +45,9 @@ class Session:
     self._total = 0.0
 
   def run(self, opponents, asks_again, notes=()):
-    """Plays until the person leaves.
+    """Plays one game, or if it asks again as many as the person wants.
 
-    Args:
-      opponents: {player: what plays in that seat}, for the greeting.
-      asks_again: whether to ask for another game after each, or play only one.
-      notes: lines to tell after the greeting.
+    It greets with the names of the opponents, {player: name}, and the notes.
     """
     try:
       self._say(self._narrator.greeting(opponents))
@@ -129,11 +125,10 @@ class Session:
 
   def _score(self):
     """Returns a line about all games so far."""
-    words = {"win": "won", "shared win": "shared", "tie": "tied",
-             "loss": "lost"}
-    counts = [f"{self._verdicts[verdict]} {word}"
-              for verdict, word in words.items()
-              if self._verdicts[verdict] or (verdict in ("win", "loss") and
-                                             not self._verdicts[None])]
-    parts = ", ".join([*counts, f"your returns sum to {self._total:g}"])
-    return f"Score after {self._verdicts.total()} games: {parts}."
+    always = () if self._verdicts[None] else ("win", "loss")
+    counts = [f"{self._verdicts[verdict]} {word}, "
+              for verdict, word in (("win", "won"), ("shared win", "shared"),
+                                    ("tie", "tied"), ("loss", "lost"))
+              if self._verdicts[verdict] or verdict in always]
+    return (f"Score after {self._verdicts.total()} games: {''.join(counts)}"
+            f"your returns sum to {self._total:g}.")

@@ -17,13 +17,7 @@ def rounded(value):
 
 
 def belief_view(rules, num_dice, belief):
-  """Returns what claims tell about a player's dice.
-
-  Args:
-    rules: the `round_rules.RoundRules`.
-    num_dice: how many dice the player has.
-    belief: the `Posterior`.
-  """
+  """Returns what claims tell about a player's dice, a `Posterior`."""
   table = rules.rolls(num_dice)
   matches = table.matches(rules.house.wild_ones)
   likely = sorted(range(table.num_rolls),
@@ -40,14 +34,7 @@ def belief_view(rules, num_dice, belief):
 
 
 def values_view(store, dice, claims, hand):
-  """Returns what each action of a hand is worth.
-
-  Args:
-    store: the `policy_store.PolicyStore`.
-    dice: (own dice, opponent's dice).
-    claims: list of int.
-    hand: bytes, the own dice.
-  """
+  """Returns what each action of a hand is worth, with own dice first."""
   result = store.values(tuple(dice), tuple(claims), bytes(hand))
   order = store.rules.claim_order(sum(dice))
   return {"names": result.names, "values": [*map(rounded, result.values)],
@@ -65,12 +52,7 @@ def _odds_alone(order, hand):
 
 
 def help_view(store, match):
-  """Returns help for the person's move.
-
-  Args:
-    store: the `policy_store.PolicyStore`.
-    match: a match of `play` in which it is the person's turn.
-  """
+  """Returns help for the person's move in a match of `play`."""
   if not match.is_persons_turn():
     raise ValueError("match: there is help only when it is your turn")
   state, seat = match.state, match.state.current_player()
@@ -97,16 +79,10 @@ def review_view(store, session):
 
   Moves of a round that is not over are left out. The total is of the whole
   session, including moves that are forgotten.
-
-  Args:
-    store: the `policy_store.PolicyStore`.
-    session: the `sessions.PlayerSession`.
   """
-  open_round = None
-  match = session.match
+  open_round, match, moves = None, session.match, []
   if match is not None and match.is_persons_turn() and match.has_values:
     open_round = match.number, len(match.state.past_rounds()) + 1
-  moves = []
   for move in session.review.worst():
     if (move.match, move.round) == open_round:
       continue

@@ -39,11 +39,7 @@ _HEADERS = {
 
 
 def _check_request(hosts):
-  """Returns the response that refuses a foreign request, or None.
-
-  Args:
-    hosts: set of str, the values of `Host` that are this server's.
-  """
+  """Returns the response that refuses a request to other `hosts`, or None."""
   if flask.request.headers.get("Host", "").lower() not in hosts:
     return _error(403, "Host: must be the address that the server printed")
   origin = flask.request.headers.get("Origin")
@@ -68,9 +64,7 @@ def _error(status, message):
 def _body(**fields):
   """Returns the fields of a JSON body, checked.
 
-  Args:
-    **fields: {name: (type, default)}; a field whose default is None is
-      required.
+  A field has (type, default); if the default is None, it is required.
   """
   try:
     body = json.loads(flask.request.get_data(cache=False) or b"{}")
@@ -98,14 +92,7 @@ def _query(*names):
 
 
 class _Page:
-  """The request handlers.
-
-  Args:
-    store: the `policy_store.PolicyStore`.
-    session_store: the `sessions.SessionStore`.
-    cookie: the name of the session cookie.
-    make_rng: a function that returns a generator of dice for a new match.
-  """
+  """The request handlers, with the arguments of `make_app`."""
 
   def __init__(self, store, session_store, cookie, make_rng):
     self._store = store
@@ -132,9 +119,9 @@ class _Page:
     return session
 
   def _match_view(self, session):
-    view = ({"phase": "none"} if session.match is None else
-            session.match.view())
-    return {**view, "score": session.score}
+    match = session.match
+    return {**(match.view() if match else {"phase": "none"}),
+            "score": session.score}
 
   def info(self):
     """Answers what can be played and explored."""
@@ -172,10 +159,9 @@ class _Page:
     with session.lock:
       number = session.num_matches + 1
       rng = self._make_rng()
-      if game == "dudo":
-        match = play.DudoMatch(self._store, dice, opponent, number, rng)
-      else:
-        match = play.SingleRound(self._store, opponent, number, rng)
+      match = (play.DudoMatch(self._store, dice, opponent, number, rng)
+               if game == "dudo" else
+               play.SingleRound(self._store, opponent, number, rng))
       if match.has_values:
         match.on_move = session.note
       session.match, session.num_matches = match, number
@@ -225,16 +211,14 @@ class _Page:
     with session.lock:
       return advice.review_view(self._store, session)
 
-  def _position(self):
-    return explorer.Position(self._store, *_query("round", "claims"))
-
   def explore(self):
     """Answers what the policy does at a position."""
-    return self._position().view()
+    return explorer.Position(self._store, *_query("round", "claims")).view()
 
   def values(self):
     """Answers what the actions of one hand are worth at a position."""
-    return self._position().hand_view(*_query("hand"))
+    *position, hand = _query("round", "claims", "hand")
+    return explorer.Position(self._store, *position).hand_view(hand)
 
   def rounds(self):
     """Answers what all rounds are worth."""
@@ -316,23 +300,19 @@ def make_app(store=None, port=8000, hosts=LOOPBACK, session_store=None,
     logging.getLogger(__name__).error("a request failed", exc_info=error)
     return _error(500, "the server failed; its terminal says why")
 
-  def add_file(path, file):
-    body, kind = file.read_bytes(), _CONTENT_TYPES[file.suffix]
-    app.add_url_rule(path, f"file:{path}",
-                     lambda: flask.Response(body, content_type=kind))
-
-  for suffix in _CONTENT_TYPES:
-    for file in _STATIC.glob(f"*{suffix}"):
-      add_file("/" if file.name == "index.html" else f"/{file.name}", file)
+  for file in _STATIC.iterdir():
+    if file.suffix in _CONTENT_TYPES:
+      path = "/" if file.name == "index.html" else f"/{file.name}"
+      app.add_url_rule(path, f"file:{path}", functools.partial(
+          flask.Response, file.read_bytes(),
+          content_type=_CONTENT_TYPES[file.suffix]))
   page = _Page(store, session_store, f"dudo_{port}", make_rng)
-  for path, method, handler in [
-      ("info", "GET", page.info), ("match", "GET", page.match),
-      ("match", "POST", page.new_match), ("move", "POST", page.move),
-      ("next", "POST", page.next_round), ("help", "GET", page.help),
-      ("review", "GET", page.review), ("explore", "GET", page.explore),
-      ("values", "GET", page.values), ("rounds", "GET", page.rounds),
-      ("small", "GET", page.small), ("task", "POST", page.start_task),
-      ("task", "GET", page.task)]:
-    app.add_url_rule(f"/api/{path}", f"{method} {path}", handler,
-                     methods=[method])
+  for path, get in {
+      "info": page.info, "match": page.match, "help": page.help,
+      "review": page.review, "explore": page.explore, "values": page.values,
+      "rounds": page.rounds, "small": page.small, "task": page.task}.items():
+    app.add_url_rule(f"/api/{path}", f"GET {path}", get, methods=["GET"])
+  for path, post in {"match": page.new_match, "move": page.move,
+                     "next": page.next_round, "task": page.start_task}.items():
+    app.add_url_rule(f"/api/{path}", f"POST {path}", post, methods=["POST"])
   return app

@@ -23,12 +23,7 @@ _PATTERNS = {1: "no pair", 2: "pair", 3: "three alike", 4: "four alike",
 
 
 class Position:
-  """A position in a round.
-
-  Args:
-    store: the `policy_store.PolicyStore`.
-    round_text: such as "3v2", the starter's and the other's dice.
-    claims_text: such as "1x2.2x3", the claims, first to last.
+  """A position in a round, from texts such as "3v2" and "1x2.2x3".
 
   Attributes:
     dice: (starter's dice, other's dice).
@@ -146,11 +141,7 @@ class Position:
 
 
 def _pattern(counts):
-  """Returns the pattern of a hand's faces.
-
-  Args:
-    counts: [face - 1] int, how many dice show each face.
-  """
+  """Returns the pattern of a hand's faces, by [face - 1] int."""
   pairs = sorted((int(n) for n in counts if n > 1), reverse=True)
   if pairs[:2] == [2, 2]:
     return "two pairs"
@@ -166,11 +157,7 @@ def _win_rate(store, dice):
 
 
 def rounds_view(store):
-  """Returns the values of all rounds, and exploitability where measured.
-
-  Args:
-    store: the `policy_store.PolicyStore`.
-  """
+  """Returns the values of all rounds, and exploitability where measured."""
   return {"name": store.dudo_name,
           "rounds": [{"round": f"{dice[0]}v{dice[1]}", "dice": list(dice),
                       "value": _win_rate(store, dice),

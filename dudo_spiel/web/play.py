@@ -20,14 +20,8 @@ def claim_view(order, claim):
   return {"name": order.names[claim], "quantity": quantity, "rank": rank}
 
 
-def count_view(hands, order, claim):
-  """Returns how many dice count for a claim.
-
-  Args:
-    hands: list of bytes, all players' dice.
-    order: the `claims.ClaimOrder`.
-    claim: the claim.
-  """
+def _count_view(hands, order, claim):
+  """Returns how many of all players' dice count for a claim."""
   quantity, rank = order.claims[claim]
   count = rules.count_matches(b"".join(hands), rank, order.wild_ones)
   counts = [[rules.count_matches(bytes([face]), rank, order.wild_ones) > 0
@@ -50,7 +44,6 @@ class _Match:
     rng: a random number generator with `choice`.
 
   Attributes:
-    number: as given.
     state: the state. It has everybody's dice, so it must not leave the server.
     turn: how many moves and rolls there were. It identifies stale requests.
     has_values: whether there are values of the person's moves.
@@ -75,10 +68,9 @@ class _Match:
     self._advance(rolls=True)
 
   def _advance(self, rolls):
-    """Rolls dice and lets the bots move until the person is to decide.
+    """Lets the bots move until the person decides or dice are to be rolled.
 
-    Args:
-      rolls: whether to roll the dice of a new round.
+    With `rolls` it rolls the dice of a new round first.
     """
     state = self.state
     while not state.is_terminal():
@@ -108,11 +100,7 @@ class _Match:
             for action in self.state.legal_actions()}
 
   def move(self, name):
-    """Makes a move of the person, and those of the bots after it.
-
-    Args:
-      name: the move, such as "3x5", "Dudo", "Pass" or "Challenge".
-    """
+    """Makes a move of the person such as "3x5", and the bots' moves."""
     legal = self.legal()
     if not legal:
       raise ValueError(f"move={name!r}: it is not your turn")
@@ -149,14 +137,7 @@ class _Match:
     raise NotImplementedError
 
   def _claims_view(self, order, num_claims, claims, maker):
-    """Returns the ladder of claims, and the claims made.
-
-    Args:
-      order: the `claims.ClaimOrder`.
-      num_claims: how many claims the ladder shows.
-      claims: list of int, the claims made.
-      maker: maker(turn) returns the player who made a claim.
-    """
+    """Returns a ladder of claims, and the claims made by `maker(turn)`."""
     legal = self.legal()
     return {"sides": order.num_sides, "wild_ones": order.wild_ones,
             "ladder": [{**claim_view(order, claim),
@@ -167,16 +148,7 @@ class _Match:
 
 
 class DudoMatch(_Match):
-  """A match of two-player Dudo.
-
-  Args:
-    store: the `policy_store.PolicyStore`.
-    numdice: how many dice each player has at the start.
-    opponent: one of `OPPONENTS`.
-    number: int, counts the matches of the session from 1. The person starts
-      the odd ones.
-    rng: a random number generator with `choice`.
-  """
+  """A match of two-player Dudo. The person starts if its number is odd."""
 
   kind = "dudo"
 
@@ -215,7 +187,7 @@ class DudoMatch(_Match):
     claims = finished.claim_list()
     _, after, winner = finished.challenge(self._game.num_sides,
                                           self._game.house)
-    return {**count_view(finished.all_hands(), order, claims[-1]),
+    return {**_count_view(finished.all_hands(), order, claims[-1]),
             "claimant": finished.actor(len(claims) - 1),
             "challenger": finished.actor(len(claims)), "starter": winner,
             "lost": [had - has for had, has in zip(finished.dice, after)],
@@ -223,14 +195,9 @@ class DudoMatch(_Match):
 
 
 class SingleRound(_Match):
-  """One game of `dudo_single_round`.
+  """One game of `dudo_single_round`. The person's seat is that of its number.
 
-  Args:
-    store: the `policy_store.PolicyStore`.
-    opponent: one of `OPPONENTS`; "trained" needs a policy in the store.
-    number: int, counts the games of the session from 1. The person's seat
-      changes from one to the next.
-    rng: a random number generator with `choice`.
+  The opponent "trained" needs a policy in the store.
   """
 
   kind = "single_round"
@@ -271,8 +238,8 @@ class SingleRound(_Match):
     """Returns what everyone sees at the end."""
     state = self.state
     players = range(self._game.num_players())
-    return {**count_view([state.hand(player) for player in players],
-                         self._game.order, state.last_claim()),
+    return {**_count_view([state.hand(player) for player in players],
+                          self._game.order, state.last_claim()),
             "claimant": state.claimer(),
             "challengers": [player for player in players
                             if state.challenges(player)],

@@ -22,11 +22,7 @@ _MAX_CONCURRENT = 2  # computations of values, which take memory
 
 
 class PolicyStore:
-  """All policies of a page.
-
-  Args:
-    paths: list of policy files. Each replaces the package's policy for its
-      game.
+  """All policies of a page; a file replaces the policy for its game.
 
   Attributes:
     dudo: the `policies.RecallPolicy` or `policies.MatchPolicy` for two-player
@@ -121,12 +117,7 @@ class PolicyStore:
     return len(rounds)
 
   def dudo_game(self, numdice, starting_player):
-    """Returns `dudo` with the policy's rules.
-
-    Args:
-      numdice: how many dice each player has.
-      starting_player: the player who starts.
-    """
+    """Returns `dudo` with the policy's rules."""
     parameters = self.dudo.game.get_parameters()
     parameters.pop("recall_length", None)
     return pyspiel.load_game("dudo", {

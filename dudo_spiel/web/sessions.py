@@ -21,10 +21,6 @@ _TOKEN_BYTES = 24
 class PlayerSession:
   """The session of one person.
 
-  Args:
-    store: the `policy_store.PolicyStore`.
-    seconds: float, the time at which the session begins.
-
   Attributes:
     lock: held while a request reads or changes the session.
     match: the match under way or just ended, None before the first.
@@ -56,14 +52,7 @@ class PlayerSession:
 
 
 class SessionStore:
-  """All sessions.
-
-  Args:
-    store: the `policy_store.PolicyStore` for reviews.
-    max_sessions: the maximum number of sessions.
-    max_idle: after how many seconds without use a session expires.
-    clock: a function that returns the time in seconds.
-  """
+  """All sessions; `max_idle` is in seconds of the clock."""
 
   def __init__(self, store, max_sessions=MAX_SESSIONS,
                max_idle=MAX_IDLE_SECONDS, clock=time.monotonic):

@@ -21,12 +21,7 @@ def _rounded(value):
 
 
 def _neumann_view(game, policy):
-  """Returns what each player does with each rank, after each betting.
-
-  Args:
-    game: `neumann_poker`.
-    policy: an OpenSpiel policy for it.
-  """
+  """Returns what each player does with each rank, after each betting."""
   spots, queue = [], [()]
   while queue:
     steps = queue.pop(0)
@@ -57,11 +52,7 @@ def _neumann_view(game, policy):
 def _liar_die_chances(game, policy, claims, roll=None):
   """Returns the probabilities of the actions after accepted claims.
 
-  Args:
-    game: `liar_die`.
-    policy: an OpenSpiel policy for it.
-    claims: list of int; the last one is still open unless there is a roll.
-    roll: what the next claimant rolled, or None.
+  The last claim is still open, unless the next claimant has rolled already.
   """
   state = game.new_initial_state()
   for number, claim in enumerate(claims):
@@ -79,12 +70,7 @@ def _liar_die_chances(game, policy, claims, roll=None):
 
 
 def _liar_die_view(game, policy):
-  """Returns the tables of Liar Die: when to doubt, and what to claim.
-
-  Args:
-    game: `liar_die`.
-    policy: an OpenSpiel policy for it.
-  """
+  """Returns the tables of Liar Die: when to doubt, and what to claim."""
   sides = game.sides
   return {
       "game": "liar_die", "sides": sides,
@@ -101,13 +87,9 @@ def _liar_die_view(game, policy):
 
 
 class SmallGame(NamedTuple):
-  """A game that the page solves.
+  """A game that the page solves: view(game, policy) returns its tables.
 
-  Attributes:
-    size: the name of the parameter that determines the size of the game.
-    min_size: the smallest value of this parameter on the page.
-    max_size: the largest value of this parameter on the page.
-    view: view(game, policy) returns the policy's tables.
+  The parameter named `size` is between `min_size` and `max_size` on the page.
   """
   size: str
   min_size: int

@@ -1,8 +1,7 @@
 """Background tasks whose progress the page can poll.
 
-Tasks wait in a queue, and one thread runs them in turn. Tasks have keys, so
-that the same task runs once for all users. The queue is bounded: when it is
-full, a new task is refused.
+Tasks wait in a bounded queue, and one thread runs them in turn. Tasks have
+keys, so that the same task runs once for all users.
 """
 
 import collections
@@ -20,14 +19,10 @@ class BusyError(Exception):
 class Task:
   """One task.
 
-  Args:
-    key: str that identifies what it does.
-    function: function(report) returns the result. It may call
-      report(fraction, text) with the fraction that is done, 0 to 1.
-
   Attributes:
-    key: as given.
-    result: what the function returned, None until it is done.
+    key: str that identifies what it does.
+    result: what the function returned, None until it is done. The function may
+      call report(fraction, text) with the fraction that is done, 0 to 1.
     error: what went wrong, as text, or None.
   """
 
@@ -81,12 +76,7 @@ class TaskQueue:
       return self._tasks.get(key)
 
   def start(self, key, function):
-    """Returns the task of a key; queues it if there is none or it failed.
-
-    Args:
-      key: str that identifies what the task does.
-      function: function(report) returns the result, as for `Task`.
-    """
+    """Returns the task of a key; queues it if there is none or it failed."""
     with self._lock:
       task = self._tasks.get(key)
       if task is not None and task.error is None:

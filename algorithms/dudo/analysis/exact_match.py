@@ -147,7 +147,7 @@ def _own_row(game, tree, table, role, other, scratch, position, outcomes):
                                          depth) > 0.0:
     return False
   claim, last = tree.claim[row], tree.last[node]
-  level = game.level[last + 1]
+  level = game.hand_level[last + 1]
   if claim == game.num_claims:
     _add(game, other, (last, level, role, True), mine.product, reach[depth],
          scratch.counts, outcomes)
@@ -155,7 +155,7 @@ def _own_row(game, tree, table, role, other, scratch, position, outcomes):
   state = other.child_begin[scratch.state[depth]] + claim - last - 1
   if tree.child[row] >= 0:
     best_response_kernels.descend(
-        game.hands[role], (level, game.level[claim + 1]), mine.own,
+        game.hands[role], (level, game.hand_level[claim + 1]), mine.own,
         mine.product, depth + 1)
     reach[depth + 1] = reach[depth]
     scratch.state[depth + 1] = state
@@ -193,7 +193,7 @@ def _other_action(game, tree, role, other, scratch, position, outcomes):
   if not _reach_action(other, state, claim - last - 1, reach[depth],
                        scratch.product):
     return -1
-  level = game.level[last + 1]
+  level = game.hand_level[last + 1]
   child = -1
   for row in range(tree.row_begin[node], tree.row_begin[node + 1]):
     if tree.claim[row] == claim:
@@ -204,7 +204,7 @@ def _other_action(game, tree, role, other, scratch, position, outcomes):
          mine.own[depth], scratch.product, scratch.counts, outcomes)
     return -1
   best_response_kernels.descend(
-      game.hands[role], (level, game.level[claim + 1]), mine.own,
+      game.hands[role], (level, game.hand_level[claim + 1]), mine.own,
       mine.own[depth], depth + 1)
   reach[depth + 1] = scratch.product
   scratch.state[depth + 1] = other.child_begin[state] + claim - last - 1

@@ -19,8 +19,7 @@ class HandRound(NamedTuple):
 
   Attributes:
     num_claims: C; row C of a node is Dudo.
-    level: [claim + 1] int64, the level of hand classes by the last claim plus
-      1.
+    hand_level: [claim + 1] int64, that of a node by its last claim plus 1.
     role: of the player with the known hand.
     own: [level] int64, the class of the known hand.
     other: [level, hand] int64, the classes of the opponent's hands.
@@ -29,7 +28,7 @@ class HandRound(NamedTuple):
     challenged: [claim, hand] float64, its payoff if the opponent does.
   """
   num_claims: int
-  level: np.ndarray
+  hand_level: np.ndarray
   role: int
   own: np.ndarray
   other: np.ndarray
@@ -86,7 +85,7 @@ def _reach_row(game, tree, table, row, scratch, depth):
       jit.pointer(table), tree.table_begin[node] + number * width, width,
       jit.pointer(scratch.inverse_sum), depth * scratch.inverse_sum.shape[1],
       number == 0, jit.pointer(scratch.strategy))
-  level = game.level[tree.last[node] + 1]
+  level = game.hand_level[tree.last[node] + 1]
   is_own = tree.role[node] == game.role
   is_any = False
   for h in range(scratch.reach.shape[1]):
@@ -151,7 +150,7 @@ def claim_values(stored, claims, hand, challenges, challenged):
   """
   hands, tree, table = stored
   num_claims, role = hands.order.num_claims, len(claims) % 2
-  game = HandRound(num_claims, hands.level, role,
+  game = HandRound(num_claims, hands.hand_level, role,
                    np.ascontiguousarray(hands.classes[role][:, hand]),
                    hands.classes[1 - role], challenges, challenged)
   depths, max_width = num_claims + 3, int(hands.width.max())

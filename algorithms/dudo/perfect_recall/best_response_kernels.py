@@ -10,7 +10,17 @@ found by one traversal of the stored nodes:
   `play` finds the probability of each challenge if both play the average
   policy.
 
-All arrays of floats are float64, except for tables and gains.
+All arrays of floats are float64, except for tables and gains. These arguments
+mean the same everywhere:
+
+  game: the `round_hands.ClassArrays`, float64.
+  tree: the `growing_tree.TreeArrays`.
+  table: [entry] float, to which the average policy is proportional.
+  responder: the `Responder`.
+  scratch: the `TraversalScratch`, modified in place.
+  node, row, depth: a node of the tree, one of its rows, and its depth.
+  last, level: the last claim and the hand level of a node.
+  reach: [class] float64, the reach of the other role.
 """
 
 from typing import NamedTuple
@@ -107,8 +117,7 @@ def new_scratch(hands, stop=None):
 
   Args:
     hands: the `round_hands.RoundHands`.
-    stop: [1] bool, kernels return soon after it is set; None for one that
-      nobody sets.
+    stop: its flag; None for one that nobody sets.
   """
   depths, max_width = hands.order.num_claims + 2, int(hands.width.max())
   counts, ranks = max(hands.dice) + 1, hands.order.num_sides
@@ -137,14 +146,7 @@ def new_scratch(hands, stop=None):
 def challenge(game, responder, is_own, claim, level, reach, scratch):
   """Writes scratch.result, the responder's values if a claim is challenged.
 
-  Args:
-    game: the `round_hands.ClassArrays`.
-    responder: the `Responder`.
-    is_own: whether the responder challenges.
-    claim: the claim.
-    level: of the classes.
-    reach: [class] float64, the reach of the other role.
-    scratch: the `TraversalScratch`, modified in place.
+  `is_own` says whether the responder challenges it.
   """
   mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
   payoff = responder.challenges if is_own else responder.challenged
@@ -163,12 +165,7 @@ def compare_claims(game, responder, scratch):
 
   As a rule, a claim of more dice gives less when it is challenged, however many
   dice match. Where this holds for all claims of a rank from some claim on, it
-  is enough to look at that one.
-
-  Args:
-    game: the `round_hands.ClassArrays`.
-    responder: the `Responder`.
-    scratch: the `TraversalScratch`; its ends_rank is modified in place.
+  is enough to look at that one. The result is scratch.ends_rank.
   """
   for claim in range(game.num_claims - 1, -1, -1):
     after = claim + 1
@@ -187,15 +184,9 @@ def compare_claims(game, responder, scratch):
 def best_unstored(game, responder, last, level, reach, scratch):
   """Finds the best claims that are not stored, which are then challenged.
 
-  Args:
-    game: the `round_hands.ClassArrays`.
-    responder: the `Responder`.
-    last: the last claim; scratch.is_stored says which ones are stored.
-    level: of the classes.
-    reach: [class] float64, the reach of the other role.
-    scratch: the `TraversalScratch`, after `compare_claims`; its best is
-      modified in place, -inf where there is no such claim. `unstored_claim`
-      returns the claim.
+  It writes scratch.best, the value for each class, -inf where there is no such
+  claim; `unstored_claim` returns the claim. scratch.is_stored says which claims
+  are stored, and `compare_claims` has been called.
   """
   mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
   num_ranks, own_counts, own_stride = mine.onehot.shape[1:]
@@ -246,15 +237,7 @@ def best_unstored(game, responder, last, level, reach, scratch):
 
 @jit.kernel(nogil=True, reassociate=True)
 def unstored_claim(game, responder, level, h, scratch):
-  """Returns the claim that `best_unstored` has found best for a class.
-
-  Args:
-    game: the `round_hands.ClassArrays`.
-    responder: the `Responder`.
-    level: of the classes.
-    h: the class.
-    scratch: the `TraversalScratch`.
-  """
+  """Returns the claim that `best_unstored` has found best for class h."""
   onehot = game.hands[responder.role].onehot
   best, claim = -np.inf, -1
   for rank in range(onehot.shape[1]):
@@ -282,14 +265,7 @@ def enter(tree, table, node, scratch, depth):
 def row_reach(tree, table, node, row, reach, scratch, depth):
   """Writes scratch.product, the actor's reach after a row; returns its sum.
 
-  Args:
-    tree: the `growing_tree.TreeArrays`.
-    table: [entry] float, to which the policy is proportional.
-    node: the node.
-    row: its row.
-    reach: [depth, class] float64, of the role that acts there.
-    scratch: the `TraversalScratch`, after `enter`.
-    depth: of the node.
+  `reach` is [depth, class] float64, the actor's; `enter` has been called.
   """
   width = tree.value_begin[node + 1] - tree.value_begin[node]
   at = depth * scratch.strategy.shape[1]
@@ -309,7 +285,7 @@ def descend(hands, levels, reach, product, depth):
 
   Args:
     hands: the `round_hands.RoleHands` of the role.
-    levels: (level of the node, level of the child).
+    levels: (hand level of the node, hand level of the child).
     reach: [depth, class] float64, modified in place.
     product: [class] float64, the reach after the row that leads to the child.
     depth: of the child.
@@ -352,7 +328,7 @@ def _add_row(scratch, depth, width):
 def _finish_own(game, tree, responder, node, scratch, depth, choices):
   """Compares the rows of an own node with claims that are not stored."""
   last = tree.last[node]
-  level = game.level[last + 1]
+  level = game.hand_level[last + 1]
   _mark_stored(tree, node, scratch.is_stored, True)
   best_unstored(game, responder, last, level, scratch.other[depth], scratch)
   _mark_stored(tree, node, scratch.is_stored, False)
@@ -373,13 +349,7 @@ def _finish_own(game, tree, responder, node, scratch, depth, choices):
 def _best_after_leaf(game, responder, last, level, scratch):
   """Writes scratch.result, the best response where nothing is stored.
 
-  Args:
-    game: the `round_hands.ClassArrays`.
-    responder: the `Responder`.
-    last: the last claim.
-    level: of the classes, which is that of the node before.
-    scratch: the `TraversalScratch`; its product is the other's reach. Its best
-      is modified in place, too.
+  scratch.product is the other's reach, at the hand level of the node before.
   """
   challenge(game, responder, True, last, level, scratch.product, scratch)
   best_unstored(game, responder, last, level, scratch.product, scratch)
@@ -399,24 +369,14 @@ def _enter_response(tree, table, responder, node, scratch, depth):
 
 @jit.forceinline
 def _own_row(game, tree, responder, node, row, scratch, depth):
-  """Values a row of the responder, unless it has a child.
+  """Values a row of the responder, or writes the reach of its child.
 
-  Args:
-    game: the `round_hands.ClassArrays`.
-    tree: the `growing_tree.TreeArrays`.
-    responder: the `Responder`.
-    node: the node.
-    row: its row.
-    scratch: the `TraversalScratch`, modified in place.
-    depth: of the node.
-
-  Returns:
-    Whether to go on at the child. Then its reach is written.
+  Returns whether to go on at the child.
   """
   claim, last = tree.claim[row], tree.last[node]
-  level = game.level[last + 1]
+  level = game.hand_level[last + 1]
   if tree.child[row] >= 0:
-    descend(game.hands[1 - responder.role], (level, game.level[claim + 1]),
+    descend(game.hands[1 - responder.role], (level, game.hand_level[claim + 1]),
             scratch.other, scratch.other[depth], depth + 1)
     return True
   is_dudo = claim == game.num_claims
@@ -429,27 +389,17 @@ def _own_row(game, tree, responder, node, row, scratch, depth):
 
 @jit.forceinline
 def _other_row(game, tree, table, responder, position, scratch, depth):
-  """Values a row of the average policy, unless it has a child.
+  """Values a row of the average policy, or writes the reach of its child.
 
-  Args:
-    game: the `round_hands.ClassArrays`.
-    tree: the `growing_tree.TreeArrays`.
-    table: [entry] float, to which the average policy is proportional.
-    responder: the `Responder`.
-    position: (node, row).
-    scratch: the `TraversalScratch`, modified in place.
-    depth: of the node.
-
-  Returns:
-    Whether to go on at the child. Then its reach is written.
+  `position` is (node, row). Returns whether to go on at the child.
   """
   node, row = position
   if not row_reach(tree, table, node, row, scratch.other, scratch, depth) > 0.0:
     return False
   claim, last = tree.claim[row], tree.last[node]
-  level = game.level[last + 1]
+  level = game.hand_level[last + 1]
   if tree.child[row] >= 0:
-    descend(game.hands[1 - responder.role], (level, game.level[claim + 1]),
+    descend(game.hands[1 - responder.role], (level, game.hand_level[claim + 1]),
             scratch.other, scratch.product, depth + 1)
     return True
   if claim == game.num_claims:
@@ -464,10 +414,10 @@ def _other_row(game, tree, table, responder, position, scratch, depth):
 def _add_child(game, tree, responder, node, row, scratch, depth):
   """Takes the value of the child after a row into that of its node."""
   mine = game.hands[responder.role]
-  level = game.level[tree.last[node] + 1]
+  level = game.hand_level[tree.last[node] + 1]
   hand_vectors.ascend(
       hand_vectors.hand_pointers(mine),
-      (level, game.level[tree.claim[row] + 1]), jit.pointer(scratch.value),
+      (level, game.hand_level[tree.claim[row] + 1]), jit.pointer(scratch.value),
       (depth + 1) * scratch.value.shape[1], jit.pointer(scratch.result))
   if tree.role[node] == responder.role:
     _compare_row(scratch, depth, row - tree.row_begin[node], mine.width[level])
@@ -479,15 +429,9 @@ def _add_child(game, tree, responder, node, row, scratch, depth):
 def respond(game, tree, table, responder, scratch, choices):
   """Finds a best response to the average policy.
 
-  Args:
-    game: the `round_hands.ClassArrays`, float64.
-    tree: the `growing_tree.TreeArrays`.
-    table: [entry] float, to which the average policy is proportional.
-    responder: the `Responder`.
-    scratch: the `TraversalScratch`; value[0] is the counterfactual value of
-      each hand afterwards.
-    choices: the `Choices`, modified in place at the responder's nodes that the
-      policy reaches.
+  scratch.value[0] is the counterfactual value of each hand afterwards. The
+  `Choices` are modified in place at the responder's nodes that the policy
+  reaches.
 
   Returns:
     The responder's expected payoff.
@@ -543,7 +487,7 @@ def sum_by_count(hands, level, rank, reach, counts):
 
   Args:
     hands: the `round_hands.RoleHands`.
-    level: of the classes.
+    level: their hand level.
     rank: the rank.
     reach: [class] float64.
     counts: [count] float64, modified in place.
@@ -559,17 +503,11 @@ def sum_by_count(hands, level, rank, reach, counts):
 def _add_challenge(game, tree, node, row, waiting_reach, scratch, outcomes):
   """Adds the probability of the challenge after a row to the outcomes.
 
-  Args:
-    game: the `round_hands.ClassArrays`, float64.
-    tree: the `growing_tree.TreeArrays`.
-    node: the node.
-    row: its row, Dudo or a claim without a child.
-    waiting_reach: [class] float64, the reach of the role that does not act.
-    scratch: the `TraversalScratch`; its product is the reach of the other.
-    outcomes: [role, claim, count] float64, modified in place.
+  The row is Dudo or a claim without a child. `waiting_reach` is [class] float64
+  of the role that does not act; scratch.product that of the other.
   """
   role, last = tree.role[node], tree.last[node]
-  level = game.level[last + 1]
+  level = game.hand_level[last + 1]
   is_dudo = tree.claim[row] == game.num_claims
   claim = last if is_dudo else tree.claim[row]
   acting, waiting = game.hands[role], game.hands[1 - role]
@@ -587,13 +525,8 @@ def _add_challenge(game, tree, node, row, waiting_reach, scratch, outcomes):
 def play(game, tree, table, scratch, outcomes):
   """Finds the probability of each challenge if both play the average policy.
 
-  Args:
-    game: the `round_hands.ClassArrays`, float64.
-    tree: the `growing_tree.TreeArrays`.
-    table: [entry] float, to which the average policy is proportional.
-    scratch: the `TraversalScratch`; own is the starter's reach.
-    outcomes: [role, claim, count] float64, modified in place: the probability
-      that the role challenges the claim and that count dice match.
+  It writes outcomes, [role, claim, count] float64: the probability that the
+  role challenges the claim and that count dice match.
   """
   game, tree, scratch = (jit.borrowed(game), jit.borrowed(tree),
                          jit.borrowed(scratch))
@@ -620,8 +553,8 @@ def play(game, tree, table, scratch, outcomes):
       _add_challenge(game, tree, node, row, waiting[depth], scratch, outcomes)
       row += 1
     else:
-      levels = (game.level[tree.last[node] + 1],
-                game.level[tree.claim[row] + 1])
+      levels = (game.hand_level[tree.last[node] + 1],
+                game.hand_level[tree.claim[row] + 1])
       node = tree.child[row]
       depth += 1
       descend(game.hands[role], levels, reach, scratch.product, depth)

@@ -125,7 +125,7 @@ class _RoundView(NamedTuple):
     role: that role.
     num_claims: C; row C of a node is Dudo.
     rank: pointer to [claim] int64, its rank, from 0.
-    level: pointer to [claim + 1] int64, the level of a node by its last claim
+    hand_level: pointer to [claim + 1] int64, that of a node by its last claim
       plus 1.
     mine: the `hand_vectors.HandPointers` of the role.
     theirs: those of the other role.
@@ -133,7 +133,7 @@ class _RoundView(NamedTuple):
   role: int
   num_claims: int
   rank: object
-  level: object
+  hand_level: object
   mine: hand_vectors.HandPointers
   theirs: hand_vectors.HandPointers
 
@@ -141,18 +141,8 @@ class _RoundView(NamedTuple):
 class _Pointers(NamedTuple):
   """Pointers to the arrays that are read and written at every node.
 
-  Attributes:
-    regret: of the `LearnTables`.
-    cumulative: of the `LearnTables`.
-    challenges: of the `LearnStep`.
-    challenged: of the `LearnStep`.
-    own: of the `LearnScratch`, as all that follow.
-    other: [depth, class].
-    value: [depth, class].
-    strategy: [depth, class].
-    inverse_sum: [depth, class].
-    product: [class].
-    challenge: the `hand_vectors.ChallengeScratch`.
+  The names are those of `LearnTables`, `LearnStep` and `LearnScratch`;
+  challenge is the `hand_vectors.ChallengeScratch`.
   """
   regret: object
   cumulative: object
@@ -173,7 +163,7 @@ class _Node(NamedTuple):
   Attributes:
     index: of the node.
     is_own: whether the role that learns acts.
-    level: of its hand classes.
+    hand_level: of its hand classes.
     own_width: how many classes the role that learns has there.
     other_width: how many the other role has.
     table: where its entries begin in the tables.
@@ -183,7 +173,7 @@ class _Node(NamedTuple):
   """
   index: int
   is_own: bool
-  level: int
+  hand_level: int
   own_width: int
   other_width: int
   table: int
@@ -192,34 +182,8 @@ class _Node(NamedTuple):
   other_reached: bool
 
 
-def moved_tables(tables, tree, change, is_growing, iteration, map_fn=map):
-  """Returns the `LearnTables` of a tree that has changed.
-
-  Args:
-    tables: the `LearnTables` before, which move in place and must not be used
-      any more.
-    tree: the `growing_tree.TreeArrays` before.
-    change: what `growing_tree.changed` has returned.
-    is_growing: whether the tree only grows, else it only shrinks.
-    iteration: from which new nodes learn.
-    map_fn: Python's `map`, or one that uses threads.
-  """
-  new, node_source, row_source = change
-  last_update = np.where(node_source < 0, iteration,
-                         tables.last_update[np.maximum(node_source, 0)])
-  list(map_fn(lambda table: growing_tree.move_table(
-      tree, new, row_source, is_growing, table),
-              (tables.regret, tables.cumulative)))
-  return tables._replace(last_update=last_update)
-
-
 def new_scratch(hands, dtype):
-  """Returns a new `LearnScratch`.
-
-  Args:
-    hands: the `round_hands.RoundHands`.
-    dtype: the type of the tables.
-  """
+  """Returns a new `LearnScratch` for a `round_hands.RoundHands`."""
   depths = hands.order.num_claims + 2
   max_width = int(hands.width.max())
   counts = max(hands.dice) + 1
@@ -286,9 +250,19 @@ def _cross_cut(cut, part, collects, scratch, depth):
   cut.other[part] = scratch.other[depth]
 
 
+# The parts of `learn` share these arguments:
+#
+#   view: the `_RoundView`.
+#   tree: the `growing_tree.TreeArrays`.
+#   tables, step: the `LearnTables`, modified in place, and the `LearnStep`.
+#   scratch, pointers: the `LearnScratch`, modified in place, and `_Pointers` to
+#     it and to the tables.
+#   node, row: the `_Node`, and one of its rows.
+#   learns: whether regrets and averages may change.
+
+
 @jit.inline
 def _pointers(tables, step, scratch):
-  """Returns the `_Pointers` of an update."""
   return _Pointers(
       jit.pointer(tables.regret), jit.pointer(tables.cumulative),
       jit.pointer(step.challenges), jit.pointer(step.challenged),
@@ -304,7 +278,7 @@ def _pointers(tables, step, scratch):
 def _node(view, tree, scratch, depth):
   """Returns the `_Node` at a depth of the path."""
   index = scratch.path[depth]
-  level = view.level[tree.last[index] + 1]
+  level = view.hand_level[tree.last[index] + 1]
   return _Node(index, tree.role[index] == view.role, level,
                view.mine.width[level], view.theirs.width[level],
                tree.table_begin[index], depth * scratch.value.shape[1],
@@ -316,16 +290,7 @@ def _node(view, tree, scratch, depth):
 def _enter(tree, tables, step, pointers, node, learns):
   """Prepares the vectors of a node, and makes up for missed discounts.
 
-  Args:
-    tree: the `growing_tree.TreeArrays`.
-    tables: the `LearnTables`, modified in place.
-    step: the `LearnStep`.
-    pointers: the `_Pointers`.
-    node: the `_Node`.
-    learns: whether regrets may change.
-
-  Returns:
-    How many entries of the tables are read or written at the node.
+  Returns how many entries of the tables are read or written at the node.
   """
   zero = jit.cast_like(0.0, pointers.value[node.at])
   for h in range(node.own_width):
@@ -352,19 +317,12 @@ def _enter(tree, tables, step, pointers, node, learns):
 def _challenge(view, tree, step, pointers, node, row, reach):
   """Writes the values of a row that a challenge follows, or that is Dudo.
 
-  Args:
-    view: the `_RoundView`.
-    tree: the `growing_tree.TreeArrays`.
-    step: the `LearnStep`.
-    pointers: the `_Pointers`; the result is modified in place.
-    node: the `_Node`.
-    row: its row.
-    reach: (pointer to the other's reach, where it begins).
+  `reach` is (pointer to the other's reach, where it begins).
   """
   is_dudo = tree.claim[row] == view.num_claims
   claim = tree.last[node.index] if is_dudo else tree.claim[row]
   hand_vectors.challenge_values(
-      view.mine, view.theirs, (node.level, view.rank[claim]), reach[0],
+      view.mine, view.theirs, (node.hand_level, view.rank[claim]), reach[0],
       reach[1],
       pointers.challenges if is_dudo == node.is_own else pointers.challenged,
       claim * step.challenges.shape[1], pointers.challenge)
@@ -374,17 +332,8 @@ def _challenge(view, tree, step, pointers, node, row, reach):
 def _own_row(view, tree, step, pointers, node, row, learns):
   """Learns an action of the role; the value of a child is added later.
 
-  Args:
-    view: the `_RoundView`.
-    tree: the `growing_tree.TreeArrays`.
-    step: the `LearnStep`.
-    pointers: the `_Pointers`; `product` becomes the own reach after the row.
-    node: the `_Node`.
-    row: its row.
-    learns: whether tables may change.
-
-  Returns:
-    (bool, bool), whether own and other reach are not 0 after the row.
+  pointers.product becomes the own reach after the row. Returns (bool, bool),
+  whether own and other reach are not 0 there.
   """
   child, width = tree.child[row], node.own_width
   number = row - tree.row_begin[node.index]
@@ -411,18 +360,8 @@ def _own_row(view, tree, step, pointers, node, row, learns):
 def _other_row(view, tree, step, pointers, node, row, learns):
   """Follows an action of the other role; the value of a child is added later.
 
-  Args:
-    view: the `_RoundView`.
-    tree: the `growing_tree.TreeArrays`.
-    step: the `LearnStep`.
-    pointers: the `_Pointers`; `product` becomes the other's reach after the
-      row.
-    node: the `_Node`.
-    row: its row.
-    learns: whether values are needed.
-
-  Returns:
-    (bool, bool), whether own and other reach are not 0 after the row.
+  pointers.product becomes the other's reach after the row. Returns (bool,
+  bool), whether own and other reach are not 0 there.
   """
   if not node.other_reached:
     return node.own_reached, False
@@ -443,27 +382,20 @@ def _other_row(view, tree, step, pointers, node, row, learns):
 
 @jit.forceinline
 def _descend(view, pointers, node, claim, reached, scratch, depth):
-  """Writes the reaches of the child after a claim.
+  """Writes the reaches of the child after a claim, at its depth.
 
-  Args:
-    view: the `_RoundView`.
-    pointers: the `_Pointers`.
-    node: the `_Node`.
-    claim: the claim.
-    reached: (bool, bool), whether own and other reach are not 0 after it.
-    scratch: the `LearnScratch`, modified in place.
-    depth: of the child.
+  `reached` is (bool, bool), whether own and other reach are not 0 there.
   """
-  level, below = view.level[claim + 1], depth * scratch.value.shape[1]
+  level, below = view.hand_level[claim + 1], depth * scratch.value.shape[1]
   own_reached, other_reached = reached
   if own_reached:
     hand_vectors.descend(
-        view.mine, (node.level, level),
+        view.mine, (node.hand_level, level),
         pointers.product if node.is_own else pointers.own,
         0 if node.is_own else node.at, pointers.own, below)
   if other_reached:
     hand_vectors.descend(
-        view.theirs, (node.level, level),
+        view.theirs, (node.hand_level, level),
         pointers.other if node.is_own else pointers.product,
         node.at if node.is_own else 0, pointers.other, below)
   scratch.is_reached[depth, OWN] = own_reached
@@ -472,23 +404,12 @@ def _descend(view, pointers, node, claim, reached, scratch, depth):
 
 @jit.forceinline
 def _add_child(view, tree, pointers, node, row, scratch, depth, learns):
-  """Adds the value of the child after a row.
-
-  Args:
-    view: the `_RoundView`.
-    tree: the `growing_tree.TreeArrays`.
-    pointers: the `_Pointers`.
-    node: the `_Node`.
-    row: its row.
-    scratch: the `LearnScratch`.
-    depth: of the child.
-    learns: whether regrets may change.
-  """
+  """Adds the value of the child after a row, which is at a depth."""
   if not node.other_reached or scratch.is_reached[depth, OTHER] == 0:
     return
   result = pointers.challenge.result
   hand_vectors.ascend(view.mine,
-                      (node.level, view.level[tree.claim[row] + 1]),
+                      (node.hand_level, view.hand_level[tree.claim[row] + 1]),
                       pointers.value, depth * scratch.value.shape[1], result)
   if not node.is_own:
     _add_value(result, node.own_width, pointers.value, node.at)
@@ -509,12 +430,12 @@ def learn(game, tree, tables, step, mode, scratch, cut):
   Args:
     game: the `round_hands.ClassArrays`.
     tree: the `growing_tree.TreeArrays`.
-    tables: the `LearnTables`, modified in place.
+    tables: the `LearnTables`, modified in place, as `scratch` and `cut` are.
     step: the `LearnStep`.
     mode: NO_CUT, COLLECT to find the reaches at the cut without learning, or
       FINISH to learn above the cut.
-    scratch: the `LearnScratch`, modified in place.
-    cut: the `Cut`, modified in place.
+    scratch: the `LearnScratch`.
+    cut: the `Cut`.
 
   Returns:
     How many entries of the tables were read or written: at own nodes regrets
@@ -526,7 +447,7 @@ def learn(game, tree, tables, step, mode, scratch, cut):
                        jit.borrowed(cut))
   view = _RoundView(
       step.role, game.num_claims, jit.pointer(game.rank),
-      jit.pointer(game.level),
+      jit.pointer(game.hand_level),
       hand_vectors.hand_pointers(game.hands[step.role]),
       hand_vectors.hand_pointers(game.hands[1 - step.role]))
   pointers = _pointers(tables, step, scratch)
@@ -576,18 +497,10 @@ def learn(game, tree, tables, step, mode, scratch, cut):
 
 @jit.kernel(nogil=True, reassociate=True)
 def learn_parts(game, tree, tables, step, order, counter, scratch, cut):
-  """Updates one role in subtrees below a cut until none is left.
+  """Updates one role in subtrees below a cut until none is left, by `learn`.
 
-  Args:
-    game: the `round_hands.ClassArrays`.
-    tree: the `growing_tree.TreeArrays`.
-    tables: the `LearnTables`, modified in place.
-    step: the `LearnStep`.
-    order: [part] int64, all subtrees, in the order in which threads begin them.
-    counter: [1] int64, how many were begun, modified in place; threads share
-      it.
-    scratch: the `LearnScratch`, modified in place.
-    cut: the `Cut`, whose values are modified in place.
+  `order`, [part] int64, has all subtrees, in the order in which threads begin
+  them. `counter`, [1] int64, is how many were begun; threads share it.
 
   Returns:
     How many entries of the tables this thread has read or written.
@@ -609,13 +522,9 @@ def learn_parts(game, tree, tables, step, order, counter, scratch, cut):
 
 @jit.kernel(nogil=True)
 def find_cut(tree, max_entries, part):
-  """Finds where to cut a tree.
+  """Finds where to cut a tree: writes `Cut.part`.
 
-  Args:
-    tree: the `growing_tree.TreeArrays`.
-    max_entries: subtrees with more entries than this belong to the top.
-    part: [node] int32, modified in place, the index of the subtree that begins
-      there, else -1.
+  Subtrees with more entries than `max_entries` belong to the top.
 
   Returns:
     How many subtrees there are.

@@ -15,6 +15,8 @@ claims that gain more than a threshold. There are three kinds of proposals:
     best response gains it gains by such claims, which are challenged at once,
     and it makes them with hands for which they are true. Against the other's
     average policy an answer gains little, since that makes such claims rarely.
+
+Arguments have the names and meanings of those in `best_response_kernels`.
 """
 
 from typing import NamedTuple
@@ -148,20 +150,10 @@ def _chosen_reach(choices, first, number, reach, width, product):
 
 @jit.kernel(nogil=True, reassociate=True)
 def _propose_at_node(tree, node, reach, choices, threshold, gains, found, size):
-  """Lists the claims that gain enough at a node of the responder.
+  """Lists the claims that gain enough at a node, as `_list_gains` does.
 
-  Args:
-    tree: the `growing_tree.TreeArrays`.
-    node: the node.
-    reach: [class] float64, the responder's.
-    choices: the `best_response_kernels.Choices` of the responder.
-    threshold: what a claim must gain.
-    gains: [claim] float64 scratch, 0.
-    found: [proposal] `PROPOSAL`, modified in place.
-    size: how many there were already.
-
-  Returns:
-    How many there were in all, also those that do not fit.
+  `reach` is [class] float64, and `choices` the `best_response_kernels.Choices`,
+  both of the responder.
   """
   first = tree.value_begin[node]
   for h in range(tree.value_begin[node + 1] - first):
@@ -175,14 +167,8 @@ def _propose_at_node(tree, node, reach, choices, threshold, gains, found, size):
 def _add_answers(game, responder, claim, level, reach, scratch):
   """Adds to scratch.gains what answers to a claim gain over Dudo.
 
-  Args:
-    game: the `round_hands.ClassArrays`, float64.
-    responder: the `best_response_kernels.Responder`, who answers.
-    claim: the claim, after which nothing is stored.
-    level: of the classes, which is that of the node before.
-    reach: [class] float64, the responder's.
-    scratch: the `best_response_kernels.TraversalScratch`; its product is the
-      other's reach.
+  Nothing is stored after the claim; the hand level is that of the node before.
+  `reach` is [class] float64, the responder's, and scratch.product the other's.
   """
   best_response_kernels.challenge(game, responder, True, claim, level,
                                   scratch.product, scratch)
@@ -201,16 +187,8 @@ def _row_reach(tree, table, is_chosen, choices, position, reach, scratch,
                depth):
   """Writes scratch.product, the actor's reach after a row; returns its sum.
 
-  Args:
-    tree: the `growing_tree.TreeArrays`.
-    table: [entry] float, to which the average policy is proportional.
-    is_chosen: whether the actor plays its best response, else it plays the
-      average policy.
-    choices: the `best_response_kernels.Choices` of the actor.
-    position: (node, row).
-    reach: [depth, class] float64, the actor's.
-    scratch: the `best_response_kernels.TraversalScratch`, modified in place.
-    depth: of the node.
+  The actor plays its best response, `choices`, if `is_chosen`, else the average
+  policy. `position` is (node, row), `reach` [depth, class] float64.
   """
   node, row = position
   if is_chosen:
@@ -226,16 +204,9 @@ def _row_reach(tree, table, is_chosen, choices, position, reach, scratch,
 def propose(game, tree, table, responder, scratch, choices, criterion, found):
   """Lists the claims that are not stored and gain enough.
 
-  Args:
-    game: the `round_hands.ClassArrays`, float64.
-    tree: the `growing_tree.TreeArrays`.
-    table: [entry] float, to which the average policy is proportional.
-    responder: the `best_response_kernels.Responder`.
-    scratch: the `best_response_kernels.TraversalScratch`, modified in place.
-    choices: the `best_response_kernels.Choices` by `respond`, of the responder
-      or, for answers, of the other role.
-    criterion: the `Criterion`.
-    found: [proposal] `PROPOSAL`, modified in place.
+  `choices` are the `best_response_kernels.Choices` by `respond`, of the
+  responder or, for answers, of the other role. `criterion` is a `Criterion`.
+  The claims are written to `found`, [proposal] `PROPOSAL`.
 
   Returns:
     How many there are, also if they do not fit.
@@ -273,18 +244,19 @@ def propose(game, tree, table, responder, scratch, choices, criterion, found):
     if claim == game.num_claims or is_own and child < 0:
       row += 1
       continue
-    level, new_level = game.level[tree.last[node] + 1], game.level[claim + 1]
+    levels = game.hand_level[tree.last[node] + 1], game.hand_level[claim + 1]
     reach = scratch.own if is_own else scratch.other
     total = _row_reach(tree, table, is_chosen, choices, (node, row), reach,
                        scratch, depth)
     if not is_own:  # payoffs are from -1 to 1
       total *= 2.0 * hand_vectors.total(
           jit.pointer(scratch.own), depth * scratch.own.shape[1],
-          mine.width[level])
+          mine.width[levels[0]])
     if not total > (0.0 if is_own else threshold):
       row += 1
     elif child < 0:
-      _add_answers(game, responder, claim, level, scratch.own[depth], scratch)
+      _add_answers(game, responder, claim, levels[0], scratch.own[depth],
+                   scratch)
       size = _list_gains(scratch.gains, claim, threshold, (node, row), found,
                          size)
       row += 1
@@ -293,9 +265,9 @@ def propose(game, tree, table, responder, scratch, choices, criterion, found):
       depth += 1
       scratch.path[depth] = node
       best_response_kernels.descend(
-          mine, (level, new_level), scratch.own,
+          mine, levels, scratch.own,
           scratch.product if is_own else scratch.own[depth - 1], depth)
       best_response_kernels.descend(
-          theirs, (level, new_level), scratch.other,
+          theirs, levels, scratch.other,
           scratch.other[depth - 1] if is_own else scratch.product, depth)
   return size

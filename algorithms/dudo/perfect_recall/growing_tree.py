@@ -89,7 +89,7 @@ def next_depth(tree, node, path, depth):
 
 @jit.forceinline
 def subtree_entries(tree, node):
-  """Returns how many entries a table has for a node and all after it."""
+  """Returns how many entries a table has for the subtree of a node."""
   return tree.table_begin[tree.end[node]] - tree.table_begin[node]
 
 
@@ -115,13 +115,7 @@ class Shape(NamedTuple):
   """A tree while it is written, before offsets in tables are known.
 
   Attributes:
-    last: [node] int32, the last claim, -1 at the root.
-    role: [node] int8, who acts: 0 for the starter.
-    row_begin: [node + 1] int64, its rows.
-    claim: [row] int16, the claim of a row, C for Dudo.
-    child: [row] int32, the node after it, -1 if there is none.
-    parent_row: [node] int32, the row that leads to the node, -1 for the root.
-    end: [node] int32, the first node after the subtree.
+    last, role, row_begin, claim, child, parent_row, end: as in `TreeArrays`.
     node_source: [node] int64, the old node, -1 for a new one.
     row_source: [row] int64, the old row, -1 for a new one.
     size: [2] int64, how many nodes and rows there are.
@@ -149,16 +143,13 @@ def _add_row(out, claim, source):
 
 @jit.kernel
 def _begin_node(out, parent, parent_row, source):
-  """Begins a node, whose rows follow.
+  """Begins a node, whose rows follow; returns it.
 
   Args:
     out: the `Shape`, modified in place.
     parent: the node before, -1 for the root.
     parent_row: its row that leads to the new node, -1 for the root.
     source: the old node, -1 for a new one.
-
-  Returns:
-    The node.
   """
   node = out.size[0]
   out.last[node] = -1 if parent < 0 else out.claim[parent_row]
@@ -176,14 +167,7 @@ def _begin_node(out, parent, parent_row, source):
 def _copy_rows(tree, change, node, out):
   """Writes the rows of an old node with the claims added to it, in order.
 
-  Args:
-    tree: the `TreeArrays`.
-    change: the `Change`.
-    node: the old node.
-    out: the `Shape`, modified in place.
-
-  Returns:
-    Whether there is any claim.
+  Returns whether there is any claim.
   """
   add, add_end = change.node_begin[node], change.node_begin[node + 1]
   first = out.size[1]
@@ -203,18 +187,9 @@ def _copy_rows(tree, change, node, out):
 
 @jit.kernel
 def _add_child(tree, change, num_claims, node, row, out):
-  """Writes the node after a row, if there is one after the change.
+  """Writes the node after a row of a node in `out`, if there still is one.
 
-  Args:
-    tree: the `TreeArrays` before the change.
-    change: the `Change`.
-    num_claims: C.
-    node: the node in `out`.
-    row: its row in `out`.
-    out: the `Shape`, modified in place.
-
-  Returns:
-    Whether there is one.
+  Returns whether there is one.
   """
   source = out.row_source[row]
   if source < 0:
@@ -240,14 +215,9 @@ def _add_child(tree, change, num_claims, node, row, out):
 
 @jit.kernel(nogil=True)
 def rebuild(tree, change, num_claims, path, out):
-  """Writes the tree after a change.
+  """Writes the tree after a `Change` to `out`, a `Shape` that is large enough.
 
-  Args:
-    tree: the `TreeArrays`.
-    change: the `Change`.
-    num_claims: C.
-    path: [depth] int64 scratch.
-    out: the `Shape`, modified in place; large enough.
+  `num_claims` is C, and `path` [depth] int64 scratch, as for `_parse`.
   """
   out.size[:] = 0
   node, row, depth = _begin_node(out, -1, -1, 0), 0, 0
@@ -275,18 +245,11 @@ def rebuild(tree, change, num_claims, path, out):
 
 @jit.kernel(nogil=True)
 def move_rows(old, new, row_source, is_growing, table):
-  """Moves the entries of a table to where a new tree has them.
+  """Moves the entries of a table that is large enough, for `move_table`.
 
   Rows keep their order. If the tree only grows, all rows move to the right, the
   last one first. If it only shrinks, they move to the left, the first one
   first.
-
-  Args:
-    old: the `TreeArrays` before.
-    new: the `TreeArrays` after.
-    row_source: [new row] int64, the old row, -1 for a new one.
-    is_growing: whether the tree only grows, else it only shrinks.
-    table: flat, modified in place, large enough for both; new rows become 0.
   """
   nodes = len(new.last)
   old_node = len(old.last) - 1 if is_growing else 0
@@ -332,19 +295,9 @@ def move_table(old, new, row_source, is_growing, table):
 
 @jit.kernel
 def _parse_node(counts, rows, num_claims, parent, parent_row, out):
-  """Writes the next node of a file.
+  """Writes the next node of a file; returns it, -1 if it is no node.
 
-  Args:
-    counts: [node] int16, how many rows each node has.
-    rows: ([row] int16, [row] bool): the claims, C for Dudo, and whether they
-      have a child.
-    num_claims: C.
-    parent: the node before, -1 for the root.
-    parent_row: its row that leads to the new node, -1 for the root.
-    out: the `Shape`, modified in place.
-
-  Returns:
-    The node, -1 if its rows are not those of a node.
+  Arguments are those of `_parse` and `_begin_node`.
   """
   claims, has_child = rows
   if out.size[0] == len(counts):
@@ -437,7 +390,7 @@ def _tree_arrays(hands, shape):
   nodes, rows = shape.size.tolist()
   last, role = _first(shape.last, nodes), _first(shape.role, nodes)
   row_begin = _first(shape.row_begin, nodes + 1)
-  width = hands.width[role, hands.level[last + 1]]
+  width = hands.width[role, hands.hand_level[last + 1]]
   begins = np.zeros((2, nodes + 1), np.int64)
   np.cumsum(width, out=begins[1, 1:])
   width *= np.diff(row_begin)
@@ -473,18 +426,16 @@ def read_tree(archive, prefix, hands, nodes, rows):
 
   Args:
     archive: the `checkpoint.Archive`.
-    prefix: str, with which the names of its arrays begin; `rows_of` has the
-      other part.
+    prefix: with which the names of its arrays begin; `rows_of` has the ends.
     hands: the `round_hands.RoundHands`.
     nodes: how many nodes there are.
     rows: how many rows.
   """
-  def read(name, count, dtype, *low):
-    return archive.read(prefix + name, (count,), (np.dtype(dtype),), *low)
-
-  tree = tree_from_rows(hands, read("counts", nodes, np.int16, 1),
-                        read("claims", rows, np.int16, 0),
-                        read("has_child", rows, np.bool_))
+  tree = tree_from_rows(hands, *(
+      archive.read(prefix + name, (count,), (np.dtype(dtype),), *low)
+      for name, count, dtype, *low in (("counts", nodes, np.int16, 1),
+                                       ("claims", rows, np.int16, 0),
+                                       ("has_child", rows, np.bool_))))
   if tree is None:
     raise ValueError(f"path={archive.path!r}: its {prefix}claims must be a "
                      "tree of claims in preorder")

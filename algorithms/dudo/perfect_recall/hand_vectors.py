@@ -14,18 +14,14 @@ MIN_SUM = 1e-30  # smaller sums of weights are 0: 1 / sum could overflow
 
 
 class HandPointers(NamedTuple):
-  """The `round_hands.RoleHands` of a role as pointers, which are not counted.
+  """Pointers to the arrays of a `round_hands.RoleHands`, and their dimensions.
 
   Attributes:
-    width: pointer to [level] int64, how many classes there are.
-    onehot: pointer to [level, rank, count, class] float, 1 if count dice of the
-      class count for the rank, else 0.
-    merge: pointer to [level, level, class] int64, the class at the second level
-      of a class at the first.
-    num_levels: how many levels there are.
+    width, onehot, merge: as there.
+    num_levels: how many hand levels there are.
     num_ranks: how many ranks.
     num_counts: how many counts.
-    stride: the size of the last dimension.
+    stride: how many classes, padded.
   """
   width: object
   onehot: object
@@ -148,7 +144,7 @@ def challenge_values(mine, theirs, where, reach, at, payoff, first, scratch):
   Args:
     mine: the `HandPointers` of the role.
     theirs: the `HandPointers` of the other role.
-    where: (level of the classes, rank of the claim).
+    where: (hand level, rank of the claim).
     reach: pointer to the reach probabilities of the other role.
     at: where they begin.
     payoff: pointer to [claim, count] float, the role's payoff.
@@ -191,15 +187,10 @@ def copy(x, x_at, width, out, out_at):
 
 @jit.kernel(nogil=True, reassociate=True)
 def descend(hands, levels, x, x_at, out, out_at):
-  """Writes the reach probabilities of a node by the classes of its child.
+  """Writes the reach probabilities x of a node by the classes of its child.
 
-  Args:
-    hands: the `HandPointers` of the role.
-    levels: (level of the node, level of the child).
-    x: pointer to the reach probabilities.
-    x_at: where they begin.
-    out: pointer, modified in place.
-    out_at: where to write.
+  `hands` are the `HandPointers` of the role, and `levels` (hand level of the
+  node, hand level of the child).
   """
   level, new_level = levels
   width = hands.width[level]
@@ -216,14 +207,9 @@ def descend(hands, levels, x, x_at, out, out_at):
 
 @jit.kernel(nogil=True, reassociate=True)
 def ascend(hands, levels, x, x_at, out):
-  """Writes the values of a child to out[0:], by the classes of its parent.
+  """Writes the values x of a child to out[0:], by the classes of its parent.
 
-  Args:
-    hands: the `HandPointers` of the role.
-    levels: (level of the parent, level of the child).
-    x: pointer to the values.
-    x_at: where they begin.
-    out: pointer, modified in place.
+  `hands` and `levels` are those of `descend`.
   """
   level, new_level = levels
   width = hands.width[level]

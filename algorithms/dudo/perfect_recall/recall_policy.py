@@ -75,7 +75,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
                                 stored_rounds.LazyRound)):
         raise ValueError(f"rounds={validation.shown(entry)}: must be a "
                          "StoredRound, as RecallPolicy.round_tables returns it")
-    self._rounds = stored_rounds.StoredRounds(rounds)
+    self._rounds = dict(rounds)
     self.measures = stored_rounds.checked_measures(measures, rounds)
 
   def _known(self):
@@ -95,11 +95,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     return "all claims"
 
   def remembered_span(self, num_dice: int) -> float:
-    """Returns how many of the last claims may decide what the policy does.
-
-    Args:
-      num_dice: how many dice are in play.
-    """
+    """Returns how many claims a round with so many dice has."""
     return self.match.claim_order(num_dice).num_claims
 
   @property
@@ -129,7 +125,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     claims = state.claim_list()
     role = int(player != starter)
     hand = game.rolls(key[role]).index(state.hand(player))
-    actions, probabilities = self._rounds[key].after_claims(claims)
+    actions, probabilities = self.round_tables(key).after_claims(claims)
     result = dict.fromkeys(state.legal_actions(), 0.0)
     num_claims = self.match.claim_order(sum(key)).num_claims
     for action, probability in zip(actions, probabilities[:, hand].tolist()):
@@ -138,17 +134,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
 
   def after_claims(self, key: annotations.Dice,
                    claims: Sequence[int]) -> np.ndarray:
-    """Returns the probabilities of all hands after some claims of a round.
-
-    Args:
-      key: (own dice, opponent's dice) of the player who acts.
-      claims: list of int, first to last.
-
-    Returns:
-      [action, hand] float64. Actions are the stronger claims, weakest first,
-      and then Dudo, which nobody can say before the first claim. Hands are
-      those of `rolls`.
-    """
+    """Returns [action, hand] float64, the probabilities after some claims."""
     num_claims = len(claims) if isinstance(claims, (list, tuple)) else 0
     if not self.knows(key, num_claims):
       raise ValueError(f"key={key!r}: after {num_claims} claims must be the "
@@ -157,8 +143,8 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     order = self.match.claim_order(sum(key))
     order.check_history(claims)
     last = claims[-1] if claims else -1
-    actions, probabilities = self._rounds[
-        key[::-1] if num_claims % 2 else key].after_claims(list(claims))
+    actions, probabilities = self.round_tables(
+        key[::-1] if num_claims % 2 else key).after_claims(list(claims))
     table = np.zeros((order.num_claims - last - (not claims),
                       probabilities.shape[1]))
     table[np.array(actions) - last - 1] = probabilities
@@ -173,20 +159,13 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     if not rounds_policy.is_dice(key) or key not in self._rounds:
       raise ValueError(f"key={key!r}: must be (starter's, other's) dice, one "
                        f"of {self._known_text()}")
-    return self._rounds[key]
+    return self._rounds[key].read()
 
   # Values.
 
   def continuation_values(self,
                           dice: annotations.Dice) -> annotations.ByRound[float]:
-    """Returns the values of all rounds, if both play the policy.
-
-    Args:
-      dice: (starter's dice, other's dice) of the round before them.
-
-    Returns:
-      {(starter's dice, other's dice): the starter's value}.
-    """
+    """Returns the measured `values` of all rounds, or raises a ValueError."""
     del dice
     if not self.measures:
       raise ValueError(f"policy={self!r}: was not measured; call its measure")
@@ -198,14 +177,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       self.measure()
 
   def exploitability_from(self, dice: annotations.Dice) -> float | None:
-    """Returns half the NashConv in the match from a round on.
-
-    Args:
-      dice: (starter's dice, other's dice) of the round.
-
-    Returns:
-      A float, None if it was not measured.
-    """
+    """Returns half the NashConv in the match from a round on, if measured."""
     measures = self.measures.get(dice)
     return None if measures is None else measures.exploitability
 
@@ -228,7 +200,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       with interrupts.thread_pool(num_threads) as pool:
         for key in sorted(self._rounds, key=sum):  # smaller rounds come first
           measures[key] = round_evaluator.RoundEvaluator(
-              self.match, self._rounds[key], flag).measure(measures, pool)
+              self.match, self.round_tables(key), flag).measure(measures, pool)
       return measures
 
     self.measures = interrupts.call(measure, flag)
@@ -261,7 +233,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
   @property
   def is_in_shares(self) -> bool:
     """Whether the policy, or a round of it, is quantised."""
-    return any(entry.is_quantized for entry in self._rounds.raw.values())
+    return any(entry.is_quantized for entry in self._rounds.values())
 
   def compressed(self, num_shares: int | annotations.ByRound[int], *,
                  num_threads: int | None = None) -> "RecallPolicy":
@@ -294,7 +266,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
                                 unit="round")) as bar:
         for key in sorted(self._rounds, key=sum):  # smaller rounds come first
           rounds[key], small = coded_round.compress(
-              self.match, self._rounds[key], num_shares[key], flag)
+              self.match, self.round_tables(key), num_shares[key], flag)
           measures[key] = round_evaluator.RoundEvaluator(
               self.match, small, flag).measure(measures, pool)
           bar.update()
@@ -305,19 +277,19 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
   @property
   def memory_bytes(self) -> int:
     """How many bytes of memory the policy takes at present."""
-    return sum(entry.num_bytes for entry in self._rounds.raw.values())
+    return sum(entry.num_bytes for entry in self._rounds.values())
 
   # Files.
 
   def save(self, path: annotations.PathLike) -> None:
     """Writes the policy to one file, which `policies.load_policy` reads."""
     arrays, rounds = {}, []
-    for (a, b), entry in self._rounds.raw.items():
+    for (a, b), entry in self._rounds.items():
       if isinstance(entry, coded_round.CodedRound):
         rounds.append([a, b, *entry.size])
         parts = dict(zip(("tree", "shares"), entry.streams))
       else:
-        _, tree, table = self._rounds[a, b]
+        _, tree, table = entry.read()
         rounds.append([a, b, tree.num_nodes, len(tree.claim)])
         parts = {**growing_tree.rows_of(tree),
                  "weights": np.maximum(table, 0.0)}
@@ -434,5 +406,5 @@ def merged(game: pyspiel.Game,
     if not known:
       raise ValueError(f"policies: none knows the round {key[0]}v{key[1]} of "
                        f"{game}")
-    rounds[key] = known[0]._rounds.raw[key]
+    rounds[key] = known[0]._rounds[key]
   return RecallPolicy(game, rounds)

@@ -169,12 +169,9 @@ class PerfectRecallSolver(base_solver.Solver):
   def _run(self, function):
     """Returns function(), computed in a background thread.
 
-    Ctrl-C sets `_flag` and waits for the end of the function. A second Ctrl-C
-    does not wait. So whoever reads or changes tables first waits until nothing
-    runs in the background.
-
-    Args:
-      function: takes no arguments, and ends soon after `_flag` is set.
+    Ctrl-C sets `_flag`, after which the function soon ends, and waits for that.
+    A second Ctrl-C does not wait. So whoever reads or changes tables first
+    waits until nothing runs in the background.
     """
     self._background.settle()
     self._flag[0] = False
@@ -203,11 +200,7 @@ class PerfectRecallSolver(base_solver.Solver):
                          for entry in self._rounds])
 
   def _memory(self, sizes):
-    """Returns how many bytes the solver may need with trees of some sizes.
-
-    Args:
-      sizes: for each round the `size_model.Size` of its tree.
-    """
+    """Returns how many bytes trees of some `size_model.Size`s may need."""
     both = [(entry.trainer.memory, size)
             for entry, size in zip(self._rounds, sizes)]
     max_iteration = max(entry.trainer.iteration for entry in self._rounds)
@@ -338,16 +331,16 @@ class PerfectRecallSolver(base_solver.Solver):
   # Values.
 
   def _measured(self, kind, index, versions, measure):
-    """Returns a measurement, a new one if tables have changed.
+    """Returns measure(), or its last result if no table has changed since.
 
     Args:
       kind: "outcomes" or "interval".
       index: of the round.
       versions: of all tables that the measurement depends on.
-      measure: function without arguments that measures.
+      measure: function without arguments.
     """
-    known_versions, result = self._measurements.get((kind, index), (None, None))
-    if known_versions != versions:
+    measured, result = self._measurements.get((kind, index), (None, None))
+    if measured != versions:
       result = measure()
       self._measurements[kind, index] = versions, result
     return result
@@ -359,15 +352,13 @@ class PerfectRecallSolver(base_solver.Solver):
     the average policy.
     """
     index = self._index(own_dice, opponent_dice)
-    values = self._run(lambda: self._exact_values(index + 1))
-    return values[self.rounds[index]]
+    return self._run(lambda: self._exact_values(index + 1))[self.rounds[index]]
 
   def _exact_values(self, count):
     """Returns {(starter's, other's dice): value} of the average policy.
 
-    Args:
-      count: for how many rounds values must be exact; those of others are by
-        their last expansions.
+    Those of the first `count` rounds are exact; those of others are by their
+    last expansions.
     """
     outcomes = [
         self._measured("outcomes", index, entry.version,
@@ -400,7 +391,7 @@ class PerfectRecallSolver(base_solver.Solver):
     with interrupts.thread_pool(self._num_threads) as pool:
       for index, key in enumerate(self.rounds[:count]):
         entry = self._rounds[index]
-        versions = tuple(r.version for r in self._rounds[:index + 1])
+        versions = [earlier.version for earlier in self._rounds[:index + 1]]
         lows[key], highs[key] = self._measured(
             "interval", index, versions,
             functools.partial(entry.trainer.evaluator.certify, lows, highs,

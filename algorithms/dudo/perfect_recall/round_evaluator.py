@@ -31,8 +31,8 @@ class RoundEvaluator:
     """Returns what a kernel returns for the policy.
 
     Args:
-      kernel: a function of `best_response_kernels` or `expansion_kernels`,
-        whose first arguments are the round, the tree and the table.
+      kernel: of `best_response_kernels` or `expansion_kernels`; its first
+        arguments are the round, the tree and the table.
       *args: its other arguments, with None for its scratch.
     """
     hands, tree, table = self._stored
@@ -43,7 +43,7 @@ class RoundEvaluator:
     return result
 
   def payoffs(self, role, lows, highs):
-    """Returns the responder's `transitions.Payoffs`.
+    """Returns the `transitions.Payoffs` of a responder.
 
     Args:
       role: the responder's, 0 for the starter.
@@ -80,13 +80,9 @@ class RoundEvaluator:
     """Returns (low, high), certified bounds of the round's value.
 
     In the match from this round on, the policy gets at least `low` as the
-    starter, and no starter gets more than `high` against it.
-
-    Args:
-      lows: {(starter's dice, other's dice): low} of the rounds that follow.
-      highs: {(starter's dice, other's dice): high} of the rounds that follow.
-      pool: the `concurrent.futures.Executor` whose threads compute it, or None
-        for the calling thread.
+    starter, and no starter gets more than `high` against it. `lows` and `highs`
+    are those of the rounds that follow, as for `payoffs`; `pool` is as for
+    `best_responses`.
     """
     values, _ = self.best_responses(
         [self.payoffs(role, lows, highs) for role in range(2)], pool)
@@ -109,8 +105,7 @@ class RoundEvaluator:
     Args:
       later: {(starter's dice, other's dice): `stored_rounds.Measures`} of the
         rounds that follow.
-      pool: the `concurrent.futures.Executor` whose threads compute it, or None
-        for the calling thread.
+      pool: as for `best_responses`.
     """
     low, high = self.certify({key: found.low for key, found in later.items()},
                              {key: found.high for key, found in later.items()},

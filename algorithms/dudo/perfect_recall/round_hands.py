@@ -4,8 +4,8 @@ After claim c only dice that count for the ranks of claims >= c still matter.
 Hands that agree in all these counts have the same future and are one hand
 class: reach probabilities add up, values are shared. The set of ranks that
 matter gets smaller towards the end of the order of claims. Each such set is a
-level; at level 0 every hand is its own class. This is exact for players who
-forget nothing.
+hand level; at hand level 0 every hand is its own class. This is exact for
+players who forget nothing.
 """
 
 import math
@@ -39,12 +39,12 @@ class ClassArrays(NamedTuple):
   Attributes:
     num_claims: C; row C of a node is Dudo.
     rank: [claim] int64, its rank (from 0).
-    level: [claim + 1] int64, the level of a node by its last claim plus 1.
+    hand_level: [claim + 1] int64, that of a node by its last claim plus 1.
     hands: for each role its `RoleHands`.
   """
   num_claims: int
   rank: np.ndarray
-  level: np.ndarray
+  hand_level: np.ndarray
   hands: tuple[RoleHands, RoleHands]
 
 
@@ -53,7 +53,7 @@ def _padded(count):
 
 
 def hand_levels(order):
-  """Returns (ranks that matter by level, level by last claim plus 1)."""
+  """Returns (ranks that matter by hand level, it by last claim plus 1)."""
   everything = tuple(range(order.num_sides))
   sets, level = [everything], [0]
   for claim in range(order.num_claims):
@@ -120,21 +120,21 @@ class RoundHands:
     dice: as given.
     order: the `claims.ClaimOrder`.
     classes: for each role [level, hand] int64, the class of each hand.
-    level: [claim + 1] int64, the level of a node by its last claim plus 1.
+    hand_level: [claim + 1] int64, that of a node by its last claim plus 1.
     width: [role, level] int64, padded classes.
   """
 
   def __init__(self, match, dice):
     self.dice = tuple(dice)
     self.order = match.claim_order(sum(dice))
-    sets, self.level = hand_levels(self.order)
+    sets, self.hand_level = hand_levels(self.order)
     both = [_role_hands(match.rolls(n), match.house.wild_ones, sets)
             for n in dice]
     self.classes = tuple(of_hand for _, of_hand in both)
     self.width = np.stack([hands.width for hands, _ in both])
     self._arrays = {np.dtype(np.float64): ClassArrays(
         self.order.num_claims, self.order.ranks.astype(np.int64) - 1,
-        self.level, tuple(hands for hands, _ in both))}
+        self.hand_level, tuple(hands for hands, _ in both))}
 
   def arrays(self, dtype):
     """Returns the `ClassArrays` with floats of a type."""

@@ -43,14 +43,7 @@ _CUT_PARTS = 64  # subtrees with fewer than entries / _CUT_PARTS are not cut
 
 @functools.cache
 def _cumulative_discounts(size):
-  """Returns [size + 1] float64, the products of the discounts up to t.
-
-  Entry t is the product of s^ALPHA / (s^ALPHA + 1) over s = 1, ..., t, the
-  discount of positive regrets.
-
-  Args:
-    size: the largest t.
-  """
+  """Returns [size + 1] float64, the products of the discounts up to each t."""
   discounts = np.ones(size + 1)
   t = np.arange(1, size + 1, dtype=np.float64)**dcfr_kernels.ALPHA
   np.divide(t, t + 1.0, out=discounts[1:])
@@ -58,7 +51,7 @@ def _cumulative_discounts(size):
 
 
 def num_discounted(iteration):
-  """Returns for how many iterations discounts are computed by an iteration."""
+  """Returns for how many iterations discounts are computed by then."""
   return min(max(1 << iteration.bit_length(), _MIN_DISCOUNTED),
              _MAX_DISCOUNTED)
 
@@ -101,12 +94,11 @@ class RecallTrainer:
                answer_fraction=ANSWER_FRACTION, drop_fraction=DROP_FRACTION,
                max_proposals=MAX_PROPOSALS, flag=None):
     self.hands = round_hands.RoundHands(match, dice)
-    self.iteration = 0
     self.num_touched = 0
     self.payoffs = None
     self.outcomes = None
-    self._match = match
     self.flag = interrupts.new_flag() if flag is None else flag
+    self._match = match
     self._dtype = np.dtype(dtype)
     self._num_threads = min(num_threads, size_model.MAX_THREADS)
     self._expansion_fraction = expansion_fraction
@@ -161,41 +153,28 @@ class RecallTrainer:
     self.payoffs = tuple(self.evaluator.payoffs(role, values, values)
                          for role in range(2))
 
-  # Learning.
-
-  def _step(self, role):
-    """Returns the `dcfr_kernels.LearnStep` of a role's next update."""
-    t = self.iteration + 1
-    return dcfr_kernels.LearnStep(
-        role, t, self._dtype.type(float(t)**dcfr_kernels.GAMMA),
-        _cumulative_discounts(num_discounted(t)), dcfr_kernels.NEGATIVE,
-        *(payoff.astype(self._dtype) for payoff in self.payoffs[role]))
+  # Learning. A `pool` is the `concurrent.futures.Executor` whose threads share
+  # the work, or None for the calling thread.
 
   def iterate(self, pool=None):
-    """Runs one iteration.
-
-    Args:
-      pool: the `concurrent.futures.Executor` whose threads share it, or None
-        for the calling thread.
-    """
+    """Runs one iteration."""
     if not self._scratch:
       self._scratch = [dcfr_kernels.new_scratch(self.hands, self._dtype)
                        for _ in range(self._num_threads)]
-    self.num_touched = sum(self._update(self._step(role), pool)
-                           for role in range(2))
-    self.iteration += 1
+    if self._cut is None:
+      self.cut()
+    t = self.iteration + 1
+    self.num_touched = sum(
+        self._update(dcfr_kernels.LearnStep(
+            role, t, self._dtype.type(float(t)**dcfr_kernels.GAMMA),
+            _cumulative_discounts(num_discounted(t)), dcfr_kernels.NEGATIVE,
+            *(payoff.astype(self._dtype) for payoff in self.payoffs[role])),
+                     pool) for role in range(2))
+    self.iteration = t
 
   def _update(self, step, pool):
-    """Updates one role; returns how many entries it read or wrote.
-
-    Args:
-      step: the `dcfr_kernels.LearnStep`.
-      pool: the `concurrent.futures.Executor` whose threads share it, or None.
-    """
-    game = self.hands.arrays(self._dtype)
-    if self._cut is None:
-      self._cut = self._find_cut()
-    cut = self._cut
+    """Updates one role; returns how many entries it read or wrote."""
+    game, cut = self.hands.arrays(self._dtype), self._cut
     if not len(cut.node):
       return self._learn_top(game, step, dcfr_kernels.NO_CUT)
     cut.is_reached[:] = 0
@@ -209,16 +188,7 @@ class RecallTrainer:
     return touched + self._learn_top(game, step, dcfr_kernels.FINISH)
 
   def _learn_top(self, game, step, mode):
-    """Updates the tree, or the part above the cut.
-
-    Args:
-      game: the `round_hands.ClassArrays`.
-      step: the `dcfr_kernels.LearnStep`.
-      mode: `dcfr_kernels.NO_CUT`, `COLLECT` or `FINISH`.
-
-    Returns:
-      How many entries were read or written.
-    """
+    """Updates the tree, or the part above the cut, by `dcfr_kernels.learn`."""
     scratch = self._scratch[0]
     for reach, hands in ((scratch.own, game.hands[step.role]),
                          (scratch.other, game.hands[1 - step.role])):
@@ -228,16 +198,8 @@ class RecallTrainer:
     return dcfr_kernels.learn(game, self.tree, self.tables, step, mode, scratch,
                               self._cut)
 
-  def cut(self, max_entries):
-    """Cuts the tree into subtrees for threads, however small it is.
-
-    Args:
-      max_entries: how many entries a subtree may have in a table.
-    """
-    self._cut = self._find_cut(max_entries)
-
-  def _find_cut(self, max_entries=None):
-    """Returns the `dcfr_kernels.Cut` of the tree.
+  def cut(self, max_entries=None):
+    """Cuts the tree into subtrees for threads.
 
     Args:
       max_entries: how many entries a subtree may have in a table; None to
@@ -259,7 +221,7 @@ class RecallTrainer:
     node = np.zeros(count, np.int64)
     node[part[part >= 0]] = np.flatnonzero(part >= 0)
     begin = self.tree.table_begin
-    return dcfr_kernels.Cut(
+    self._cut = dcfr_kernels.Cut(
         part, node, begin[self.tree.end[node]] - begin[node], *lines,
         np.zeros((count, 2), np.int64))
 
@@ -271,22 +233,20 @@ class RecallTrainer:
     Args:
       max_bytes: how many bytes the round may take afterwards, measurements
         included. If not all claims fit, those that gain most are stored.
-      pool: the `concurrent.futures.Executor` whose threads share it, or None
-        for the calling thread.
+      pool: as for `iterate`.
 
     Returns:
       [role] float64, the payoffs of best responses, by the values of later
       rounds that training uses.
     """
     responses, proposals = self._find(pool)
-    self._add(proposals[:self._num_affordable(max_bytes)], pool)
+    num_affordable = int((max_bytes - self.memory_bytes) //
+                         self.memory.proposal())
+    self._add(proposals[:max(num_affordable, 0)], pool)
     return responses
 
   def _find(self, pool):
     """Returns best responses' payoffs, and proposals, the largest gain first.
-
-    Args:
-      pool: the `concurrent.futures.Executor` whose threads share it, or None.
 
     Returns:
       ([role] float64, [proposal] `expansion_kernels.PROPOSAL`).
@@ -295,7 +255,6 @@ class RecallTrainer:
     exploitability = max(0.5 * responses.sum(), 0.0)
     threshold = exploitability * max(self._expansion_fraction,
                                      self._expansion_slope * exploitability)
-
     # The longest tasks come first, to balance the threads.
     tasks = [*(functools.partial(self._propose, role, kind, choices, threshold)
                for kind in expansion_kernels.KINDS for role in range(2)),
@@ -307,13 +266,9 @@ class RecallTrainer:
         self.hands.order.num_claims)
 
   def _propose(self, role, kind, choices, threshold):
-    """Returns [proposal] `expansion_kernels.PROPOSAL`.
+    """Returns [proposal] `expansion_kernels.PROPOSAL` of a kind.
 
-    Args:
-      role: the responder's.
-      kind: one of `expansion_kernels.KINDS`.
-      choices: the `best_response_kernels.Choices` of best responses.
-      threshold: how much a claim must gain that is no answer.
+    `threshold` is what a claim must gain that is no answer.
     """
     if kind == expansion_kernels.ANSWER:
       threshold *= self._answer_fraction
@@ -324,18 +279,8 @@ class RecallTrainer:
         choices, expansion_kernels.Criterion(kind, threshold), proposals)
     return proposals[:count]
 
-  def _num_affordable(self, max_bytes):
-    """Returns how many proposals surely fit into memory."""
-    return max(int((max_bytes - self.memory_bytes) // self.memory.proposal()),
-               0)
-
   def _add(self, proposals, pool):
-    """Stores claims, and discounts regrets by how much the tree grows.
-
-    Args:
-      proposals: [proposal] `expansion_kernels.PROPOSAL`.
-      pool: the `concurrent.futures.Executor` whose threads share it, or None.
-    """
+    """Stores claims, and discounts regrets by how much the tree grows."""
     if not len(proposals):
       return
     before = self.tree.num_entries
@@ -353,8 +298,7 @@ class RecallTrainer:
 
     Args:
       responses: [role] float64, the payoffs of best responses, by `expand`.
-      pool: the `concurrent.futures.Executor` whose threads share it, or None
-        for the calling thread.
+      pool: as for `iterate`.
     """
     t = self.iteration
     weight = t * (t + 1) * (2 * t + 1) / 6  # the sum of t^2
@@ -367,26 +311,26 @@ class RecallTrainer:
                    pool)
 
   def _change(self, change, is_growing, pool):
-    """Moves the tables to another tree.
+    """Moves the tables in place to the tree of `growing_tree.changed`.
 
     Args:
-      change: the `growing_tree.Change` that leads to it.
+      change: what that has returned.
       is_growing: whether rows were added, not removed.
-      pool: the `concurrent.futures.Executor` whose threads share it, or None.
+      pool: as for `iterate`.
     """
-    tables = dcfr_kernels.moved_tables(
-        self.tables, self.tree, change, is_growing, self.iteration,
-        functools.partial(interrupts.map_tasks, pool))
-    self.set_state(change[0], tables, self.iteration)
+    tree, node_source, row_source = change
+    last_update = np.where(node_source < 0, self.iteration,
+                           self.tables.last_update[np.maximum(node_source, 0)])
+    interrupts.map_tasks(
+        pool, lambda table: growing_tree.move_table(
+            self.tree, tree, row_source, is_growing, table),
+        (self.tables.regret, self.tables.cumulative))
+    self.set_state(tree, self.tables._replace(last_update=last_update),
+                   self.iteration)
 
 
 def compile_kernels(match, dtype):
-  """Compiles all kernels of a trainer, on a small round.
-
-  Args:
-    match: the `round_rules.RoundRules`.
-    dtype: the type of the tables, float32 or float64.
-  """
+  """Compiles all kernels of a trainer of these rules, on a small round."""
   trainer = RecallTrainer(match, (1, 1), dtype=dtype, max_proposals=64)
   trainer.set_values({})
   trainer.iterate()

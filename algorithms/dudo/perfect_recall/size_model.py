@@ -62,6 +62,7 @@ class RoundMemory:
   def __init__(self, hands, dtype, max_proposals):
     self._max_width = int(hands.width.max())
     self._itemsize = dtype.itemsize
+    self._part = 3 * self._max_width * self._itemsize + _PART_INDEX_BYTES
     self._hands = sum(array.nbytes for kind in {dtype.name, "float64"}
                       for role in hands.arrays(kind).hands for array in role)
     depths = hands.order.num_claims + 2
@@ -83,9 +84,8 @@ class RoundMemory:
 
   def learning(self, size):
     """Returns how many bytes more it takes to learn."""
-    part = 3 * self._max_width * self._itemsize + _PART_INDEX_BYTES
     return (self._learning + _CUT_NODE_BYTES * size.nodes +
-            part * self.max_parts(size.entries))
+            self._part * self.max_parts(size.entries))
 
   def measuring(self, size):
     """Returns how many bytes more it takes to measure, to grow or to save."""
@@ -100,9 +100,9 @@ class RoundMemory:
     A proposal adds a claim to a node or, at most, a node with Dudo and a claim.
     """
     more = Size(1, 2, self._max_width, 2 * self._max_width)
-    part = 3 * self._max_width * self._itemsize + _PART_INDEX_BYTES
     return (self.kept(more) - self._hands + _CUT_NODE_BYTES +
-            -(-more.entries * part // (_MIN_PART_ROWS * self._max_width)) +
+            -(-more.entries * self._part //
+              (_MIN_PART_ROWS * self._max_width)) +
             max(VALUE_BYTES * more.values,
                 _CHANGE_NODE_BYTES + 2 * _CHANGE_ROW_BYTES,
                 self._itemsize * more.entries))

@@ -105,6 +105,27 @@ def read(path, identity, keys, trainings):
   return iteration, current, parameters.get("max_bytes"), states
 
 
+def _demand(is_right, archive, key, name, what):
+  """Raises a ValueError unless an array of a round is right."""
+  if not is_right:
+    raise ValueError(f"path={archive.path!r}: its {_name(key, name)} must be "
+                     f"{what}")
+
+
+def _read_tree(archive, key, hands):
+  """Returns the schedule of a round, {name: int}, and its `TreeArrays`."""
+  schedule = dict(zip(_SCHEDULE, archive.read(
+      _name(key, "schedule"), (len(_SCHEDULE),), (np.dtype(np.int64),),
+      0).tolist()))
+  _demand(schedule["iteration"] <= schedule["next_expansion"] <=
+          checkpoint.MAX_COUNT and
+          schedule["next_drop"] <= checkpoint.MAX_COUNT and
+          schedule["rows"] <= growing_tree.MAX_ROWS, archive, key, "schedule",
+          "one of a training")
+  return schedule, growing_tree.read_tree(
+      archive, _name(key, ""), hands, schedule["nodes"], schedule["rows"])
+
+
 def _read_round(archive, key, training):
   """Returns the `RoundState` of a round, or raises a ValueError.
 
@@ -113,25 +134,8 @@ def _read_round(archive, key, training):
     key: (starter's dice, other's dice).
     training: the `recall_solver._RoundTraining`.
   """
-  def array(name, shape, dtype, low=None):
-    limits = () if low is None else (low,)
-    return archive.read(_name(key, name), shape, (np.dtype(dtype),), *limits)
-
-  def demand(is_right, name, what):
-    if not is_right:
-      raise ValueError(f"path={archive.path!r}: its {_name(key, name)} must "
-                       f"be {what}")
-
-  schedule = dict(zip(_SCHEDULE, array("schedule", (len(_SCHEDULE),),
-                                       np.int64, 0).tolist()))
-  nodes, rows, count = (schedule[name]
-                        for name in ("nodes", "rows", "iteration"))
-  demand(count <= schedule["next_expansion"] <= checkpoint.MAX_COUNT and
-         schedule["next_drop"] <= checkpoint.MAX_COUNT and
-         rows <= growing_tree.MAX_ROWS, "schedule", "one of a training")
-  tree = growing_tree.read_tree(archive, _name(key, ""), training.trainer.hands,
-                                nodes, rows)
-  dtype = training.trainer.tables.regret.dtype
+  schedule, tree = _read_tree(archive, key, training.trainer.hands)
+  count, dtype = schedule["iteration"], training.trainer.tables.regret.dtype
 
   def table(name, count, dtype, low):
     entries = np.empty(count, dtype)  # a table that grows owns its memory
@@ -145,23 +149,21 @@ def _read_round(archive, key, training):
   tables = dcfr_kernels.LearnTables(
       table("regret", tree.num_entries, dtype, -np.inf),
       table("cumulative", tree.num_entries, dtype, 0.0),
-      table("seen", nodes, np.int64, 0))
-  demand(tables.last_update.max() <= count, "seen", f"at most {count}")
-  outcomes = array("outcomes", training.outcomes.shape, np.float64, 0.0)
-  demand(outcomes.sum() <= _MAX_SUM, "outcomes", "chances")
-  responses = array("responses", (2,), np.float64)
-  demand(np.abs(responses).max() <= _MAX_RESPONSE, "responses",
-         "between -1 and 1")
+      table("seen", tree.num_nodes, np.int64, 0))
+  _demand(tables.last_update.max() <= count, archive, key, "seen",
+          f"at most {count}")
+  outcomes, responses = (
+      archive.read(_name(key, name), shape, (np.dtype(np.float64),), *low)
+      for name, shape, *low in (("outcomes", training.outcomes.shape, 0.0),
+                                ("responses", (2,))))
+  _demand(outcomes.sum() <= _MAX_SUM, archive, key, "outcomes", "chances")
+  _demand(np.abs(responses).max() <= _MAX_RESPONSE, archive, key, "responses",
+          "between -1 and 1")
   return RoundState(tree, tables, schedule, outcomes, responses)
 
 
 def restore(training, state):
-  """Replaces the state of a round.
-
-  Args:
-    training: the `recall_solver._RoundTraining`.
-    state: the `RoundState`.
-  """
+  """Gives a `recall_solver._RoundTraining` a `RoundState`."""
   schedule = state.schedule
   training.trainer.set_state(state.tree, state.tables, schedule["iteration"])
   training.work_done = schedule["work_done"]
@@ -193,17 +195,8 @@ class _SavedRound(stored_rounds.LazyRound):
       if archive.digest != self._digest:
         raise ValueError(f"path={archive.path!r}: was replaced by another file "
                          "after the policy was made; must stay the same")
-      schedule = archive.read(_name(self._key, "schedule"), (len(_SCHEDULE),),
-                              (np.dtype(np.int64),), 0)
-      nodes, rows = (int(schedule[_SCHEDULE.index(name)])
-                     for name in ("nodes", "rows"))
-      if rows > growing_tree.MAX_ROWS:
-        raise ValueError(f"path={archive.path!r}: its "
-                         f"{_name(self._key, 'schedule')} must be one of a "
-                         "training")
       hands = round_hands.RoundHands(self._match, self._key)
-      tree = growing_tree.read_tree(archive, _name(self._key, ""), hands, nodes,
-                                    rows)
+      _, tree = _read_tree(archive, self._key, hands)
       return stored_rounds.StoredRound(hands, tree, archive.read(
           _name(self._key, "cumulative"), (tree.num_entries,),
           (np.dtype(np.float32), np.dtype(np.float64)), 0.0))

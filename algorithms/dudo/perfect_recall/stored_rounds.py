@@ -1,12 +1,10 @@
 """The rounds of a policy with perfect recall, and their measures.
 
 A `StoredRound` is the policy of one round: a tree of histories and a table of
-weights. A `LazyRound` reads one when it is first needed, from a stream of bytes
-(`compression.coded_round`) or from a file (`solver_file`). `StoredRounds` is
-the mapping of both kinds that a policy has.
+weights. A `LazyRound` reads one when it is needed, from a stream of bytes
+(`compression.coded_round`) or from a file (`solver_file`).
 """
 
-import collections
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +42,10 @@ class StoredRound(NamedTuple):
     """Whether the table has quanta, which are integers."""
     return self.table.dtype.kind == "u"
 
+  def read(self):
+    """Returns the round itself, as a `LazyRound` does."""
+    return self
+
   def as_float(self):
     """Returns the round with a table of floats, as most kernels need it."""
     return (self._replace(table=self.table.astype(np.float32))
@@ -67,7 +69,7 @@ class StoredRound(NamedTuple):
       return [hands.order.num_claims], np.ones(
           (1, hands.classes[role].shape[1]))
     actions = tree.claim[tree.row_begin[node]:tree.row_begin[node + 1]]
-    classes = hands.classes[role][hands.level[tree.last[node] + 1]]
+    classes = hands.classes[role][hands.hand_level[tree.last[node] + 1]]
     return actions.tolist(), hand_vectors.probabilities(
         tree, self.table, node)[:, classes]
 
@@ -86,37 +88,6 @@ class LazyRound:
   def read(self):
     """Returns the `StoredRound`."""
     raise NotImplementedError
-
-
-class StoredRounds(collections.abc.Mapping):
-  """{(starter's dice, other's dice): `StoredRound`}, read on demand.
-
-  Args:
-    rounds: {(starter's dice, other's dice): `StoredRound` or `LazyRound`}.
-
-  Attributes:
-    raw: as given.
-  """
-
-  def __init__(self, rounds):
-    self.raw = dict(rounds)
-
-  def __getitem__(self, dice):
-    """Returns the `StoredRound` with these (starter's, other's) dice."""
-    entry = self.raw[dice]
-    return entry.read() if isinstance(entry, LazyRound) else entry
-
-  def __contains__(self, dice):
-    """Returns whether there is a round with these dice, without reading it."""
-    return dice in self.raw
-
-  def __iter__(self):
-    """Returns an iterator over (starter's dice, other's dice)."""
-    return iter(self.raw)
-
-  def __len__(self):
-    """Returns how many rounds there are."""
-    return len(self.raw)
 
 
 class Measures(NamedTuple):
@@ -145,17 +116,16 @@ def measures_from_numbers(name, dice, numbers):
     dice: (starter's dice, other's dice).
     numbers: low, high and value.
   """
-  measures = Measures(*(validation.number(name, number, -_MAX_VALUE, _MAX_VALUE)
-                        for number in numbers))
-  low, high, value = measures
+  low, high, value = (validation.number(name, number, -_MAX_VALUE, _MAX_VALUE)
+                      for number in numbers)
   if not low - _ROUNDING <= value <= high + _ROUNDING:
     raise ValueError(f"{name}: {dice[0]}v{dice[1]} must have a value between "
                      "low and high")
-  return measures
+  return Measures(low, high, value)
 
 
 def checked_measures(measures, rounds):
-  """Returns a copy of a policy's measures, or raises a ValueError.
+  """Returns a copy of a policy's measures, {} for None, or raises a ValueError.
 
   Args:
     measures: must be {(starter's dice, other's dice): `Measures`}, or None.

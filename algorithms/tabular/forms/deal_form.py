@@ -26,7 +26,6 @@ from dudo_spiel.algorithms.runtime import regret_tables
 from dudo_spiel.algorithms.tabular.forms import deal_terminals
 from dudo_spiel.algorithms.tabular.tree import game_tree
 from dudo_spiel.algorithms.tabular.tree import public_tree
-from dudo_spiel.algorithms.tabular.tree import rules_tree
 from dudo_spiel.algorithms.tabular.updates import learning
 from dudo_spiel.algorithms.tabular.updates import set_blocks
 from dudo_spiel.algorithms.tabular.updates import strips
@@ -43,7 +42,8 @@ class DealArrays(NamedTuple):
   Node classes are numbered parents first; the last one has all terminal nodes.
   In large games the hands of a player are split into hand groups. Groups are
   independent of each other, so that threads can share them. In small games a
-  player has one group.
+  player has one group. In a workspace, `reach` and `values` are [cell], and
+  `scratch` is [group, any].
 
   Attributes:
     actor: [class] int64, a player, CHANCE or TERMINAL.
@@ -101,14 +101,11 @@ def compile_deal_form(tree):
   It has one if there are two players, the game begins with chance nodes only,
   and both players see every later action and chance outcome. So at each node of
   the public tree the actor's information set is the actor's hand.
-
-  Args:
-    tree: the `game_tree.GameTree`.
   """
   if tree.num_players != 2:
     return None
-  if rules_tree.is_deal_form(tree):
-    return DealForm(tree, rules_tree.make_public_tree(tree))
+  if tree.is_deal_form:
+    return DealForm(tree, tree.public_tree())
   public = public_tree.merge_deals(tree)
   if public is None:
     return None
@@ -261,12 +258,7 @@ class DealForm:
         step_coefficient=steps.coefficient)
 
   def _min_regrets(self, payoffs):
-    """Returns `DealArrays.min_regret`: [group, class] float64.
-
-    Args:
-      payoffs: for each player [own hand, opponent's hand, table], times the
-        probability of the deal and of all later chance events.
-    """
+    """Returns `DealArrays.min_regret`, given the payoffs for `find_runs`."""
     min_regret = np.zeros(self._entry_begin.shape)
     if np.any(self._actor == game_tree.CHANCE):
       np.maximum.at(min_regret, self._set_class,
@@ -296,14 +288,7 @@ class DealForm:
 
 @jit.kernel
 def _propagate_group(space, group, player, strategy):
-  """Writes the own reaches of a hand group to every node.
-
-  Args:
-    space: the `set_blocks.FormWorkspace`; `reach` is modified in place.
-    group: the hand group.
-    player: its player.
-    strategy: [entry], the player's strategy.
-  """
+  """Does for one hand group what `propagate` does for its player."""
   space, strategy = jit.borrowed(space), jit.borrowed(strategy)
   deal = space.arrays
   hands = deal.num_hands[group]
@@ -375,20 +360,7 @@ def propagate(space, player, strategy):
 
 @jit.forceinline
 def evaluate(space, player, tables, mode, rule):
-  """Computes the player's counterfactual values, and learns from them.
-
-  Args:
-    space: the `set_blocks.FormWorkspace`: `arrays` are the `DealArrays`;
-      `reach` [cell] is up to date for both players; `values` [cell] and
-      `scratch` [group, any] are written.
-    player: the player.
-    tables: the `set_blocks.SolverTables`, modified in place as the mode says.
-    mode: what to do with the values, such as `set_blocks.LEARN`.
-    rule: the `learning.Rule` of this iteration.
-
-  Returns:
-    The player's expected value, in modes EVALUATE and RESPOND.
-  """
+  """Computes the player's counterfactual values, and learns from them."""
   groups = space.arrays.group_begin
   total = 0.0
   for group in range(groups[player], groups[player + 1]):
@@ -428,15 +400,6 @@ def run_parallel(space, tables, rules, alternating, mode, iteration, values):
   """Does what `form_kernels.run` does, with threads for the hand groups.
 
   The result is equal. It only runs iterations, and does not write `values`.
-
-  Args:
-    space: the `set_blocks.FormWorkspace`, modified in place.
-    tables: the `set_blocks.SolverTables`, modified in place as the mode says.
-    rules: the `learning.Rule` of arrays [iteration].
-    alternating: whether players are updated one after the other.
-    mode: what to do with the values, such as `set_blocks.LEARN`.
-    iteration: [1] int64, counted up.
-    values: [player] float64, not written.
   """
   groups = space.arrays.group_begin
   arrays, scratch = space.arrays[:], space[1:]

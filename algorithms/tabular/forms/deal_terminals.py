@@ -33,20 +33,16 @@ def find_runs(payoffs, payoff_of, edges, is_cut):
   Args:
     payoffs: for each player [own hand, opponent's hand, table] float64; some
       tables may be equal.
-    payoff_of: [terminal] int64, its table in `payoffs`; None if terminal t has
-      table t.
+    payoff_of: [terminal] int64, its table in `payoffs`.
     edges: [edge] int64, the number of terminals that each edge leads to.
       Terminals are in the order of the edges.
     is_cut: whether the hands of a player are split into groups.
 
   Returns:
-    (runs, run_begin, table_of, matrices, steps): [run + 1] of RUN, whose last
-    is the end; [edge + 1] int64, the runs of each edge; [terminal] int64, the
-    terminal's matrix or step table; for each player [matrix, opponent's hand,
-    own hand] float64, own hands padded with zeros; the `step_payoffs.Steps`.
+    (runs, run_begin, table_of, matrices, steps): the fields of
+    `deal_form.DealArrays`, both players' matrices in a list, and the steps as
+    `step_payoffs.Steps`. Own hands of matrices are padded with zeros.
   """
-  if payoff_of is None:
-    payoff_of = np.arange(payoffs[0].shape[2])
   is_step_table, steps = step_payoffs.find_steps(payoffs)
   is_step = is_step_table[payoff_of]
   table_of, members = _distinct(payoffs, np.where(is_step, -1, payoff_of))
@@ -69,14 +65,11 @@ def find_runs(payoffs, payoff_of, edges, is_cut):
 
 
 def _cut(matrix_of, ends):
-  """Cuts terminals into runs.
+  """Returns [run + 1] of RUN.
 
   Args:
     matrix_of: [terminal] int64, its matrix, or -1 if it has steps.
     ends: [edge] int64, where the terminals of each edge end.
-
-  Returns:
-    [run + 1] of RUN; the last is the end.
   """
   edge_of = np.searchsorted(ends, np.arange(len(matrix_of)), side="right")
   is_new = np.append(True, (matrix_of[1:] != matrix_of[:-1]) |
@@ -98,13 +91,11 @@ def _cut(matrix_of, ends):
 def _distinct(payoffs, payoff_of):
   """Numbers the distinct tables of terminals in order of appearance.
 
-  Args:
-    payoffs: for each player [own hand, opponent's hand, table] float64.
-    payoff_of: [terminal] int64, its table, or -1 for terminals to leave out.
+  Terminals whose `payoff_of` is -1 are left out.
 
   Returns:
     (matrix_of, members): [terminal] int64, the number of each terminal's table,
-    or -1, and [number] int64, the table.
+    or -1; [matrix] int64, the table.
   """
   used, first = np.unique(payoff_of, return_index=True)
   used = used[np.argsort(first)]
@@ -246,14 +237,8 @@ def _six_values(matrix, table_of, reach, values, begin, end):
 
   That is so with one die each, and in Leduc poker. Each product is code without
   loops, and a matrix that neighbouring terminals share stays in registers.
-
-  Args:
-    matrix: [matrix, six, eight] pointer.
-    table_of: [terminal] pointer.
-    reach: [terminal, six] array, the opponent's reaches from `begin` on.
-    values: [terminal, six] array, written from `begin` on.
-    begin: the first terminal.
-    end: the end of the terminals.
+  `matrix` is [matrix, six, eight]; `reach` and `values` are [terminal, six],
+  from terminal `begin` on.
   """
   sources, targets = jit.pointer(reach), jit.pointer(values)
   zero = simd.splat(reach.dtype.type(0.0), simd.OCTET)
@@ -284,8 +269,7 @@ def write_values(space, group, player, c):
   """Writes the values of the terminals below a node class, by hand.
 
   Args:
-    space: the `set_blocks.FormWorkspace` of a deal form; `reach` is up to date
-      for the opponent, and `values` is modified in place.
+    space: the `set_blocks.FormWorkspace` of a deal form.
     group: the hand group.
     player: its player.
     c: the node class.

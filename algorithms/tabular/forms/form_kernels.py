@@ -1,7 +1,15 @@
 """Iterations on a game, the same for all its forms.
 
-Each form has its own kernels `propagate`, `evaluate` and `mix`. The class of
-the form's arrays chooses among them when `run` is compiled.
+Each form has its own kernels. The class of the form's arrays chooses among them
+when `run` is compiled.
+
+  propagate(space, player, strategy) writes the player's own reaches.
+  evaluate(space, player, tables, mode, rule) computes the player's
+    counterfactual values with reaches that are up to date, lets
+    `set_blocks.update_block` learn from them, and returns the player's expected
+    value (the deal form only in modes EVALUATE and RESPOND).
+  mix(space, player, tables) mixes the response, whose reaches `propagate` has
+    written, into the strategy.
 """
 
 from dudo_spiel.algorithms.runtime import jit

@@ -18,12 +18,15 @@ from dudo_spiel.algorithms.tabular.updates import set_blocks
 class HistoryArrays(NamedTuple):
   """The tree as arrays that kernels can take.
 
+  In a workspace, `reach` is [player, node], `values` has first those of nodes,
+  then those of entries, then the player's reaches of sets, and `scratch` is
+  [row, widest block].
+
   Attributes:
-    blocks: the `set_blocks.Blocks`.
-    rows: [block, largest number of actions] int64, where each action's entries
-      begin.
-    set_begin: [block] int64, where the block's sets begin in order of blocks.
-    min_regret: [block], the `min_regret` of each `set_blocks.Block`.
+    blocks: of the `sequence_form.EntryLayout`, as are the next three.
+    rows: [block, largest number of actions] int64.
+    set_begin: [block] int64.
+    min_regret: [block].
     actor: [node] int64, a player, CHANCE or TERMINAL.
     child_begin: [node + 1] int64.
     entry: [node] int64, the entry of the first action, -1 where nobody acts.
@@ -52,30 +55,23 @@ class HistoryForm:
 
   Attributes:
     tree: the `game_tree.GameTree`.
-    blocks: the `set_blocks.Blocks`.
-    num_entries: number of strategy entries.
-    set_entry: [set] int64, the entry of a set's first action.
-    set_stride: [set] int64, distance between the entries of its actions.
+    blocks, num_entries, set_entry, set_stride: of the
+      `sequence_form.EntryLayout`.
     arrays: the `HistoryArrays`.
   """
 
   def __init__(self, tree, parents):
     self.tree = tree
-    actions = np.array([len(legal) for legal in tree.set_actions])
-    order = np.lexsort((actions, tree.set_player))
-    self.blocks, self.set_entry, self.set_stride = sequence_form.lay_out_sets(
-        order, np.stack([tree.set_player.astype(np.int64), actions]), actions)
-    self.num_entries = int(actions.sum())
-    set_index = np.empty(len(order), dtype=np.int64)
-    set_index[order] = np.arange(len(order))
+    layout = sequence_form.lay_out_sets(
+        tree, np.zeros(tree.num_info_sets, dtype=np.int64))
+    self.blocks, self.num_entries = layout.blocks, layout.num_entries
+    self.set_entry, self.set_stride = layout.set_entry, layout.set_stride
+    set_index = np.argsort(layout.order)
     acts = tree.info_set >= 0
     info_set = np.where(acts, tree.info_set, 0)
-    set_begin = np.cumsum(self.blocks.width) - self.blocks.width
     self.arrays = HistoryArrays(
-        blocks=self.blocks, rows=set_blocks.entry_rows(self.blocks),
-        set_begin=set_begin, min_regret=np.maximum.reduceat(
-            set_blocks.min_regrets(tree)[order], set_begin),
-        actor=tree.player.astype(np.int64),
+        blocks=layout.blocks, rows=layout.rows, set_begin=layout.set_begin,
+        min_regret=layout.min_regret, actor=tree.player.astype(np.int64),
         child_begin=tree.child_begin.astype(np.int64),
         entry=np.where(acts, self.set_entry[info_set], -1),
         stride=self.set_stride[info_set], set_index=set_index[info_set],
@@ -112,7 +108,7 @@ def propagate(space, player, strategy):
 
 @jit.kernel
 def _parts(space, num_entries):
-  """Returns the three parts of `values`: of nodes, of entries, of sets."""
+  """Returns the values of nodes and of entries, and the reaches of sets."""
   num_nodes = len(space.arrays.actor)
   values = space.values
   return (values[:num_nodes], values[num_nodes:num_nodes + num_entries],
@@ -121,13 +117,7 @@ def _parts(space, num_entries):
 
 @jit.kernel
 def _sweep(space, player, strategy):
-  """Writes the values of nodes and entries, and the player's reaches of sets.
-
-  Args:
-    space: the `set_blocks.FormWorkspace`; `values` is modified in place.
-    player: the player.
-    strategy: [entry], the player's strategy.
-  """
+  """Writes the three parts of `values`."""
   form, reach = space.arrays, space.reach
   node_value, entry_value, set_reach = _parts(space, len(strategy))
   entry_value[:] = 0.0
@@ -153,20 +143,7 @@ def _sweep(space, player, strategy):
 
 @jit.forceinline
 def evaluate(space, player, tables, mode, rule):
-  """Computes the player's counterfactual values, and learns from them.
-
-  Args:
-    space: the `set_blocks.FormWorkspace`: `arrays` are the `HistoryArrays`;
-      `reach` [player, node] is up to date for all players; `values` [node +
-      entry + set] and `scratch` [3, widest block] are written.
-    player: the player.
-    tables: the `set_blocks.SolverTables`, modified in place as the mode says.
-    mode: what to do with the values, such as `set_blocks.LEARN`.
-    rule: the `learning.Rule` of this iteration.
-
-  Returns:
-    The player's expected value.
-  """
+  """Computes the player's counterfactual values, and learns from them."""
   if mode >= set_blocks.RESPOND:
     # Each sweep makes the response final in the next sets from the end.
     for _ in range(space.arrays.max_own_sets[player]):

@@ -80,14 +80,7 @@ def _sample(strategy, x):
 
 @jit.kernel
 def _learn_sampled(payoffs, own, other, regret):
-  """Adds the regrets of sampled actions.
-
-  Args:
-    payoffs: [own action, opponent's action] float64.
-    own: the player's action.
-    other: the opponent's action.
-    regret: [own action] float64, modified in place.
-  """
+  """Adds the regrets of sampled actions to `regret` [own action]."""
   got = payoffs[own, other]
   for action in range(len(regret)):
     regret[action] += payoffs[action, other] - got
@@ -95,14 +88,9 @@ def _learn_sampled(payoffs, own, other, regret):
 
 @jit.kernel(nogil=True, reassociate=True)
 def _learn_expected(payoffs, own, other, values, regret):
-  """Adds the expected regrets of strategies.
+  """Adds the expected regrets of two strategies to `regret` [own action].
 
-  Args:
-    payoffs: [own action, opponent's action] float64.
-    own: [own action] float64, the player's strategy.
-    other: [opponent's action] float64, the opponent's strategy.
-    values: [own action] float64, scratch.
-    regret: [own action] float64, modified in place.
+  `values` [own action] is scratch.
   """
   mean = 0.0
   for action in range(len(own)):
@@ -117,13 +105,7 @@ def _learn_expected(payoffs, own, other, values, regret):
 
 @jit.kernel
 def _renew(regret, strategy, cumulative):
-  """Adds the strategy to its sum, then matches regrets.
-
-  Args:
-    regret: [action] float64.
-    strategy: [action] float64, modified in place.
-    cumulative: [action] float64, modified in place.
-  """
+  """Adds the strategy to its sum, then matches regrets."""
   total = 0.0
   for action in range(len(regret)):
     cumulative[action] += strategy[action]
@@ -175,7 +157,7 @@ def _change(regret, own, inertia, strategy, cumulative):
   """Adds the strategy to its sum, then computes the next after an action.
 
   Args:
-    regret: [own action] float64, the regrets of the action.
+    regret: [own action] float64, the regrets of the action `own`.
     own: the player's action.
     inertia: divisor that makes probabilities of regrets.
     strategy: [own action] float64, modified in place.
@@ -195,13 +177,7 @@ def match_conditional_regrets(payoffs, tables, inertia, seed, iterations,
                               count):
   """Runs iterations of conditional regret matching.
 
-  Args:
-    payoffs: the two arrays of `NormalForm.payoffs`.
-    tables: the `MatchingTables`, modified in place.
-    inertia: [player] float64, the divisors of `NormalForm.inertia`.
-    seed: uint64, of the samples.
-    iterations: number of iterations to run.
-    count: [1] int64, number of iterations ever run; counted up.
+  The arguments are those of `match_regrets`, and `NormalForm.inertia`.
   """
   payoffs_0, payoffs_1 = payoffs
   first, second = tables.strategy_0, tables.strategy_1
@@ -250,11 +226,7 @@ class NormalForm:
                     np.ascontiguousarray(returns[1].T))
 
   def new_tables(self, conditional=False):
-    """Returns new `MatchingTables`; the strategies are uniform.
-
-    Args:
-      conditional: whether regrets are conditional.
-    """
+    """Returns new `MatchingTables`; the strategies are uniform."""
     rows, columns = map(len, self.actions)
     power = 2 if conditional else 1
     return MatchingTables(
@@ -292,12 +264,11 @@ class NormalForm:
   def ce_dist(self, joint):
     """Returns how far a joint distribution is from a correlated equilibrium.
 
+    It is the sum of both players' gains if each may replace every action that
+    the distribution recommends by another one.
+
     Args:
       joint: [row, column] float64, a distribution.
-
-    Returns:
-      The sum of both players' gains if each may replace every action that the
-      distribution recommends by another one.
     """
     return sum(float(np.sum(np.max(gains, axis=1) - np.diag(gains)))
                for gains in self._gains(joint))
@@ -305,12 +276,8 @@ class NormalForm:
   def cce_dist(self, joint):
     """Returns how far it is from a coarse correlated equilibrium.
 
-    Args:
-      joint: [row, column] float64, a distribution.
-
-    Returns:
-      The sum of both players' gains if each may always play one action instead
-      of those that the distribution recommends.
+    It is the sum of both players' gains if each may always play one action
+    instead of those that the distribution recommends.
     """
     return sum(float(np.max(gains.sum(axis=0)) - np.trace(gains))
                for gains in self._gains(joint))

@@ -35,14 +35,15 @@ class SequenceArrays(NamedTuple):
   """The trees of sets and the leaves, as arrays that kernels can take.
 
   A sequence has the number of its last entry. The empty sequence of player p is
-  num_entries + p.
+  num_entries + p. In a workspace, `reach` and `values` are [sequence], and
+  `scratch` is [row, widest block].
 
   Attributes:
-    blocks: the `set_blocks.Blocks`, each player's parents before the children.
-    rows: [block, largest number of actions] int64, where each action's entries
-      begin.
-    set_begin: [block] int64, where the block's sets begin in `parent`.
-    min_regret: [block], the `min_regret` of each `set_blocks.Block`.
+    blocks: of the `EntryLayout`, as are the next three; the parents of a
+      player's sets are before them.
+    rows: [block, largest number of actions] int64.
+    set_begin: [block] int64.
+    min_regret: [block].
     parent: [set in order of blocks] int32 or int64, the sequence that leads to
       the set.
     groups: [group] of GROUP, sequences that end in leaves. The leaves of a
@@ -70,28 +71,20 @@ class SequenceForm:
 
   Attributes:
     tree: the `game_tree.GameTree`.
-    blocks: the `set_blocks.Blocks`.
-    num_entries: number of strategy entries.
-    set_entry: [set] int64, the entry of a set's first action.
-    set_stride: [set] int64, distance between the entries of its actions.
+    blocks, num_entries, set_entry, set_stride: of the `EntryLayout`.
     arrays: the `SequenceArrays`.
   """
 
   def __init__(self, tree, parents):
     self.tree = tree
-    depths = _own_depths(tree, parents)
-    actions = np.array([len(legal) for legal in tree.set_actions])
-    players = tree.set_player.astype(np.int64)
-    order = np.lexsort((actions, depths, players))
-    self.blocks, self.set_entry, self.set_stride = lay_out_sets(
-        order, np.stack([players, depths, actions]), actions)
-    self.num_entries = int(actions.sum())
-    parent = self._sequences(players, *parents.of_set)
-    set_begin = np.cumsum(self.blocks.width) - self.blocks.width
+    layout = lay_out_sets(tree, _own_depths(tree, parents))
+    self.blocks, self.num_entries = layout.blocks, layout.num_entries
+    self.set_entry, self.set_stride = layout.set_entry, layout.set_stride
+    parent = self._sequences(tree.set_player.astype(np.int64), *parents.of_set)
     self.arrays = SequenceArrays(
-        self.blocks, set_blocks.entry_rows(self.blocks), set_begin,
-        np.maximum.reduceat(set_blocks.min_regrets(tree)[order], set_begin),
-        _narrow(parent[order]), *_group_leaves(*self._merge_leaves(parents)))
+        layout.blocks, layout.rows, layout.set_begin, layout.min_regret,
+        _narrow(parent[layout.order]),
+        *_group_leaves(*self._merge_leaves(parents)))
 
   def _sequences(self, player, info_set, action):
     """Returns the sequences that end with an action in a set, or are empty."""
@@ -141,7 +134,7 @@ def _group_leaves(leaf_sequence, payoff):
     payoff: [player, leaf] float64.
 
   Returns:
-    (groups, group_begin, sequence, others, payoff) of the `SequenceArrays`.
+    The last fields of the `SequenceArrays`, from `groups` on.
   """
   groups, sequences, others, payoffs = [], [], [], []
   begin = 0
@@ -184,44 +177,70 @@ def _distinct(columns, bound):
       _, key = np.unique(key, return_inverse=True)
       size = int(key.max()) + 1
     key, size = key * bound + column, size * bound
-  _, which = np.unique(key, return_inverse=True)
-  members = np.empty(int(which.max()) + 1, dtype=np.int64)
-  members[which] = np.arange(len(which))
+  _, members, which = np.unique(key, return_index=True, return_inverse=True)
   return members, which
 
 
-def lay_out_sets(order, keys, actions):
-  """Makes blocks of neighbouring sets with equal keys.
+class EntryLayout(NamedTuple):
+  """The entries of information sets, for forms whose blocks have any sets.
+
+  Attributes:
+    blocks: the `set_blocks.Blocks`.
+    rows: [block, largest number of actions] int64, where each action's entries
+      begin.
+    set_begin: [block] int64, where the block's sets begin in `order`.
+    min_regret: [block], the `min_regret` of each `set_blocks.Block`.
+    order: [set] int64, the sets in order of blocks.
+    set_entry: [set] int64, the entry of a set's first action.
+    set_stride: [set] int64, distance between the entries of its actions.
+    num_entries: number of strategy entries.
+  """
+  blocks: set_blocks.Blocks
+  rows: np.ndarray
+  set_begin: np.ndarray
+  min_regret: np.ndarray
+  order: np.ndarray
+  set_entry: np.ndarray
+  set_stride: np.ndarray
+  num_entries: int
+
+
+def lay_out_sets(tree, depths):
+  """Returns the `EntryLayout` of a tree.
+
+  A block has the sets with equal players, depths and numbers of actions.
 
   Args:
-    order: [set] int64, the sets in the order of their entries.
-    keys: [key, set] int64; the first key is the player.
-    actions: [set] int64, the number of actions of each set.
-
-  Returns:
-    (blocks, set_entry, set_stride): the `set_blocks.Blocks`; [set] int64, the
-    entry of a set's first action; [set] int64, the distance between the entries
-    of its actions.
+    tree: the `game_tree.GameTree`.
+    depths: [set] int64; sets of smaller depths come first.
   """
-  sorted_keys = keys[:, order]
-  is_new = np.any(sorted_keys[:, 1:] != sorted_keys[:, :-1], axis=0)
-  begins = np.concatenate([[0], np.flatnonzero(is_new) + 1])
-  width = np.diff(np.append(begins, len(order)))
-  block_actions = actions[order[begins]]
+  actions = np.array([len(legal) for legal in tree.set_actions])
+  keys = np.stack([tree.set_player.astype(np.int64), depths, actions])
+  order = np.lexsort(keys[::-1])
+  keys = keys[:, order]
+  is_new = np.any(keys[:, 1:] != keys[:, :-1], axis=0)
+  set_begin = np.concatenate([[0], np.flatnonzero(is_new) + 1])
+  width = np.diff(np.append(set_begin, len(order)))
+  players, _, block_actions = np.take(keys, set_begin, axis=1)
   sizes = block_actions * width
   entry_begin = np.cumsum(sizes) - sizes
-  blocks = set_blocks.Blocks(keys[0, order[begins]].astype(np.int64),
-                             block_actions, width, entry_begin)
-  set_entry = np.empty(len(order), dtype=np.int64)
-  set_stride = np.empty(len(order), dtype=np.int64)
-  index = np.arange(len(order)) - np.repeat(begins, width)
-  set_entry[order] = np.repeat(entry_begin, width) + index
+  blocks = set_blocks.Blocks(players, block_actions, width, entry_begin)
+  rows = entry_begin[:, None] + np.arange(actions.max()) * width[:, None]
+  set_entry, set_stride = np.empty((2, len(order)), dtype=np.int64)
+  set_entry[order] = np.arange(len(order)) + np.repeat(entry_begin - set_begin,
+                                                       width)
   set_stride[order] = np.repeat(width, width)
-  return blocks, set_entry, set_stride
+  return EntryLayout(
+      blocks, rows, set_begin,
+      np.maximum.reduceat(set_blocks.min_regrets(tree)[order], set_begin),
+      order, set_entry, set_stride, int(actions.sum()))
 
 
 class ParentSequences:
   """Each player's last action before every node of a tree.
+
+  Args:
+    tree: the `game_tree.GameTree`.
 
   Attributes:
     of_set: ([set] int64, [set] int64), the set and the action (its number among
@@ -267,9 +286,7 @@ def _own_depths(tree, parents):
 def max_own_sets(tree, parents):
   """Returns [player] int64, the most sets of a player on one history.
 
-  Args:
-    tree: the `game_tree.GameTree`.
-    parents: its `ParentSequences`; with imperfect recall the result is 0.
+  With imperfect recall it is 0.
   """
   counts = np.zeros(tree.num_players, dtype=np.int64)
   if parents.of_set is not None:
@@ -305,13 +322,7 @@ def propagate(space, player, strategy):
 
 @jit.kernel
 def _leaf_values(space, player, num_entries):
-  """Writes the counterfactual values of the player's sequences at leaves.
-
-  Args:
-    space: the `set_blocks.FormWorkspace`; `values` is modified in place.
-    player: the player.
-    num_entries: number of strategy entries.
-  """
+  """Writes the counterfactual values of the player's sequences at leaves."""
   space = jit.borrowed(space)
   form, values = space.arrays, jit.pointer(space.values)
   blocks = form.blocks
@@ -354,20 +365,7 @@ def _leaf_values(space, player, num_entries):
 
 @jit.forceinline
 def evaluate(space, player, tables, mode, rule):
-  """Computes the player's counterfactual values, and learns from them.
-
-  Args:
-    space: the `set_blocks.FormWorkspace`: `arrays` are the `SequenceArrays`;
-      `reach` [sequence] is up to date for all players; `values` [sequence] and
-      `scratch` [4, widest block] are written.
-    player: the player.
-    tables: the `set_blocks.SolverTables`, modified in place as the mode says.
-    mode: what to do with the values, such as `set_blocks.LEARN`.
-    rule: the `learning.Rule` of this iteration.
-
-  Returns:
-    The player's expected value.
-  """
+  """Computes the player's counterfactual values, and learns from them."""
   form, reach, values = space.arrays, space.reach, space.values
   blocks = form.blocks
   num_entries = len(tables.strategy)

@@ -37,14 +37,13 @@ class Steps(NamedTuple):
 
 
 def find_steps(payoffs):
-  """Finds the terminals whose payoffs are steps for both players.
+  """Finds the tables whose payoffs are steps for both players.
 
   Args:
-    payoffs: for each player [own hand, opponent's hand, terminal] float64.
+    payoffs: for each player [own hand, opponent's hand, table] float64.
 
   Returns:
-    (is_step, steps): [terminal] bool, and the `Steps`, with a table for each of
-    these terminals, in their order.
+    (is_step, steps): [table] bool, and the `Steps` of these tables.
   """
   is_step = _candidates(payoffs)
   found = []
@@ -65,7 +64,7 @@ def find_steps(payoffs):
 
 
 def _candidates(payoffs):
-  """Returns [terminal] bool, whether three rows of the table may be steps."""
+  """Returns [table] bool, whether three rows of the table may be steps."""
   shape = payoffs[0].shape
   is_candidate = np.full(shape[2], min(shape[:2]) >= _MIN_HANDS)
   if is_candidate.any():

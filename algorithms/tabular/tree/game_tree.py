@@ -69,16 +69,20 @@ class GameTree:
     set_node: [set] int32, the first node of the set.
     is_split: whether `with_perfect_recall` has split the sets; OpenSpiel does
       not know the information states then.
+    is_deal_form: whether the tree is from rules by which each set is a hand at
+      a public node (`rules_tree.RulesTree.public_tree`).
   """
 
   is_split = False
+  is_deal_form = False
 
   def __init__(self, game, max_nodes=None, node_bytes=None):
     check_game(game)
     self.game = game
     self.num_players = game.num_players()
     self._node_bytes = _bytes_of_node(game, node_bytes)
-    self._check_size(_MAX_NODES if max_nodes is None else max_nodes)
+    max_nodes = _MAX_NODES if max_nodes is None else max_nodes
+    self._check_size(max_nodes)
     walk = tree_walk.Walk(self.game)
     try:
       self._visit(walk, max_nodes)
@@ -99,13 +103,12 @@ class GameTree:
 
   def _visit(self, walk, max_nodes):
     """Traverses, and raises a ValueError as soon as the game is too large."""
-    limit = _MAX_NODES if max_nodes is None else max_nodes
     with progress.progress_bar(desc="walking the game", unit=" histories",
                              delay=2) as bar:
       for count in walk.visit(_CHECK_INTERVAL):
         bar.update(count - bar.n)
-        if count > limit:
-          raise _too_large(self.game, limit)
+        if count > max_nodes:
+          raise _too_large(self.game, max_nodes)
         needed = (count * self._node_bytes + walk.sets.num_sets * _SET_BYTES +
                   walk.num_entries * _ENTRY_BYTES +
                   walk.sets.num_letters // _TEXT_GROWTH + _SPARE_BYTES)
@@ -123,13 +126,10 @@ class GameTree:
                       f"{why}{have}; {_advice(self.game)}")
 
   def _number_nodes(self, walk):
-    """Numbers the nodes of a traversal in breadth-first order.
-
-    Args:
-      walk: the `tree_walk.Walk`, whose buffers are released one by one.
-    """
+    """Numbers the nodes of a traversal in breadth-first order."""
+    release = vars(walk).pop  # so that each buffer is freed when it was used
     # Within a depth, preorder keeps siblings together.
-    depths = np.asarray(walk.release("depths"))
+    depths = np.asarray(release("depths"))
     order = np.argsort(depths, kind="stable")
     self.depth_begin = np.append(0, np.cumsum(np.bincount(depths)))
     del depths
@@ -137,19 +137,17 @@ class GameTree:
     rank[order] = np.arange(len(order), dtype=np.int32)
     rank[-1] = -1  # the parent of the root
     self.num_nodes = len(order)
-    self.parent = rank[np.asarray(walk.release("parents"))[order]]
-    self.action = np.asarray(walk.release("actions"))[order]
-    self.chance = np.asarray(walk.release("chances"))[order]
-    found = np.asarray(walk.release("info_sets"))[order]
-    players = np.asarray(walk.release("players"))
+    self.parent = rank[np.asarray(release("parents"))[order]]
+    self.action = np.asarray(release("actions"))[order]
+    self.chance = np.asarray(release("chances"))[order]
+    found = np.asarray(release("info_sets"))[order]
+    players = np.asarray(release("players"))
     self.player = players[order]
     del order
-    self.child_begin = np.ones(self.num_nodes + 1, dtype=np.int32)
-    self.child_begin[1:] += np.cumsum(
-        np.bincount(self.parent[1:], minlength=self.num_nodes), dtype=np.int32)
+    self.child_begin = child_begins(self.parent)
     self.returns = np.zeros((self.num_nodes, self.num_players))
     self.returns[rank[:-1][players == TERMINAL]] = np.asarray(
-        walk.release("returns")).reshape(-1, self.num_players)
+        release("returns")).reshape(-1, self.num_players)
     del rank, players
     check_payoffs(self.game, self.returns, "float64")
     self._number_sets(walk, found)
@@ -188,13 +186,7 @@ class GameTree:
     return self.returns
 
   def last_own_actions(self, player):
-    """Returns [node] int32, the node after the player's last action.
-
-    It is 0 where the player has not acted yet.
-
-    Args:
-      player: the player.
-    """
+    """Returns [node] int32, the node after the player's last action, or 0."""
     last = np.zeros(self.num_nodes, dtype=np.int32)
     for begin, end in zip(self.depth_begin[1:-1], self.depth_begin[2:]):
       parent = self.parent[begin:end]
@@ -203,11 +195,7 @@ class GameTree:
     return last
 
   def with_perfect_recall(self):
-    """Returns the tree with sets split so that players have perfect recall.
-
-    Two histories stay in one set if the player's earlier sets and actions are
-    the same.
-    """
+    """Returns the tree with sets split so that players have perfect recall."""
     tree = copy.copy(self)
     tree.is_split = True
     sets, tree.info_set = split_sets.split(self)
@@ -245,6 +233,14 @@ class GameTree:
     return reach
 
 
+def child_begins(parent):
+  """Returns `GameTree.child_begin` of the nodes with these parents."""
+  begins = np.ones(len(parent) + 1, dtype=np.int32)
+  begins[1:] += np.cumsum(np.bincount(parent[1:], minlength=len(parent)),
+                          dtype=np.int32)
+  return begins
+
+
 def _bytes_of_node(game, node_bytes):
   """Returns the bytes of memory of a history in tree and form."""
   if node_bytes is not None:
@@ -257,9 +253,8 @@ def max_histories(game, max_nodes=None, node_bytes=None, available=None):
 
   Args:
     game: the `pyspiel.Game`.
-    max_nodes: a limit of the caller, or None.
-    node_bytes: bytes of memory of a history in all that is made of the tree;
-      None for those of the forms and their solvers.
+    max_nodes: as for `GameTree`.
+    node_bytes: as for `GameTree`.
     available: number of free bytes; None asks the system.
   """
   if available is None:
@@ -280,9 +275,6 @@ def _sizes(game):
 
   For a game made from another one, such as a turn-based game, these are the
   parameters of the other game.
-
-  Args:
-    game: the `pyspiel.Game`.
   """
   kind, given = game.get_type(), game.get_parameters()
   kinds = {one.short_name: one for one in pyspiel.registered_games()}
@@ -310,13 +302,7 @@ def _advice(game):
 
 
 def check_payoffs(game, returns, dtype):
-  """Raises a ValueError for payoffs with which sums would overflow.
-
-  Args:
-    game: the `pyspiel.Game`.
-    returns: [node, player] float64.
-    dtype: "float64" or "float32", the type of the tables.
-  """
+  """Raises a ValueError for payoffs with which sums in a dtype overflow."""
   limit = _MAX_PAYOFF[dtype]
   wrong = returns[~(np.abs(returns) <= limit)]
   if len(wrong):

@@ -12,7 +12,7 @@ import numpy as np
 
 from dudo_spiel.algorithms.runtime import jit
 
-_ENCODING = ("utf-8", "surrogatepass")
+ENCODING = ("utf-8", "surrogatepass")
 _MIN_SLOTS = 2**10
 _EMPTY = -1
 _GROWTH = 1.25
@@ -42,7 +42,7 @@ class InfoStates(collections.abc.Sequence):
     """Returns a text, or a list of those of a slice."""
     if isinstance(number, slice):
       return [self[i] for i in range(*number.indices(len(self)))]
-    return self.encoded(number).decode(*_ENCODING)
+    return self.encoded(number).decode(*ENCODING)
 
   def encoded(self, number):
     """Returns a text as bytes."""
@@ -82,13 +82,7 @@ class _Sets(NamedTuple):
 
 
 class _Histories(NamedTuple):
-  """Histories whose sets are looked up.
-
-  Attributes:
-    length: [history] int32, number of bytes of the text.
-    player: [history] int8, who acts.
-    legal: [history] int32, the number of the tuple of legal actions.
-  """
+  """The same of histories whose sets are looked up: arrays [history]."""
   length: np.ndarray
   player: np.ndarray
   legal: np.ndarray
@@ -97,11 +91,7 @@ class _Histories(NamedTuple):
 class SetIndex:
   """Numbers information sets in order of discovery.
 
-  A set is a player and an information state.
-
-  Attributes:
-    num_sets: number of sets.
-    num_letters: number of bytes of their texts.
+  A set is a player and an information state. There are `num_sets` so far.
   """
 
   def __init__(self):
@@ -128,7 +118,7 @@ class SetIndex:
     Raises:
       DifferentActionsError: if histories of one set differ in these.
     """
-    encoded = [text.encode(*_ENCODING) for text in info_states]
+    encoded = [text.encode(*ENCODING) for text in info_states]
     lengths = np.fromiter(map(len, encoded), np.int32, len(encoded))
     self._make_room(len(encoded))
     before = len(self._text)
@@ -149,7 +139,8 @@ class SetIndex:
     max_sets = self.num_sets + count
     if max_sets > len(self._sets.begin):
       size = max(int(max_sets * _GROWTH), _MIN_SLOTS)
-      self._sets = _Sets(*(_resized(column, size) for column in self._sets))
+      self._sets = _Sets(*(np.pad(column, (0, size - len(column)))
+                           for column in self._sets))
     if 2 * max_sets > len(self._slots):
       slots = len(self._slots)
       while slots < 2 * max_sets:
@@ -183,13 +174,6 @@ class DifferentActionsError(ValueError):
 
   Its only argument is the information state.
   """
-
-
-def _resized(column, size):
-  """Returns a longer copy of an array."""
-  out = np.zeros(size, column.dtype)
-  out[:len(column)] = column
-  return out
 
 
 # Kernels.

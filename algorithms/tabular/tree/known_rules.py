@@ -76,41 +76,26 @@ def _liars_dice(game):
                         parameters["bidding_rule"])
 
 
-_STOCK_RULES = {"liars_dice": _liars_dice}  # by the games' short names
-
-
 def find_rules(game):
-  """Returns the `deal_rules.DealRules` of a game, or None if unknown.
-
-  Args:
-    game: a `pyspiel.Game`.
-  """
+  """Returns the `deal_rules.DealRules` of a game, or None if unknown."""
   if game.num_players() != 2:
     return None
   if type(game) is pyspiel.Game:  # written in C++
-    make = _STOCK_RULES.get(game.get_type().short_name)
-    return make(game) if make else None
+    is_known = game.get_type().short_name == "liars_dice"
+    return _liars_dice(game) if is_known else None
   # A subclass may play by other rules than those of its parent.
   return game.deal_rules() if "deal_rules" in vars(type(game)) else None
 
 
 def num_histories(rules):
-  """Returns the number of histories of a game, terminal ones included.
-
-  Args:
-    rules: the game's `deal_rules.DealRules`.
-  """
+  """Returns the number of histories of a game, terminal ones included."""
   sizes = list(itertools.accumulate(map(len, rules.draws), operator.mul,
                                     initial=1))
   return sum(sizes[:-1]) + sizes[-1] * rules.num_lines
 
 
 def form_bytes(rules):
-  """Returns about how many bytes a game in deal form and a solver need.
-
-  Args:
-    rules: the game's `deal_rules.DealRules`.
-  """
+  """Returns about how many bytes a game in deal form and a solver need."""
   # Returns, payoffs, and copies of them while they are made.
   tables = 7 * math.prod(rules.num_hands) * rules.num_tables
   # Reaches, values and three tables; a line has two entries, on average.

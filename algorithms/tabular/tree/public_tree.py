@@ -30,16 +30,14 @@ class PublicTree(NamedTuple):
   num_children: np.ndarray
 
   def sets(self, tree):
-    """Returns each information set's public node and hand.
-
-    Args:
-      tree: the `game_tree.GameTree`.
-    """
+    """Returns each information set's public node and hand."""
     return (self.node[tree.set_node],
             self.hands[tree.set_player, tree.set_node])
 
   def payoffs(self, tree, terminals):
-    """Sums the returns of all histories that end in the same public node.
+    """Returns the payoff tables, and the table of each terminal.
+
+    Here each terminal has its own: the sum over the histories that end there.
 
     Args:
       tree: the `game_tree.GameTree`.
@@ -47,28 +45,23 @@ class PublicTree(NamedTuple):
 
     Returns:
       (payoffs, payoff_of): for each player [hand of 0, hand of 1, table]
-      float64, the player's payoffs times the probability of chance; and None,
-      because terminal t has table t.
+      float64, the player's payoffs times the probability of chance; and
+      [terminal] int64, the table of each terminal.
     """
-    count = len(terminals)
+    table_of = np.arange(len(terminals))
     index = np.empty(len(self.actor), dtype=np.int64)
-    index[terminals] = np.arange(count)
+    index[terminals] = table_of
     ends = np.flatnonzero(tree.player == game_tree.TERMINAL)
     where = (*self.hands[:, ends], index[self.node[ends]])
     weight = tree.chance_reach()[ends]
-    payoffs = []
+    payoffs = np.zeros((2, *self.num_hands, len(terminals)))
     for player in range(2):
-      payoffs.append(np.zeros((*self.num_hands, count)))
-      np.add.at(payoffs[-1], where, weight * tree.returns[ends, player])
-    return payoffs, None
+      np.add.at(payoffs[player], where, weight * tree.returns[ends, player])
+    return payoffs, table_of
 
 
 def merge_deals(tree):
-  """Returns the `PublicTree`, or None if the play is not public.
-
-  Args:
-    tree: the `game_tree.GameTree` of a game with two players.
-  """
+  """Returns the `PublicTree` of two players, or None if play is not public."""
   deal_nodes = _deal_nodes(tree)
   if deal_nodes is None:
     return None

@@ -36,12 +36,10 @@ def make_tree(game, max_nodes=None, deal_form=False, node_bytes=None):
 
   Args:
     game: a `pyspiel.Game`.
-    max_nodes: largest allowed number of histories; None for as many as fit into
-      memory.
+    max_nodes: as for `GameTree`.
     deal_form: whether the deal form is wanted, if the game has it. Then a game
       with known rules may have as many histories as memory allows.
-    node_bytes: bytes of memory of a history in all that is made of the tree;
-      None for those of the forms and their solvers.
+    node_bytes: as for `GameTree`.
   """
   rules = known_rules.find_rules(game)
   if rules is not None:
@@ -52,6 +50,16 @@ def make_tree(game, max_nodes=None, deal_form=False, node_bytes=None):
       if tree.agrees_with_states():
         return tree
   return game_tree.GameTree(game, max_nodes, node_bytes)
+
+
+def _joined(parts):
+  """Returns the cached property that joins the arrays of all depths."""
+  def join(tree):
+    ram.check("game", tree.game, _NODE_BYTES * tree.num_nodes,
+              f"an array of {tree.num_nodes:,} histories", "a smaller game")
+    return np.concatenate(list(parts(tree)))
+
+  return functools.cached_property(join)
 
 
 class RulesTree(game_tree.GameTree):
@@ -72,14 +80,13 @@ class RulesTree(game_tree.GameTree):
     num_children: [line] int64.
     set_line: [set] int64, the first line of each information set.
     set_hand: [set] int64, the hand.
-    forgets: whether a set has more than one line.
   """
 
   def __init__(self, game, rules):
     game_tree.check_game(game)
     self.game = game
     self.num_players = 2
-    self.forgets = rules.forgets
+    self.is_deal_form = not rules.forgets
     self._draws = rules.draws
     self.num_nodes = known_rules.num_histories(rules)
     if self.num_nodes > _MAX_NODES:
@@ -126,7 +133,7 @@ class RulesTree(game_tree.GameTree):
     acts = np.flatnonzero(lines.actor >= 0)
     order = acts[np.argsort(self._preorder()[acts])]
     first = np.arange(len(lines.actor))  # of the lines with the same text
-    if self.forgets:
+    if not self.is_deal_form:
       seen = {}
       for line in acts.tolist():
         first[line] = seen.setdefault(
@@ -180,11 +187,7 @@ class RulesTree(game_tree.GameTree):
             begin).astype(np.int32)
 
   def agrees_with_states(self, seed=0):
-    """Returns whether a few random histories agree with the game's states.
-
-    Args:
-      seed: for the choice of histories.
-    """
+    """Returns whether a few random histories agree with the game's states."""
     rng = random.Random(seed)
     ends = np.flatnonzero(self.num_children == 0)
     for _ in range(_SAMPLES):
@@ -262,101 +265,11 @@ class RulesTree(game_tree.GameTree):
     first_child = 1 + np.cumsum(self.num_children) - self.num_children
     return self.lines.action[np.minimum(first_child, len(first_child) - 1)]
 
-  # The attributes of a `GameTree`, made on first use.
+  def public_tree(self):
+    """Returns the `RulesPublicTree`."""
+    return RulesPublicTree(self.num_hands, self.lines.actor, self.num_children)
 
-  @functools.cached_property
-  def info_states(self):
-    """List of str, each set's information state."""
-    ram.check("game", self.game, _TEXT_BYTES * self.num_info_sets,
-              f"a list of {self.num_info_sets:,} information states",
-              "a smaller game")
-    return list(map(self._info_state, self.set_player.tolist(),
-                    self.set_hand.tolist(), self.set_line.tolist()))
-
-  @functools.cached_property
-  def set_actions(self):
-    """List of tuple, each set's legal actions."""
-    legal = {}  # the different ones, each once
-    begin, count = self._first_action[self.set_line], self.num_children[
-        self.set_line]
-    return [legal.setdefault((first, size), tuple(range(first, first + size)))
-            for first, size in zip(begin.tolist(), count.tolist())]
-
-  @functools.cached_property
-  def depth_begin(self):
-    """[depth + 1] int64, the first node of each depth."""
-    return np.append(0, np.cumsum(self._depth_sizes))
-
-  @functools.cached_property
-  def player(self):
-    """[node] int8, who acts."""
-    return self._join(self._players())
-
-  @functools.cached_property
-  def parent(self):
-    """[node] int32, the node before, -1 for the root."""
-    return self._join(self._parents())
-
-  @functools.cached_property
-  def action(self):
-    """[node] int32, the action that leads to the node, -1 for the root."""
-    return self._join(self._actions())
-
-  @functools.cached_property
-  def chance(self):
-    """[node] float64, probability of the edge to the node."""
-    return self._join(self._chances())
-
-  @functools.cached_property
-  def info_set(self):
-    """[node] int32, the information set, -1 where no player acts."""
-    return self._join(self._info_sets())
-
-  @functools.cached_property
-  def returns(self):
-    """[node, player] float64, zero at all nodes that are not terminal."""
-    return self._join(self._returns())
-
-  @functools.cached_property
-  def child_begin(self):
-    """[node + 1] int32, children of n are child_begin[n]..[n+1]-1."""
-    begin = np.ones(self.num_nodes + 1, dtype=np.int32)
-    begin[1:] += np.cumsum(np.bincount(
-        self.parent[1:], minlength=self.num_nodes), dtype=np.int32)
-    return begin
-
-  def fingerprint(self):
-    """Returns a content hash of the tree, equal to that of a `GameTree`."""
-    digest = hashlib.sha256()
-    for parts in (self._players, self._parents, self._actions, self._chances,
-                  self._info_sets, self._returns):
-      for part in parts():
-        digest.update(np.ascontiguousarray(part).tobytes())
-    digest.update("\n".join(self.info_states).encode())
-    return digest.hexdigest()[:16]
-
-  def with_perfect_recall(self):
-    """Returns the tree with sets split so that players have perfect recall.
-
-    It is a plain `GameTree`, because its sets do not follow from the rules.
-    """
-    plain = game_tree.GameTree.__new__(game_tree.GameTree)
-    for name in _ATTRIBUTES:
-      setattr(plain, name, getattr(self, name))
-    return plain.with_perfect_recall()
-
-  @property
-  def payoffs(self):
-    """Array of all returns."""
-    return self.table_returns
-
-  # Each of these yields an array for each depth.
-
-  def _join(self, parts):
-    """Returns the arrays of all depths as one, if there is memory enough."""
-    ram.check("game", self.game, _NODE_BYTES * self.num_nodes,
-              f"an array of {self.num_nodes:,} histories", "a smaller game")
-    return np.concatenate(list(parts))
+  # Arrays over histories, as one for each depth.
 
   def _line_slices(self):
     """Yields the lines of each depth, as a slice."""
@@ -422,15 +335,68 @@ class RulesTree(game_tree.GameTree):
       returns[:, table < 0] = 0.0
       yield returns.reshape(-1, 2)
 
+  # The attributes of a `GameTree`, made on first use.
+
+  player, parent = _joined(_players), _joined(_parents)
+  action, chance = _joined(_actions), _joined(_chances)
+  info_set, returns = _joined(_info_sets), _joined(_returns)
+
+  @functools.cached_property
+  def info_states(self):
+    """List of str, each set's information state."""
+    ram.check("game", self.game, _TEXT_BYTES * self.num_info_sets,
+              f"a list of {self.num_info_sets:,} information states",
+              "a smaller game")
+    return list(map(self._info_state, self.set_player.tolist(),
+                    self.set_hand.tolist(), self.set_line.tolist()))
+
+  @functools.cached_property
+  def set_actions(self):
+    """List of tuple, each set's legal actions."""
+    legal = {}  # the different ones, each once
+    begin, count = self._first_action[self.set_line], self.num_children[
+        self.set_line]
+    return [legal.setdefault((first, size), tuple(range(first, first + size)))
+            for first, size in zip(begin.tolist(), count.tolist())]
+
+  @functools.cached_property
+  def depth_begin(self):
+    """[depth + 1] int64, the first node of each depth."""
+    return np.append(0, np.cumsum(self._depth_sizes))
+
+  @functools.cached_property
+  def child_begin(self):
+    """[node + 1] int32, children of n are child_begin[n]..[n+1]-1."""
+    return game_tree.child_begins(self.parent)
+
+  def fingerprint(self):
+    """Returns a content hash of the tree, equal to that of a `GameTree`."""
+    digest = hashlib.sha256()
+    for parts in (self._players, self._parents, self._actions, self._chances,
+                  self._info_sets, self._returns):
+      for part in parts():
+        digest.update(np.ascontiguousarray(part).tobytes())
+    digest.update("\n".join(self.info_states).encode())
+    return digest.hexdigest()[:16]
+
+  def with_perfect_recall(self):
+    """Returns the tree with sets split so that players have perfect recall.
+
+    It is a plain `GameTree`, because its sets do not follow from the rules.
+    """
+    plain = game_tree.GameTree.__new__(game_tree.GameTree)
+    for name in _ATTRIBUTES:
+      setattr(plain, name, getattr(self, name))
+    return plain.with_perfect_recall()
+
+  @property
+  def payoffs(self):
+    """Array of all returns."""
+    return self.table_returns
+
 
 class RulesPublicTree(NamedTuple):
-  """The `public_tree.PublicTree` of a `RulesTree`: its nodes are lines.
-
-  Attributes:
-    num_hands: (int, int), the number of hands of each player.
-    actor: [public node] int64, a player, CHANCE or TERMINAL.
-    num_children: [public node] int64.
-  """
+  """Has the `public_tree.PublicTree` of a `RulesTree`: its nodes are lines."""
   num_hands: tuple[int, int]
   actor: np.ndarray
   num_children: np.ndarray
@@ -440,36 +406,11 @@ class RulesPublicTree(NamedTuple):
     return tree.set_line, tree.set_hand
 
   def payoffs(self, tree, terminals):
-    """Returns the payoff tables, and the table of each terminal.
-
-    Args:
-      tree: the `RulesTree`.
-      terminals: [terminal] int64, the public nodes in the order of the form.
-
-    Returns:
-      (payoffs, payoff_of): for each player [hand of 0, hand of 1, table]
-      float64, the player's payoffs times the probability of chance; and
-      [terminal] int64, the table of each terminal.
-    """
+    """Returns the payoff tables, and the table of each terminal."""
     own, other = tree.hands
-    payoffs = []
+    payoffs = np.zeros((2, *self.num_hands, len(tree.table_returns)))
     for player in range(2):
-      tables = np.zeros((*self.num_hands, len(tree.table_returns)))
       returns = tree.table_returns[:, player, own, other].T  # [deal, table]
-      np.add.at(tables, (own, other), tree.deal_reach[:, None] * returns)
-      payoffs.append(tables)
+      np.add.at(payoffs[player], (own, other),
+                tree.deal_reach[:, None] * returns)
     return payoffs, tree.lines.table[terminals]
-
-
-def is_deal_form(tree):
-  """Returns whether a tree is from rules by which each set is a hand at a line.
-
-  Args:
-    tree: a `game_tree.GameTree`.
-  """
-  return isinstance(tree, RulesTree) and not tree.forgets
-
-
-def make_public_tree(tree):
-  """Returns the `RulesPublicTree` of a tree that `is_deal_form`."""
-  return RulesPublicTree(tree.num_hands, tree.lines.actor, tree.num_children)

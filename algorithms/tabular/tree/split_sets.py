@@ -4,12 +4,12 @@ Two histories stay in one set if the player's earlier sets and actions are the
 same.
 """
 
-import collections.abc
 from typing import NamedTuple
 
 import numpy as np
 
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.tabular.tree import info_states
 
 _EMPTY = -1
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2^64 by the golden ratio
@@ -31,44 +31,34 @@ class SplitSets(NamedTuple):
   action: np.ndarray
 
 
-class SplitInfoStates(collections.abc.Sequence):
+class SplitInfoStates(info_states.InfoStates):
   """Information states of players with perfect recall.
 
   A text is "x after (s, a)": the information state x of the game, and the
   player's last set and action; "x after ()" where there is none.
 
   Args:
-    info_states: the `info_states.InfoStates` of the game.
+    whole: the information states of the game, a sequence of str.
     sets: the `SplitSets`.
   """
 
-  def __init__(self, info_states, sets):
-    self._info_states = info_states
-    self._sets = sets
+  def __init__(self, whole, sets):
+    self._whole, self._sets = whole, sets
 
   def __len__(self):
     """Returns the number of texts."""
     return len(self._sets.node)
 
-  def __getitem__(self, number):
-    """Returns a text, or a list of those of a slice."""
-    if isinstance(number, slice):
-      return [self[i] for i in range(*number.indices(len(self)))]
-    _, original, before, action = (int(column[number]) for column in self._sets)
-    after = () if before < 0 else (before, action)
-    return f"{self._info_states[original]} after {after}"
-
   def encoded(self, number):
     """Returns a text as bytes."""
-    return self[number].encode("utf-8", "surrogatepass")
+    _, original, before, action = (int(column[number]) for column in self._sets)
+    after = () if before < 0 else (before, action)
+    text = f"{self._whole[original]} after {after}"
+    return text.encode(*info_states.ENCODING)
 
 
 def split(tree):
-  """Returns the `SplitSets`, and [node] int32, the new set of each node or -1.
-
-  Args:
-    tree: the `game_tree.GameTree`.
-  """
+  """Returns the `SplitSets`, and [node] int32, each node's new set or -1."""
   info_set = np.full(tree.num_nodes, -1, dtype=np.int32)
   max_sets = int(np.sum(tree.info_set >= 0))
   sets = SplitSets(*np.zeros((4, max_sets), np.int32))
@@ -82,20 +72,12 @@ def split(tree):
 
 @jit.kernel
 def _split(players, parents, actions, old_sets, last, sets, slots, info_set):
-  """Splits sets, parents first.
+  """Splits sets, parents first, and returns the number of new sets.
 
-  Args:
-    players: [node] int8, who acts.
-    parents: [node] int32, -1 for the root.
-    actions: [node] int32, the action that leads to the node.
-    old_sets: [node] int32, the sets to split, -1 where nobody acts.
-    last: [player, node] int32, the node after the player's last action.
-    sets: the `SplitSets`, written, with room for a set at every node.
-    slots: [slot] int32, an empty hash table, modified in place.
-    info_set: [node] int32, modified in place where a player acts.
-
-  Returns:
-    The number of new sets.
+  The first four arrays [node] are of the `game_tree.GameTree`; `last` [player,
+  node] int32 is the node after the player's last action. It writes `sets`, with
+  room for one at every node, `slots` [slot] int32, an empty hash table, and
+  `info_set` [node] int32 where a player acts.
   """
   mask = len(slots) - 1
   count = 0

@@ -42,11 +42,6 @@ def is_surely_larger(game, limit, seed=0):
 
   It takes a fraction of a second in most games, and less than two seconds of
   the processor in all. If it returns False, the game may still be larger.
-
-  Args:
-    game: a `pyspiel.Game` with sequential moves.
-    limit: largest allowed number of histories.
-    seed: for the samples.
   """
   rules = known_rules.find_rules(game)
   if rules is not None:
@@ -86,14 +81,9 @@ def estimated_histories(game, seed=0):
 def _estimate(game, max_total, width, end, rng):
   """Returns an estimate of the number of histories of a game.
 
-  Its mean is the number of histories, or less where it ends early.
-
-  Args:
-    game: a `pyspiel.Game`.
-    max_total: the estimate ends when it is as large as this.
-    width: largest number of histories in a sample.
-    end: the thread's time at which the estimate ends.
-    rng: Python's generator of random numbers.
+  Its mean is the number of histories, or less where it ends early: at
+  `max_total` histories, or at the thread's time `end`. Samples have at most
+  `width` histories.
   """
   sample = [game.new_initial_state()]
   depth_size = total = 1.0
@@ -113,13 +103,9 @@ def _estimate(game, max_total, width, end, rng):
 
 
 def _children(states, actions, chosen):
-  """Returns some children of states.
+  """Returns the children of states with the chosen indices, in order.
 
-  Args:
-    states: list of states, modified: the last chosen child of a state reuses
-      it, because copies take most of the time.
-    actions: list of lists of their legal actions.
-    chosen: list of int, ascending, the indices of the children to return.
+  The last chosen child of a state reuses it: copies take most of the time.
   """
   picks, first, number = [], 0, 0
   for pick in chosen:

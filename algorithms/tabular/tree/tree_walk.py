@@ -57,11 +57,7 @@ class Walk:
     self._num_looked_up = 0  # nodes
 
   def visit(self, interval):
-    """Traverses the game; yields the number of visited histories.
-
-    Args:
-      interval: number of histories between two yields.
-    """
+    """Traverses the game; yields the number of histories at intervals."""
     try:
       for count in self._visit(interval):
         self._look_up()
@@ -116,14 +112,6 @@ class Walk:
       if node % interval == 0:
         yield node
     yield node
-
-  def release(self, name):
-    """Returns a buffer and drops it.
-
-    Args:
-      name: of the attribute.
-    """
-    return self.__dict__.pop(name)
 
   def _look_up(self):
     """Looks up the information sets of all pending nodes."""

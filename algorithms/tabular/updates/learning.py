@@ -16,12 +16,12 @@ from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import regret_tables
 from dudo_spiel.algorithms.tabular.updates import strips
 
+# Each attribute of a rule is a number, or [iteration]: float64 if it is one of
+# `_WEIGHTS`, otherwise of the strategy's type.
+
 
 class Rule(NamedTuple):
   """The parameters of an iteration of CFR or fictitious play.
-
-  Each attribute is a number, or [iteration]: `decay` and `step`, the weights of
-  averages, in float64, the others in the type of the strategy.
 
   Attributes:
     positive: factor on positive regrets after the new ones are added.
@@ -43,15 +43,10 @@ class Rule(NamedTuple):
 
 
 class AsymmetricRule(NamedTuple):
-  """The parameters of an iteration of APCFR+: numbers, or [iteration].
+  """The parameters of an iteration of APCFR+: some of `Rule`, and its own.
 
   Attributes:
-    decay: float64, factor on the cumulative strategy before the new one is
-      added.
-    epsilon: the lowest probability of an action.
-    step: not used.
-    rounding: number of rounding errors that a sum of regrets may contain.
-    limit: float64, the largest asymmetry.
+    limit: the largest asymmetry.
   """
   decay: float
   epsilon: float
@@ -61,16 +56,13 @@ class AsymmetricRule(NamedTuple):
 
 
 class VolatileRule(NamedTuple):
-  """The parameters of an iteration of VAD-CFR: numbers, or [iteration].
+  """The parameters of an iteration of VAD-CFR: some of `Rule`, and its own.
 
   Attributes:
-    time: float64, the number of the iteration, from 1.
-    optimism: float64, weight of the newest regret as a prediction of the next
-      where regrets are steady.
-    is_averaged: float64, 1 if the strategy counts in the average, otherwise 0.
-    epsilon: the lowest probability of an action.
-    step: not used.
-    rounding: number of rounding errors that a sum of regrets may contain.
+    time: the number of the iteration, from 1.
+    optimism: weight of the newest regret as a prediction of the next where
+      regrets are steady.
+    is_averaged: 1 if the strategy counts in the average, otherwise 0.
   """
   time: float
   optimism: float
@@ -80,18 +72,11 @@ class VolatileRule(NamedTuple):
   rounding: float
 
 
-# The attributes of rules that are always float64.
 _WEIGHTS = ("decay", "step", "limit", "time", "optimism", "is_averaged")
 
 
 def rule_arrays(rule, count, dtype):
-  """Returns a rule whose attributes are arrays [iteration], for kernels.
-
-  Args:
-    rule: the `Rule`, or another class of rules, of numbers or arrays.
-    count: number of iterations.
-    dtype: the type of the strategy.
-  """
+  """Returns a rule of any class as arrays [iteration], for kernels."""
   return type(rule)(*(
       np.array(np.broadcast_to(column, count),
                np.float64 if name in _WEIGHTS else dtype)
@@ -100,12 +85,7 @@ def rule_arrays(rule, count, dtype):
 
 @jit.kernel
 def rule_at(rules, t):
-  """Returns the rule of one iteration.
-
-  Args:
-    rules: the rule of arrays [iteration].
-    t: the index of the iteration.
-  """
+  """Returns the rule of one iteration of a `Rule` of arrays."""
   return Rule(rules.positive[t], rules.negative[t], rules.prediction[t],
               rules.decay[t], rules.epsilon[t], rules.step[t],
               rules.rounding[t])
@@ -141,12 +121,12 @@ def _named_volatile_rule(columns):
 
 @jit.forceinline
 def _match(block, strategy, total, epsilon):
-  """Turns a block's positive regrets into probabilities.
+  """Turns a block's positive regrets in `strategy` into probabilities.
 
   Args:
     block: the `set_blocks.Block`.
-    strategy: [entry], modified in place: positive regrets, then probabilities.
-    total: [set], modified in place: the sums of the positive regrets.
+    strategy: [entry], modified in place.
+    total: [set], the sums of the positive regrets, overwritten.
     epsilon: the lowest probability of an action.
   """
   begin, width, num_actions = block.begin, block.width, len(block.rows)
@@ -238,12 +218,7 @@ _GAMMA, _MAX_GAMMA, _GAMMA_SENSITIVITY = 2.0, 4.0, 1.5
 
 @jit.kernel
 def _volatile_weight(time, size):
-  """Returns the weight in the average of a strategy.
-
-  Args:
-    time: the number of the iteration, from 1.
-    size: the absolute value of the largest new regret.
-  """
+  """Returns a strategy's weight in the average, given its largest regret."""
   gamma = _GAMMA + _GAMMA_SENSITIVITY * min(1.0, size / _USUAL_REGRET)
   return (time**min(_MAX_GAMMA, gamma) * math.sqrt(1.0 + size / _USUAL_REGRET)
           / (1.0 + size * math.sqrt(size)))
@@ -308,16 +283,10 @@ def _learn_volatile(block, tables, values, out, reach, rule, scratch):
 
 
 def by_num_fields(rules):
-  """Returns {number of fields: class of rules}.
+  """Returns {number of fields: class of rules}; two must not have equally many.
 
   Numba passes a rule to threads as a plain tuple, whose length must tell its
   class.
-
-  Args:
-    rules: the classes of rules.
-
-  Raises:
-    ValueError: if two classes have equally many fields.
   """
   found = {len(rule._fields): rule for rule in rules}
   if len(found) < len(rules):
@@ -330,8 +299,8 @@ def _choose(*kernels):
   """Lets the class of a rule choose the kernel that other kernels call.
 
   Args:
-    *kernels: the kernels for a `Rule`, an `AsymmetricRule` and a
-      `VolatileRule`. Callers use the name of the first.
+    *kernels: those for a `Rule`, an `AsymmetricRule` and a `VolatileRule`.
+      Callers use the name of the first.
   """
   kernel_of = dict(zip((Rule, AsymmetricRule, VolatileRule), kernels))
   rule_of = by_num_fields(kernel_of)

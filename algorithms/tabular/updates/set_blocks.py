@@ -88,13 +88,7 @@ def set_uniform(blocks, table):
 
 @jit.kernel
 def normalize(blocks, table, out):
-  """Writes the table with each set divided by its sum; uniform if that is 0.
-
-  Args:
-    blocks: the `Blocks`.
-    table: [entry], at least 0.
-    out: [entry], written.
-  """
+  """Writes the table with each set divided by its sum; uniform if that is 0."""
   for b in range(len(blocks.width)):
     width, actions = blocks.width[b], blocks.actions[b]
     begin = blocks.entry_begin[b]
@@ -109,15 +103,10 @@ def normalize(blocks, table, out):
 
 @jit.kernel
 def perturb(blocks, epsilon, strategy):
-  """Gives every action at least a minimum probability.
+  """Gives every action at least the probability epsilon, in place.
 
   A set with an action below it gets epsilon + (1 - |A| epsilon) times its
   strategy.
-
-  Args:
-    blocks: the `Blocks`.
-    epsilon: the minimum.
-    strategy: [entry], modified in place.
   """
   for b in range(len(blocks.width)):
     width, actions = blocks.width[b], blocks.actions[b]
@@ -174,16 +163,9 @@ def _choose(block, values, best, choice):
 def respond_block(block, response, values, out, rule, scratch):
   """Writes the best response of each set, and its value.
 
-  With `rule.epsilon` above 0, the response plays every other action with that
-  probability.
-
-  Args:
-    block: the `Block`.
-    response: [entry], written: the first of the best actions.
-    values: array that `block.rows` points into.
-    out: [set], written: the values.
-    rule: the `learning.Rule` of this iteration.
-    scratch: [2 * set].
+  It is the first of the best actions. With `rule.epsilon` above 0, it plays
+  every other action with that probability. The arguments are those of
+  `update_block`.
   """
   begin, width, rows = block.begin, block.width, block.rows
   best, choice = scratch[:width], scratch[width:2 * width]
@@ -208,16 +190,8 @@ def decide_block(block, tables, values, out, rule, scratch):
   """Moves a block's strategy towards the best decisions; writes its values.
 
   Equations 3 and 23 of Schulze, with d = epsilon + (1 - |A| epsilon) [a is
-  best] in place of equation 35, which does not sum to one.
-
-  Args:
-    block: the `Block`.
-    tables: the `SolverTables`; strategy, cumulative and mean are modified in
-      place.
-    values: array that `block.rows` points into.
-    out: [set], written: each set's value under the old strategy.
-    rule: the `learning.Rule` of this iteration.
-    scratch: [2 * set].
+  best] in place of equation 35, which does not sum to one. The arguments are
+  those of `update_block`; strategy, cumulative and mean are modified in place.
   """
   begin, width, rows = block.begin, block.width, block.rows
   best, choice = scratch[:width], scratch[width:2 * width]
@@ -255,8 +229,7 @@ def mix_block(begin, width, num_actions, tables, reach, scratch):
     begin: the block's first entry.
     width: number of its sets.
     num_actions: number of actions of each set.
-    tables: the `SolverTables`; strategy, cumulative and mean are modified in
-      place.
+    tables: the `SolverTables`; strategy, cumulative and mean are modified.
     reach: [set], the player's own reach of each set with the response.
     scratch: [set].
   """
@@ -313,14 +286,10 @@ def update_block(block, tables, values, out, reach, mode, rule, scratch):
     strips.play_block(block, tables.strategy, values, out)
 
 
-def entry_rows(blocks):
-  """Returns [block, largest number of actions] int64, each action's begin."""
-  actions = np.arange(blocks.actions.max())
-  return blocks.entry_begin[:, None] + actions * blocks.width[:, None]
-
-
 class FormWorkspace(NamedTuple):
   """What traversals of a form need besides a solver's tables.
+
+  The form's arrays document the axes.
 
   Attributes:
     arrays: the form's arrays, their floats in the type of the tables.
@@ -344,9 +313,6 @@ def min_regrets(tree):
   and of the other players. The largest payoff times the reach of chance bounds
   these sums. Where all actions of a set have the same value, the exact regrets
   are zero, and their rounding errors must not decide the strategy.
-
-  Args:
-    tree: the `game_tree.GameTree`.
   """
   acts = tree.info_set >= 0
   # Histories that differ in others' actions share the reach of chance.
@@ -357,14 +323,10 @@ def min_regrets(tree):
 
 
 def with_dtype(arrays, dtype):
-  """Returns the arrays with all floats in the given type.
+  """Returns a form's arrays with all floats in the given type.
 
   In float32 `min_regret` is 0: the bound is not small against the regrets of a
   set that others rarely reach.
-
-  Args:
-    arrays: a form's arrays.
-    dtype: float64 or float32.
   """
   if dtype == np.float32:
     arrays = arrays._replace(min_regret=np.zeros_like(arrays.min_regret))

@@ -4,6 +4,9 @@ A strip is as many neighbouring sets as fill a vector of 64 bytes (see `simd`).
 An iteration does all that it does to a strip before it goes to the next one, so
 that the strip's entries are loaded once. The last strip of a block may be
 shorter.
+
+The kernel of a strip gets its first set `j`, and the number of its sets
+`count`, which is None for a whole strip.
 """
 
 from typing import NamedTuple
@@ -49,15 +52,7 @@ def _strips(block, strategy, values, out):
 
 @jit.inline
 def _for_each_strip(kernel, args, width, lanes):
-  """Calls a kernel for all whole strips, then for the remainder.
-
-  Args:
-    kernel: called with `*args`, the first set of a strip, and the number of its
-      sets, which is None for a whole strip (see `simd`).
-    args: tuple of the kernel's first arguments.
-    width: number of sets.
-    lanes: number of sets in a whole strip.
-  """
+  """Calls kernel(*args, j, count) for `width` sets, `lanes` at a time."""
   whole = width // lanes * lanes
   for j in range(0, whole, lanes):
     kernel(*args, j, None)
@@ -67,13 +62,7 @@ def _for_each_strip(kernel, args, width, lanes):
 
 @jit.forceinline
 def _play_strip(strips, j, count):
-  """Writes and returns the values of the sets of a strip.
-
-  Args:
-    strips: the `_Strips`.
-    j: the first set of the strip.
-    count: number of its sets; None for a whole strip.
-  """
+  """Writes and returns the values of the sets of a strip."""
   values = strips.values
   first = simd.load(values, strips.rows[0] + j, simd.STRIP, count)
   out = first
@@ -95,9 +84,9 @@ def play_block(block, strategy, values, out):
 
   Args:
     block: the `set_blocks.Block`.
-    strategy: [entry] float64 or float32.
-    values: array that `block.rows` points into, of the strategy's type.
-    out: [set] of the strategy's type, written.
+    strategy: [entry].
+    values: array that `block.rows` points into.
+    out: [set], written.
   """
   _for_each_strip(_play_strip, (_strips(block, strategy, values, out),),
                   block.width, simd.strip_size(strategy))
@@ -107,14 +96,8 @@ def play_block(block, strategy, values, out):
 def _unperturbed(strips, value, epsilon, j, count):
   """Returns the values of regret matching in a perturbed game.
 
-  The strategy is epsilon + (1 - |A| epsilon) times regret matching.
-
-  Args:
-    strips: the `_Strips`.
-    value: vector, the value of the strategy in each set.
-    epsilon: the lowest probability of an action.
-    j: the first set of the strip.
-    count: number of its sets; None for a whole strip.
+  The strategy, which has these values, is epsilon + (1 - |A| epsilon) times
+  regret matching.
   """
   values = strips.values
   first = simd.load(values, strips.rows[0] + j, simd.STRIP, count)
@@ -154,15 +137,7 @@ def write_unperturbed(block, values, set_value, epsilon, out):
 
 @jit.forceinline
 def _average_strip(cumulative, entry, played, decay, count):
-  """Discounts the average of a strip's entries, and adds what was played.
-
-  Args:
-    cumulative: pointer to the sums of strategies.
-    entry: the first entry.
-    played: vector, own reach times probability.
-    decay: factor on the sums.
-    count: number of the strip's sets; None for a whole strip.
-  """
+  """Discounts an action's sums of strategies, and adds reach times strategy."""
   old = simd.load(cumulative, entry, played, count)
   simd.store(
       cumulative, entry,
@@ -172,17 +147,7 @@ def _average_strip(cumulative, entry, played, decay, count):
 
 @jit.forceinline
 def _learn_strip(strips, tables, reach, rule, min_regret, j, count):
-  """Does for a strip what `learn_block` does for a block.
-
-  Args:
-    strips: the `_Strips`.
-    tables: (regret, cumulative), pointers.
-    reach: [set] pointer, the player's own reach of each set.
-    rule: the `learning.Rule` of this iteration.
-    min_regret: sums of regrets up to this size may be rounding errors.
-    j: the first set of the strip.
-    count: number of its sets; None for a whole strip.
-  """
+  """Does for a strip what `learn_block` does for a block."""
   regret, cumulative = tables
   num_actions, strategy = strips.num_actions, strips.strategy
   base = _play_strip(strips, j, count)
@@ -220,16 +185,7 @@ def _learn_strip(strips, tables, reach, rule, min_regret, j, count):
 
 @jit.forceinline
 def _pass_strip(strips, cumulative, reach, decay, j, count):
-  """Does what `_learn_strip` does where sets have only one action.
-
-  Args:
-    strips: the `_Strips`.
-    cumulative: pointer to the sums of strategies.
-    reach: [set] pointer, the player's own reach of each set.
-    decay: factor on the sums of strategies.
-    j: the first set of the strip.
-    count: number of its sets; None for a whole strip.
-  """
+  """Does what `_learn_strip` does where sets have only one action."""
   value = simd.load(strips.values, strips.rows[0] + j, simd.STRIP, count)
   simd.store(strips.out, j, value, count)
   own = simd.load(reach, j, simd.STRIP, count)
@@ -250,14 +206,8 @@ def learn_block(block, tables, values, out, reach, rule, scratch):
   Sums of regrets that may be rounding errors do not count as positive (see
   `set_blocks.min_regrets`).
 
-  Args:
-    block: the `set_blocks.Block`.
-    tables: the `set_blocks.SolverTables`, modified in place.
-    values: array that `block.rows` points into.
-    out: [set], written: the value of each set.
-    reach: [set], the player's own reach of each set.
-    rule: the `learning.Rule` of this iteration.
-    scratch: [2 * set], which only other updates use.
+  The arguments are those of `set_blocks.update_block`; only other updates use
+  `scratch`.
   """
   strips = _strips(block, tables.strategy, values, out)
   cumulative, own = jit.pointer(tables.cumulative), jit.pointer(reach)
@@ -274,18 +224,7 @@ def learn_block(block, tables, values, out, reach, rule, scratch):
 
 @jit.forceinline
 def _propagate_strip(reach, strategy, source, entry, width, rows, j, count):
-  """Writes the reaches of the children of the cells of a strip.
-
-  Args:
-    reach: pointer to all reaches.
-    strategy: [entry] pointer.
-    source: where the reaches of the node class begin.
-    entry: the first entry of the node class; -1 if the player does not choose.
-    width: number of cells.
-    rows: [action] int64, where the children's reaches begin, or -1.
-    j: the first cell of the strip.
-    count: number of its cells; None for a whole strip.
-  """
+  """Does for a strip of cells what `propagate_block` does for all."""
   own = simd.load(reach, source + j, simd.STRIP, count)
   if entry < 0:
     for a in range(len(rows)):
@@ -302,8 +241,8 @@ def propagate_block(reach, strategy, source, entry, width, rows):
   """Writes the reaches of the children of all cells of a node class.
 
   Args:
-    reach: [cell] float64 or float32, all reaches, modified in place.
-    strategy: [entry] of the same type.
+    reach: [cell], all reaches, modified in place.
+    strategy: [entry].
     source: where the reaches of the node class begin.
     entry: the first entry of the node class; -1 if the player does not choose.
     width: number of cells.
@@ -329,7 +268,7 @@ def sum_block(values, rows, target, width):
   """Writes the sums of the children's values to the cells of a node class.
 
   Args:
-    values: [cell] float64 or float32, all values, modified in place.
+    values: [cell], all values, modified in place.
     rows: [action] int64, where the children's values begin.
     target: where the values of the node class begin.
     width: number of cells.

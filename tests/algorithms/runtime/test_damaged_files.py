@@ -135,6 +135,22 @@ def _write(path, header, arrays):
     np.savez_compressed(file, header=text, **arrays)
 
 
+@pytest.mark.parametrize("kind", _KINDS)
+def test_numbers_that_no_training_makes_are_refused(kind, saved, tmp_path):
+  whole, path = saved(kind), tmp_path / "large"
+  before = whole.contents()
+  header, arrays = _read(whole.path)
+  tables = [name for name, table in arrays.items()
+            if table.dtype.kind == "f" and table.size]
+  assert tables
+  for name in tables:
+    largest = np.full_like(arrays[name], np.finfo(arrays[name].dtype).max)
+    _write(path, header, {**arrays, name: largest})
+    with pytest.raises(ValueError, match="^path="):
+      whole.load(path)
+  assert repr(whole.contents()) == repr(before)
+
+
 def _flip(path, rng):
   data = bytearray(path.read_bytes())
   for place in rng.integers(len(data), size=rng.integers(1, 9)):

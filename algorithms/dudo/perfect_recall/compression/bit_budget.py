@@ -90,11 +90,6 @@ class ShareTrials:
   def _try_all(self, num_threads, flag):
     """Returns the trials, and how rounds follow each other.
 
-    Args:
-      num_threads: how many threads to use.
-      flag: [1] bool; soon after it is set an `interrupts.StoppedError` is
-        raised.
-
     Returns:
       ({(starter's dice, other's dice): list of `Trial`}, [round, round]
       float64, the probability that the second comes next after the first).
@@ -129,11 +124,7 @@ class ShareTrials:
     return trials, next_rounds
 
   def _loss(self, chosen):
-    """Returns the sum of log exploitability over the sizes of a match.
-
-    Args:
-      chosen: for each round its `Trial`.
-    """
+    """Returns the sum of log exploitability over the sizes of a match."""
     alone = np.array([trial.exploitability for trial in chosen])
     return sum(math.log(max(visits @ alone, _MIN_EXPLOITABILITY))
                for visits in self._visits)
@@ -173,15 +164,9 @@ class ShareTrials:
 
 
 def _try(match, stored, values, flag, num_shares):
-  """Encodes and measures a round; returns its `Trial`.
+  """Encodes and measures a round, by the values of those that follow.
 
-  Args:
-    match: the `round_rules.RoundRules`.
-    stored: the `stored_rounds.StoredRound`, with a table of floats.
-    values: {(starter's dice, other's dice): the starter's value} of the rounds
-      that follow.
-    flag: [1] bool; soon after it is set an `interrupts.StoppedError` is raised.
-    num_shares: how many quanta.
+  Returns its `Trial`.
   """
   coded, small = coded_round.compress(match, stored, num_shares, flag)
   low, high = round_evaluator.RoundEvaluator(match, small, flag).certify(

@@ -40,9 +40,9 @@ _ALL = 16  # a hand that gave all of its remainder to a row, in statistics
 _NODE_BYTES, _ROW_BYTES = 64, 17  # of memory, while a tree is read
 
 
-@jit.forceinline
-def _clamped(x, maximum):
-  return x if x < maximum else maximum
+# Functions that write or read are given what to write, or anything, and return
+# what they have written or read. `coder` is the `range_coder.Coder`, modified
+# in place.
 
 
 @jit.forceinline
@@ -50,15 +50,12 @@ def _code_claim(coder, num_claims, last, before, number, claim):
   """Writes or reads the next claim of a node.
 
   Args:
-    coder: the `range_coder.Coder`, modified in place.
+    coder: as everywhere.
     num_claims: C.
     last: the last claim of the node.
     before: the claim of the row before, `last` if it is the first.
     number: how many claims the node has already.
-    claim: the claim; anything if it is read.
-
-  Returns:
-    The claim.
+    claim: the claim.
   """
   candidate = before + 1
   while candidate < num_claims - 1:
@@ -74,18 +71,10 @@ def _code_claim(coder, num_claims, last, before, number, claim):
 
 @jit.kernel
 def _code_rows(coder, num_claims, position, count, claims, has_child):
-  """Writes or reads the rows of a node.
+  """Writes or reads the rows of a node, as `_code_tree` does.
 
-  Args:
-    coder: the `range_coder.Coder`, modified in place.
-    num_claims: C.
-    position: (last claim, depth, first row) of the node.
-    count: how many rows it has; anything if it is read.
-    claims: [row] int16, modified in place when it is read.
-    has_child: [row] bool, modified in place when it is read.
-
-  Returns:
-    The first row after it, -1 if they do not fit.
+  `position` is (last claim, depth, first row) of the node, and `count` how many
+  rows it has. Returns the first row after it, -1 if they do not fit.
   """
   last, depth, begin = position
   row, before, number = begin, last, 0
@@ -121,13 +110,12 @@ def _code_rows(coder, num_claims, position, count, claims, has_child):
 
 @jit.kernel(nogil=True)
 def _code_tree(coder, num_claims, counts, claims, has_child):
-  """Writes or reads the tree.
+  """Writes the tree, or reads it, which modifies the three arrays in place.
 
   Args:
-    coder: the `range_coder.Coder`, modified in place.
+    coder: as everywhere.
     num_claims: C.
-    counts: [node] int16, how many rows each node has; modified in place when it
-      is read, as all that follow.
+    counts: [node] int16, how many rows each node has.
     claims: [row] int16, the claims, C for Dudo.
     has_child: [row] bool, whether a node follows the row.
 
@@ -189,17 +177,7 @@ def _statistics_context(given, count, all_given, all_count):
 
 @jit.forceinline
 def _code_part(coder, context, remainder, part):
-  """Writes or reads what a row gets of the remainder.
-
-  Args:
-    coder: the `range_coder.Coder`, modified in place.
-    context: of flags.
-    remainder: more than 0.
-    part: what the row gets; anything if it is read.
-
-  Returns:
-    What the row gets, 0 to `remainder`.
-  """
+  """Writes or reads what a row gets of the remainder, which is not 0."""
   if not range_coder.code_bit(coder, 2 * context, 1 if part > 0 else 0):
     return 0
   if remainder == 1:
@@ -217,17 +195,15 @@ def _code_part(coder, context, remainder, part):
     bit = range_coder.code_bit(
         coder, 2 * _FLAGS + bits * _BIT_CONTEXTS + position, number >> i & 1)
     prefix = 2 * prefix + bit
-  return _clamped(prefix - (1 << bits), remainder - 2) + 1
+  return min(prefix - (1 << bits), remainder - 2) + 1
 
 
 @jit.forceinline
 def _hand_context(is_dudo, matches, needs):
   """Returns the part of a context that is known before the statistics.
 
-  Args:
-    is_dudo: whether the row is Dudo.
-    matches: how many dice of the hand match the rank that decides the row.
-    needs: how many more the claim needs.
+  `matches` is how many dice of the hand match the rank that decides the row,
+  and `needs` how many more its claim needs.
   """
   return (((1 if is_dudo else 0) * _MATCHES + min(matches, _MATCHES - 1)) *
           _NEEDS + min(max(needs, 0), _NEEDS - 1))
@@ -237,9 +213,7 @@ def _hand_context(is_dudo, matches, needs):
 def _remainder_context(remainder, rows_left):
   """Returns the part of a context that comes after the statistics.
 
-  Args:
-    remainder: of the hand.
-    rows_left: how many rows there are from this one on, at least 2.
+  `rows_left` is how many rows there are from this one on, at least 2.
   """
   size = (3 if remainder > 15 else 2 if remainder > 3 else
           1 if remainder > 1 else 0)
@@ -250,23 +224,12 @@ def _remainder_context(remainder, rows_left):
 def _code_node(coder, arrays, tree, node, depth, weights, stats):
   """Writes or reads how the quanta of all hands are divided at a node.
 
-  Args:
-    coder: the `range_coder.Coder`, modified in place.
-    arrays: the `quantize.QuantumArrays`.
-    tree: the `growing_tree.TreeArrays`.
-    node: the node.
-    depth: of the node.
-    weights: [entry] uint16, modified in place when it is read.
-    stats: [row, count + 1, 2] int64 scratch: how much hands with a count gave
-      of their remainder, and how many there were; the last count is for all.
-
-  Returns:
-    Whether the weights are a division of the quanta.
+  Arguments and result are those of `_code_quanta`, with the depth of the node.
   """
   role = tree.role[node]
   counts, rank = arrays.counts[role], arrays.game.rank
   num_claims = arrays.game.num_claims
-  level = arrays.game.level[tree.last[node] + 1]
+  level = arrays.game.hand_level[tree.last[node] + 1]
   begin = tree.row_begin[node]
   width = tree.value_begin[node + 1] - tree.value_begin[node]
   rows, everyone = tree.row_begin[node + 1] - begin, stats.shape[1] - 1
@@ -314,11 +277,12 @@ def _code_quanta(coder, arrays, tree, weights, stats):
   """Writes or reads the weights of all nodes.
 
   Args:
-    coder: the `range_coder.Coder`, modified in place.
+    coder: as everywhere.
     arrays: the `quantize.QuantumArrays`.
     tree: the `growing_tree.TreeArrays`.
     weights: [entry] uint16, modified in place when it is read.
-    stats: [row, count + 1, 2] int64 scratch.
+    stats: [row, count + 1, 2] int64 scratch: how much hands with a count gave
+      of their remainder, and how many there were; the last count is for all.
 
   Returns:
     Whether the weights are a division of the quanta.
@@ -339,9 +303,12 @@ def _code_quanta(coder, arrays, tree, weights, stats):
   return True
 
 
-def _stats(hands):
-  return np.zeros((hands.order.num_claims + 1, max(hands.dice) + 2, 2),
-                  np.int64)
+def _code_table(coder, hands, tree, weights, num_quanta, stop=None):
+  """Writes or reads weights; returns whether they divide the quanta."""
+  stats = np.zeros((hands.order.num_claims + 1, max(hands.dice) + 2, 2),
+                   np.int64)
+  return _code_quanta(coder, quantize.quantum_arrays(hands, num_quanta, stop),
+                      tree, weights, stats)
 
 
 def _encode(num_contexts, max_bytes, write):
@@ -368,9 +335,8 @@ def encode(hands, tree, weights, num_quanta, stop=None):
   Args:
     hands: the `round_hands.RoundHands`.
     tree: the `growing_tree.TreeArrays`.
-    weights: [entry] uint16, the quanta of each action, by
-      `quantize.quantized`.
-    num_quanta: how many quanta all hands of a role had together, about.
+    weights: [entry] uint16, by `quantize.quantized`.
+    num_quanta: as for that.
     stop: [1] bool, soon after it is set this raises a ValueError; None for
       one that nobody sets.
   """
@@ -380,9 +346,8 @@ def encode(hands, tree, weights, num_quanta, stop=None):
               lambda coder: _code_tree(coder, hands.order.num_claims,
                                        *rows.values())),
       _encode(_QUANTUM_CONTEXTS, 2**10 + 4 * len(weights),
-              lambda coder: _code_quanta(
-                  coder, quantize.quantum_arrays(hands, num_quanta, stop),
-                  tree, weights, _stats(hands))))
+              lambda coder: _code_table(coder, hands, tree, weights,
+                                        num_quanta, stop)))
   if any(stream is None for stream in streams):
     raise ValueError("weights: must divide the quanta of each hand")
   return streams
@@ -395,7 +360,7 @@ def decode(hands, nodes, rows, num_quanta, streams, path=None):
     hands: the `round_hands.RoundHands`.
     nodes: how many nodes there are.
     rows: how many rows.
-    num_quanta: how many quanta all hands of a role had together, about.
+    num_quanta: as `encode` was given.
     streams: two [byte] uint8.
     path: the file that all this comes from, for messages.
 
@@ -423,8 +388,7 @@ def decode(hands, nodes, rows, num_quanta, streams, path=None):
     check_memory(2 * tree.num_entries)
     weights = np.zeros(tree.num_entries, np.uint16)
     coder = range_coder.reader(_QUANTUM_CONTEXTS, streams[1])
-    _code_quanta(coder, quantize.quantum_arrays(hands, num_quanta), tree,
-                 weights, _stats(hands))
+    _code_table(coder, hands, tree, weights, num_quanta)
     if range_coder.is_at_end(coder):
       return tree, weights
   raise ValueError(f"path={path!r}: its streams of {name} make no sense")

@@ -20,8 +20,7 @@ class CodedRound(stored_rounds.LazyRound):
     num_quanta: into how many quanta the reach of a player was divided, over all
       of its hands.
     streams: two [byte] uint8, the tree and the table, by `codec.encode`.
-    path: the file that the streams come from, for messages; None if they come
-      from no file.
+    path: the file that the streams come from, for messages, if any.
 
   Attributes:
     size: [nodes, rows, num_quanta], as given.
@@ -66,8 +65,7 @@ def compress(match, stored, num_quanta, flag):
   Args:
     match: the `round_rules.RoundRules`.
     stored: the `stored_rounds.StoredRound`, with a table of floats.
-    num_quanta: into how many quanta to divide the reach of a player, over all
-      of its hands.
+    num_quanta: as for `CodedRound`.
     flag: [1] bool; soon after it is set an `interrupts.StoppedError` is raised.
 
   Returns:

@@ -81,7 +81,7 @@ def rank_of(arrays, tree, node, row):
 
 @jit.kernel
 def pass_on(arrays, tree, node, weights, depth):
-  """Writes the quanta that reach a node.
+  """Writes the quanta that reach a node; returns whether there are any.
 
   Args:
     arrays: the `QuantumArrays`; its quanta at the depth are modified in place.
@@ -89,16 +89,13 @@ def pass_on(arrays, tree, node, weights, depth):
     node: the node, to which arrays.path leads.
     weights: [entry] uint16, those of the node's ancestors are known.
     depth: of the node.
-
-  Returns:
-    Whether there are any.
   """
   if depth == 0:
     return True
   quanta = arrays.quanta
   parent, row = arrays.path[depth - 1], tree.parent_row[node]
-  level = arrays.game.level[tree.last[parent] + 1]
-  new_level = arrays.game.level[tree.last[node] + 1]
+  level = arrays.game.hand_level[tree.last[parent] + 1]
+  new_level = arrays.game.hand_level[tree.last[node] + 1]
   width = tree.value_begin[parent + 1] - tree.value_begin[parent]
   first = tree.table_begin[parent] + (row - tree.row_begin[parent]) * width
   is_any = False
@@ -118,16 +115,10 @@ def pass_on(arrays, tree, node, weights, depth):
 
 @jit.forceinline
 def _ideal_weight(arrays, tree, node, table, i, hand):
-  """Returns the weight of an entry before it is rounded.
+  """Returns the weight of entry i before it is rounded.
 
-  Args:
-    arrays: the `QuantumArrays`.
-    tree: the `growing_tree.TreeArrays`.
-    node: the node.
-    table: [entry] float, to which the policy is proportional.
-    i: the entry.
-    hand: (class, its quanta, the sum of its weights, the sum of its positive
-      entries).
+  `hand` is (class, its quanta, the sum of its weights, the sum of its positive
+  entries); the other arguments are those of `divide`.
 
   Returns:
     (float, int, int): the weight, the row from 0 and its matching dice.
@@ -137,23 +128,13 @@ def _ideal_weight(arrays, tree, node, table, i, hand):
   number = (i - tree.table_begin[node]) // width
   rank = rank_of(arrays, tree, node, tree.row_begin[node] + number)
   j = arrays.counts[tree.role[node]][
-      arrays.game.level[tree.last[node] + 1], rank, h]
+      arrays.game.hand_level[tree.last[node] + 1], rank, h]
   return size * (table[i] / total + arrays.carry[number, j] / n), number, j
 
 
 @jit.forceinline
 def _divide_hand(arrays, tree, table, node, weights, h, n):
-  """Divides the quanta of one hand class at a node.
-
-  Args:
-    arrays: the `QuantumArrays`; its carry is modified in place.
-    tree: the `growing_tree.TreeArrays`.
-    table: [entry] float, to which the policy is proportional.
-    node: the node.
-    weights: [entry] uint16, modified in place.
-    h: the class.
-    n: its quanta, more than 0.
-  """
+  """Divides the n > 0 quanta of hand class h at a node, as `divide` does."""
   width = tree.value_begin[node + 1] - tree.value_begin[node]
   entries = range(tree.table_begin[node] + h, tree.table_begin[node + 1], width)
   total = 0.0

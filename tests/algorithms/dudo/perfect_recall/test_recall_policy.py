@@ -212,7 +212,7 @@ def _deaf(begun, released):
     (quantize, "divide", lambda policy: policy.compressed(9)),
     (quantize, "divide", lambda policy: perfect_recall.ShareTrials(
         policy, 9, num_threads=1)),
-    (stored_rounds.StoredRounds, "__getitem__",
+    (stored_rounds.StoredRound, "read",
      lambda policy: simulation.exact_match(
          policy, simulation.bot_policy(policy.game, "uniform"), policy.game)),
 ], ids=["measure", "exploitability", "compressed", "trials", "exact match"])
@@ -288,7 +288,7 @@ def test_merged_policies():
 
 def test_rounds_are_read_only_when_they_are_needed(monkeypatch):
   policy = _solver().average_policy()
-  monkeypatch.setattr(stored_rounds.StoredRounds, "__getitem__", None)
+  monkeypatch.setattr(stored_rounds.StoredRound, "read", None)
   merged = perfect_recall.merged(policy.game, [policy])
   assert (2, 1) in merged.rounds
 

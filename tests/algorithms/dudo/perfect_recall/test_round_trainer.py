@@ -31,7 +31,7 @@ def _at(trainer, table, history, node):
   numbers = table[tree.table_begin[node]:tree.table_begin[node + 1]]
   actions = [growing_oracle.DUDO if claim == hands.order.num_claims else claim
              for claim in rows]
-  level = hands.level[history[-1] + 1 if history else 0]
+  level = hands.hand_level[history[-1] + 1 if history else 0]
   return (dict(zip(actions, numbers.reshape(len(rows), -1))),
           hands.classes[len(history) % 2][level])
 

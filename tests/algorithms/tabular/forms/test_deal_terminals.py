@@ -72,7 +72,7 @@ def test_values_are_products(hands, cuts, kinds, dtype, tolerance):
   nodes = np.array([few, len(kinds) - 2 * few, len(kinds)])
   payoffs = _payoffs(hands, kinds)
   runs, run_begin, table_of, matrices, steps = deal_terminals.find_runs(
-      payoffs, None, np.array([few, few, nodes[1]]), cuts > 1)
+      payoffs, np.arange(len(kinds)), np.array([few, few, nodes[1]]), cuts > 1)
   if -1 not in kinds:
     assert len(matrices[0]) == len(set(kinds))
   group_begin, hand_begin, num_hands = _hand_groups(hands, cuts)
@@ -116,8 +116,8 @@ def test_values_are_products(hands, cuts, kinds, dtype, tolerance):
 def test_runs_of_all_kinds():
   kinds = [0, 1, 2, 3, 4] + [0] * 20 + [-1] * 2 + [0] * 19 + [5, 6, -1, 7]
   runs, run_begin, table_of, _, _ = deal_terminals.find_runs(
-      _payoffs((17, 17), kinds), None, np.array([3, 0, 17, len(kinds) - 20]),
-      False)
+      _payoffs((17, 17), kinds), np.arange(len(kinds)),
+      np.array([3, 0, 17, len(kinds) - 20]), False)
   mixed, equal, steps = (deal_terminals.MIXED, deal_terminals.EQUAL,
                          deal_terminals.STEPS)
   # The edges cut what would be two runs: 0 to 5 and 5 to 25.
