@@ -110,7 +110,7 @@ class Solver:
                                              ("float64", "float32")))
     self._count = np.zeros(1, dtype=np.int64)
     self._measure_seconds = 0.0  # how long the last measurement of `solve` took
-    self._measured = None  # `_work_done` at that measurement
+    self._measured_work = None  # `_work_done` at that measurement
 
   # What a subclass implements.
 
@@ -267,7 +267,7 @@ class Solver:
       except KeyboardInterrupt:
         reason = "interrupted"
     is_slow = self._measure_seconds > _MAX_MEASURE_SECONDS
-    if self._measured != self._work_done() and not (
+    if self._measured_work != self._work_done() and not (
         is_slow and reason == "interrupted"):
       history.append(self._check(clock.seconds()))
     last = history[-1]
@@ -301,7 +301,7 @@ class Solver:
     begin = time.perf_counter()
     values, nash_conv = self._measure()
     self._measure_seconds = time.perf_counter() - begin
-    self._measured = self._work_done()
+    self._measured_work = self._work_done()
     return Check(self.iteration, seconds,
                  float(nash_conv) / self.game.num_players(),
                  tuple(np.asarray(values).tolist()))
