@@ -8,17 +8,20 @@ The bot "trained" plays the best policy that there is for a game:
   knows the dice, "recall3" plays instead. So it does in `dudo_ir`, if players
   remember as many claims there as it does.
 
-  Neumann poker and Liar Die are solved when somebody asks for the bot, which
-  takes seconds.
+  Small zero-sum games for two, such as Kuhn and Leduc poker, Neumann poker and
+  Liar Die, are solved when somebody asks for the bot, which takes seconds.
 
 The bot "recall3" plays two-player Dudo with up to three dice each. It remembers
 the last three claims, and was trained by `examples/train_dudo.py`.
 """
 
+from collections.abc import Callable
 import functools
 import math
 import os
+import time
 
+import numpy as np
 import pyspiel
 
 from dudo_spiel import annotations
@@ -28,19 +31,21 @@ from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms.dudo.rounds import rounds_policy
 from dudo_spiel.algorithms.runtime import files
+from dudo_spiel.algorithms.tabular.tree import game_tree
+from dudo_spiel.algorithms.tabular.tree import known_rules
 from dudo_spiel.games import dudo
 from dudo_spiel.games import liar_die
-from dudo_spiel.games import neumann_poker
 
 TRAINED = "trained"
 RECALL_3 = "recall3"
 _FOLDER = os.path.join(os.path.dirname(bots.__file__), "data")
 _RECALL_PREFIX = "dudo_recall"  # of files with perfect recall
 _RECALL_3_FILE = os.path.join(_FOLDER, "dudo_3_dice.npz")
-_SOLVED = (neumann_poker.NeumannPokerGame, liar_die.LiarDieGame)
 _TARGET = 1e-6  # exploitability of what is solved here
-_MAX_SECONDS = 10.0
-_MAX_HISTORIES = 2 * 10**6
+_MAX_SECONDS = 10.0  # of iterations, without compilation
+_CHUNK = 50  # iterations between two measurements
+_MAX_HISTORIES = 2 * 10**6  # of a game whose rules are known, or Liar Die
+_MAX_WALKED = 20_000  # histories of other games that are solved
 _CHECKED = (rounds_policy.RoundsPolicy, policies.SingleRoundPolicy)
 
 
@@ -87,20 +92,78 @@ def _best_for_dudo(game):
   return min(known, default=None, key=recorded)  # the first one among equals
 
 
+@functools.lru_cache(maxsize=64)
+def _is_small(name):
+  """Returns whether a game is small enough to be solved when it is played."""
+  game = pyspiel.load_game(name)
+  rules = known_rules.find_rules(game)
+  if rules is not None:
+    return known_rules.num_histories(rules) <= _MAX_HISTORIES
+  if type(game) is liar_die.LiarDieGame:
+    return game.min_histories() <= _MAX_HISTORIES
+  try:
+    game_tree.GameTree(game, _MAX_WALKED)
+  except ValueError:
+    return False
+  return True
+
+
 def _is_solved(game):
-  # Not their versions with imperfect recall, which are subclasses.
-  return type(game) in _SOLVED and game.min_histories() <= _MAX_HISTORIES
+  """Returns whether "trained" is an equilibrium that is computed here."""
+  kind = game.get_type()
+  return (game.num_players() == 2 and
+          kind.utility == pyspiel.GameType.Utility.ZERO_SUM and
+          kind.dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL and
+          kind.provides_information_state_string and
+          # With imperfect recall, CFR need not find an equilibrium.
+          not kind.short_name.endswith("_ir") and _best_for_dudo(game) is None
+          and _is_small(str(game)))
+
+
+def solve_game(game: pyspiel.Game,
+               report: Callable[[float, str], None] = lambda *_: None
+              ) -> tuple[policies.TablePolicy, float]:
+  """Solves a small zero-sum game for two, in ten seconds at most.
+
+  Args:
+    game: the game.
+    report: report(fraction, text) is called now and then, with the fraction of
+      the work that is done.
+
+  Returns:
+    (policy, exploitability).
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import policy_bots
+    >>> game = pyspiel.load_game("kuhn_poker")
+    >>> policy, exploitability = policy_bots.solve_game(game)
+    >>> exploitability < 1e-6
+    True
+  """
+  report(0.0, "compiling the game")
+  solver = cfr.PDCFRPlusSolver(game)
+  # The first call may compile kernels, which does not count as solving.
+  solver.run(1)
+  solver.exploitability()
+  begin, fraction, first = time.monotonic(), 0.0, None
+  while True:
+    solver.run(_CHUNK)
+    gap = solver.exploitability()
+    spent = (time.monotonic() - begin) / _MAX_SECONDS
+    if gap <= _TARGET or spent >= 1.0:
+      return solver.average_policy(), float(gap)
+    first = first or 2.0 * gap
+    # Errors shrink geometrically, so their logarithm measures the progress.
+    done = math.log(first / gap) / math.log(first / _TARGET)
+    fraction = max(fraction, spent, done)
+    report(fraction,
+           f"{solver.iteration:,} iterations, exploitability {gap:.1e}")
 
 
 @functools.lru_cache(maxsize=8)
 def _equilibrium(name):
-  """Solves a small game; returns its policy and how exploitable that is."""
-  solver = cfr.PDCFRPlusSolver(pyspiel.load_game(name))
-  result = solver.solve(target_exploitability=_TARGET,
-                        max_seconds=_MAX_SECONDS)
-  if result.reason == "interrupted":  # half a solution is of no use
-    raise KeyboardInterrupt
-  return solver.average_policy(), float(solver.exploitability())
+  return solve_game(pyspiel.load_game(name))
 
 
 def trained_policy(game: pyspiel.Game) -> policies.SavedPolicy | None:
@@ -173,8 +236,20 @@ def exploitability(name: annotations.PathLike,
           if isinstance(policy, rounds_policy.RoundsPolicy) else None)
 
 
-def describe(name: annotations.PathLike, game: pyspiel.Game) -> str | None:
-  """Returns a sentence about how good a bot is, None if it has no policy.
+def _strength(game, gap):
+  """Returns in words how much one can win against a policy for two."""
+  if gap is None:
+    return "how much one can win against it was not measured"
+  if game.max_utility() <= 1.0:  # to win is worth 1, to lose -1
+    most = f"{50.0 * (1.0 + gap):.2f}".rstrip("0").rstrip(".") + "%"
+  else:
+    most = np.format_float_positional(gap, 2, fractional=False) + " a game"
+  return (f"nobody who plays both seats equally often can win more than {most} "
+          "against it")
+
+
+def describe(name: annotations.PathLike, game: pyspiel.Game) -> str:
+  """Returns a sentence about what a bot is and how good.
 
   Args:
     name: one of `bot_names(game)`, or the path of a policy file.
@@ -185,20 +260,20 @@ def describe(name: annotations.PathLike, game: pyspiel.Game) -> str | None:
     >>> from dudo_spiel.algorithms import policy_bots
     >>> game = pyspiel.load_game("dudo(numdice=2)")
     >>> print(policy_bots.describe("trained", game))
-    trained: remembers all claims; its exploitability is ..., exactly.
+    trained: remembers all claims; nobody who plays ... against it.
   """
   if name in bots.bot_names(game):
-    return None
+    return f"{name}: {bots.describe(name)}."
   policy = load_policy(name, game)
-  memory, gap = "", exploitability(name, game)
+  gap = exploitability(name, game)
   if isinstance(policy, rounds_policy.RoundsPolicy):
-    memory = f"remembers {policy.remembered_text}"
-  elif name == TRAINED:
-    memory = "was solved just now"
-  source = "exactly" if name in (TRAINED, RECALL_3) else "by its file"
-  known = ("how exploitable it is was not measured" if gap is None else
-           f"its exploitability is {gap:.2g}, {source}")
-  return f"{name}: {memory}; {known}." if memory else f"{name}: {known}."
+    kind = f"remembers {policy.remembered_text}"
+  else:
+    kind = "was solved just now" if name == TRAINED else "comes from a file"
+  # Files of others may say anything.
+  source = ("" if gap is None or name in (TRAINED, RECALL_3) else
+            "its file says that ")
+  return f"{name}: {kind}; {source}{_strength(game, gap)}."
 
 
 def bot_names(game: pyspiel.Game) -> list[str]:

@@ -194,6 +194,11 @@ _CLAIM_GAMES = ("dudo", "dudo_ir", "dudo_single_round",
                 "dudo_single_round_ir")
 _BOTS = {"uniform": UniformBot, "random": RandomBot,
          "heuristic": HeuristicBot}
+_WORDS = {"uniform": "plays every legal move with the same probability",
+          "random": "likes claims just above the last one, and rarely "
+                    "challenges",
+          "heuristic": "goes by the odds that claims are true, given its own "
+                       "dice"}
 
 
 def check_generator(rng: annotations.RandomGenerator | None) -> None:
@@ -207,6 +212,17 @@ def bot_names(game: pyspiel.Game) -> list[str]:
   """Returns a list of the bots that play the game, the best first."""
   claims = validation.game("game", game).get_type().short_name in _CLAIM_GAMES
   return ["heuristic", "random", "uniform"] if claims else ["uniform"]
+
+
+def describe(name: str) -> str:
+  """Returns what a bot does, in words for a player.
+
+  Example:
+    >>> from dudo_spiel import bots
+    >>> bots.describe("uniform")
+    'plays every legal move with the same probability'
+  """
+  return _WORDS[validation.choice("name", name, tuple(_WORDS))]
 
 
 def make_bot(name: str, game: pyspiel.Game, player_id: int,

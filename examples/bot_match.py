@@ -57,9 +57,7 @@ def main(_):
              for others in names)
     print(f"{one:<12}" + "".join(f"{cell:>18}" for cell in cells))
   for name in names:
-    note = policy_bots.describe(name, game)
-    if note:
-      print(f"About {note}")
+    print(f"About {policy_bots.describe(name, game)}")
 
 
 if __name__ == "__main__":

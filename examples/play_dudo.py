@@ -26,8 +26,9 @@ from dudo_spiel.terminal import session
 _GAME = flags.DEFINE_string("game", "dudo", "The game, with its parameters.")
 _OPPONENTS = flags.DEFINE_list(
     "opponents", None, "Bots for the other seats in turn, repeated as needed: "
-    "heuristic, random, uniform, trained (two-player dudo, neumann_poker and "
-    "liar_die), or policy files. Default: the best bot that plays the game.")
+    "heuristic, random, uniform, trained (two-player dudo and small games for "
+    "two, such as leduc_poker), or policy files. Default: the best bot that "
+    "plays the game.")
 _SEAT = flags.DEFINE_integer("seat", 0, "Your seat, from 0.")
 _SEED = flags.DEFINE_integer("seed", None, "Seed of the dice and bots.",
                              lower_bound=0, upper_bound=2**32 - 1)
@@ -77,7 +78,8 @@ def make_coach(names, game, seat):
               policy_bots.TRAINED)
   policy = policy_bots.load_policy(name, game)
   if not isinstance(policy, (policies.MatchPolicy, policies.RecallPolicy)):
-    raise ValueError("the opponent's policy must be one for two-player dudo")
+    raise ValueError(f"game={game}: the opponent's policy must be one for "
+                     "two-player dudo")
   policy.check_game(game)
   policy.ensure_values()  # for a file of a solver's own policy
   return coach.Coach(policy, seat)
@@ -94,9 +96,9 @@ def main(_):
     players = {player: policy_bots.make_bot(name, game, player, rng)
                for player, name in opponents.items()}
     adviser = make_adviser(opponents.values(), game, _SEAT.value, rng)
-    found = (policy_bots.describe(name, game)
-             for name in dict.fromkeys(opponents.values()))
-    notes = [f"About {note}" for note in found if note]
+    notes = [line for name in dict.fromkeys(opponents.values())
+             for line in narrator.wrapped(
+                 f"About {policy_bots.describe(name, game)}")]
   the_coach = None
   if _HINTS.value:
     with binary.errors_of("hints"):

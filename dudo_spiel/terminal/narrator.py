@@ -2,10 +2,11 @@
 
 A narrator speaks to the person in one seat. It tells only what follows from
 that seat's information: with perfect information everything, otherwise the
-seat's information states or observations, the seat's own moves, and the moves
-of the others in games whose moves are all public. A test checks this for all
-games of OpenSpiel: it changes what the person cannot see, and the words must
-stay the same.
+seat's information states or observations, the seat's own moves, the moves of
+the others in games whose moves are all public, and the cards that players of
+Kuhn and Leduc poker show at the end. A test checks this for all games of
+OpenSpiel: it changes what the person cannot see, and the words must stay the
+same.
 """
 
 from collections.abc import Callable
@@ -24,9 +25,6 @@ _MIN_SPREAD = 1e-6  # of probabilities; an untrained policy is uniform
 # Games of OpenSpiel in which everyone sees all moves of the players, and what
 # their information states mean.
 _PUBLIC_MOVES = {
-    "kuhn_poker": "your card, 0 is the lowest; then p for pass and b for bet",
-    "leduc_poker": "Private is your card, Public the one on the table; in the "
-                   "rounds 0 is fold, 1 is call, 2 is raise",
     "liars_dice": "your dice, then the bids as number-rank; the highest rank "
                   "is wild",
 }
@@ -116,7 +114,7 @@ class Narrator:
     player = before.current_player()
     if player == self.seat or self._is_public(before):
       who = "Chance" if before.is_chance_node() else self.name(player)
-      return [f"{who}: {action_name(before, action)}"]
+      return [f"{who}: {self._action_name(before, action)}"]
     return []
 
   def _is_public(self, before):
@@ -153,21 +151,29 @@ class Narrator:
 
   def status(self, state):
     """Returns lines that must stay in sight while the person thinks."""
-    names = [action_name(state, action) for action in state.legal_actions()]
-    line = f"Moves: {', '.join(names)}."
+    line = f"Moves: {', '.join(self._legal_names(state))}."
     return self._only_move(state) or [line] * (len(line) <= _WIDTH)
 
   def _only_move(self, state):
     """Returns a line that names the only legal move, if there is only one."""
-    legal = state.legal_actions()
-    if len(legal) > 1:
-      return []
-    return [f"Your only move is {action_name(state, legal[0])}: press Enter."]
+    first, *others = self._legal_names(state)
+    return [] if others else [f"Your only move is {first}: press Enter."]
 
   def legal_moves(self, state):
     """Returns lines that list the legal moves."""
-    return columns([action_name(state, action)
-                    for action in state.legal_actions()])
+    return columns(self._legal_names(state))
+
+  def _action_name(self, state, action):
+    """Returns what an action is called."""
+    return action_name(state, action)
+
+  def _legal_names(self, state):
+    return [self._action_name(state, action)
+            for action in state.legal_actions()]
+
+  def _names(self, state):
+    """Returns {name: action}, all names of legal actions."""
+    return dict(zip(self._legal_names(state), state.legal_actions()))
 
   def understand(self, state, text):
     """Returns (action, lines) of what the person typed.
@@ -179,8 +185,7 @@ class Narrator:
     legal = state.legal_actions()
     if not text.strip() and len(legal) == 1:
       return legal[0], []
-    names = {action_name(state, action): action for action in legal}
-    action = moves.find(names, text)
+    action = moves.find(self._names(state), text)
     if action is not None:
       return action, []
     return None, wrapped(self._why_not(state, text))
@@ -202,7 +207,7 @@ class Narrator:
     policy = sorted(adviser.get_policy(state), key=lambda pair: -pair[1])
     if len(policy) > 2 and policy[0][1] - policy[-1][1] < _MIN_SPREAD:
       return ["The policy never met this situation in its training."]
-    shown = [f"{action_name(state, action)} {percent(probability)}"
+    shown = [f"{self._action_name(state, action)} {percent(probability)}"
              for action, probability in policy[:_MAX_HINTS] if probability > 0]
     return wrapped(f"The policy would play: {', '.join(shown)}.")
 

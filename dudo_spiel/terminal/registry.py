@@ -7,6 +7,7 @@ from dudo_spiel.games import neumann_poker
 from dudo_spiel.terminal import dudo_narrators
 from dudo_spiel.terminal import narrator
 from dudo_spiel.terminal import other_narrators
+from dudo_spiel.terminal import poker_narrators
 
 _NARRATORS = (
     (dudo.DudoGame, dudo_narrators.DudoNarrator),
@@ -14,6 +15,8 @@ _NARRATORS = (
     (liar_die.LiarDieGame, other_narrators.LiarDieNarrator),
     (neumann_poker.NeumannPokerGame, other_narrators.NeumannPokerNarrator),
 )
+_STOCK_NARRATORS = {"kuhn_poker": poker_narrators.KuhnPokerNarrator,
+                    "leduc_poker": poker_narrators.LeducPokerNarrator}
 
 
 def make_narrator(game, seat, style=narrator.PLAIN, show_odds=False):
@@ -22,7 +25,8 @@ def make_narrator(game, seat, style=narrator.PLAIN, show_odds=False):
   `show_odds` lists the odds of the claims before every move.
   """
   maker = next((maker for kind, maker in _NARRATORS if isinstance(game, kind)),
-               narrator.Narrator)
+               _STOCK_NARRATORS.get(game.get_type().short_name,
+                                    narrator.Narrator))
   if issubclass(maker, dudo_narrators.ClaimNarrator):
     return maker(game, seat, style, show_odds)
   if show_odds:

@@ -1,18 +1,13 @@
 """Neumann poker and Liar Die: solves them in seconds, and shows policies."""
 
 from collections.abc import Callable
-import math
-import time
 from typing import NamedTuple
 
 import pyspiel
 
-from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import exploitability
+from dudo_spiel.algorithms import policy_bots
 
-_TARGET = 1e-6  # exploitability
-_MAX_SECONDS = 10.0
-_CHUNK = 50  # iterations between two reports
 _LETTERS = {"k": "check", "b": "bet", "r": "raise", "c": "call", "f": "fold"}
 
 
@@ -102,31 +97,8 @@ SMALL_GAMES = {"neumann_poker": SmallGame("num_ranks", 3, 100, _neumann_view),
 
 
 def solve(name, size, report):
-  """Solves a game and returns its view.
-
-  Args:
-    name: one of `SMALL_GAMES`.
-    size: the value of its parameter for the size.
-    report: report(fraction, text) is called after every 50 iterations, with
-      the fraction that is done.
-  """
+  """Solves one of `SMALL_GAMES`, reports progress, and returns its view."""
   small = SMALL_GAMES[name]
   game = pyspiel.load_game(name, {small.size: size})
-  report(0.0, "compiling the game")
-  solver = cfr.PDCFRPlusSolver(game)
-  # The first call may compile kernels, which does not count as solving.
-  solver.run(1)
-  solver.exploitability()
-  begin, fraction, first = time.monotonic(), 0.0, None
-  while True:
-    solver.run(_CHUNK)
-    gap = solver.exploitability()
-    spent = (time.monotonic() - begin) / _MAX_SECONDS
-    if gap <= _TARGET or spent >= 1.0:
-      return small.view(game, solver.average_policy())
-    first = first or 2.0 * gap
-    # Errors shrink geometrically, so their logarithm measures the progress.
-    done = math.log(first / gap) / math.log(first / _TARGET)
-    fraction = max(fraction, spent, done)
-    report(fraction,
-           f"{solver.iteration:,} iterations, exploitability {gap:.1e}")
+  policy, _ = policy_bots.solve_game(game, report)
+  return small.view(game, policy)

@@ -1,4 +1,3 @@
-import dataclasses
 import pathlib
 
 import numpy as np
@@ -17,7 +16,8 @@ def test_names():
   assert policy_bots.bot_names(game) == ["trained", "recall3",
                                          *bots.bot_names(game)]
   for name in ("dudo(numdice=6)", "dudo(numdice=3,wild_ones=False)",
-               "kuhn_poker", "liar_die_ir", "liar_die(sides=20)"):
+               "tic_tac_toe", "kuhn_poker(players=3)", "liar_die_ir",
+               "liar_die(sides=20)", "goofspiel"):
     game = pyspiel.load_game(name)
     assert policy_bots.bot_names(game) == bots.bot_names(game)
 
@@ -29,12 +29,19 @@ def test_the_trained_bot_has_perfect_recall_and_knows_how_good_it_is():
   gap = policy_bots.exploitability("trained", game)
   assert 0.0 < gap < 1e-2
   assert policy_bots.describe("trained", game) == (
-      "trained: remembers all claims; its exploitability is "
-      f"{gap:.2g}, exactly.")
+      "trained: remembers all claims; nobody who plays both seats equally "
+      f"often can win more than {round(50 + 50 * gap, 2):g}% against it.")
+  assert " 57.51% " in policy_bots.describe("trained",
+                                            pyspiel.load_game("dudo"))
   assert policy_bots.describe("recall3", game) == (
-      "recall3: remembers the last 3 claims; how exploitable it is was not "
-      "measured.")
-  assert policy_bots.describe("heuristic", game) is None
+      "recall3: remembers the last 3 claims; how much one can win against it "
+      "was not measured.")
+
+
+@pytest.mark.parametrize("name", bots.bot_names(pyspiel.load_game("dudo")))
+def test_what_bots_do_is_said(name):
+  game = pyspiel.load_game("dudo(numdice=2)")
+  assert policy_bots.describe(name, game) == f"{name}: {bots.describe(name)}."
 
 
 def test_matches_up_to_five_dice_have_a_trained_policy():
@@ -63,8 +70,8 @@ def test_files_of_others_are_not_taken_for_the_truth(tmp_path):
       (1, 1): policy.measures[1, 1]._replace(low=0.0, value=0.0, high=0.0)
   }).save(path)
   assert policy_bots.describe(path, game) == (
-      f"{path}: remembers all claims; its exploitability is 0, by "
-      "its file.")
+      f"{path}: remembers all claims; its file says that nobody who plays both "
+      "seats equally often can win more than 50% against it.")
 
 
 def test_trained_bots_remember_what_players_do():
@@ -106,9 +113,14 @@ def test_what_the_file_says_of_two_dice_is_true():
       policy_bots.exploitability("trained", game), abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ["neumann_poker(num_ranks=13)",
-                                  "liar_die(sides=3)"])
-def test_small_games_are_solved(name):
+@pytest.mark.parametrize("name, words", [
+    ("neumann_poker(num_ranks=13)", " a game against it."),
+    ("liar_die(sides=3)", "more than 50% against it."),
+    ("kuhn_poker", " a game against it."),
+    ("leduc_poker", " a game against it."),
+    ("turn_based_simultaneous_game(game=matrix_rps())",
+     "more than 50% against it.")])
+def test_small_games_are_solved(name, words):
   game = pyspiel.load_game(name)
   assert policy_bots.bot_names(game) == ["trained", *bots.bot_names(game)]
   assert policy_bots.exploitability("trained", game) <= 1e-6
@@ -116,20 +128,19 @@ def test_small_games_are_solved(name):
   other = policy_bots.make_bot("uniform", game, 1, np.random.RandomState(2))
   evaluate_bots.evaluate_bots(game.new_initial_state(), [bot, other],
                               np.random.RandomState(3))
-  assert "solved just now" in policy_bots.describe("trained", game)
+  described = policy_bots.describe("trained", game)
+  assert described.startswith("trained: was solved just now; nobody who plays ")
+  assert described.endswith(words) and "e-" not in described.split(";")[1]
 
 
 def test_an_interrupt_ends_the_solution_of_a_small_game(monkeypatch):
   game = pyspiel.load_game("liar_die(sides=4)")
-  solve = cfr.PDCFRPlusSolver.solve
 
-  def interrupted(solver, **limits):  # as after Ctrl-C
-    del limits
-    return dataclasses.replace(solve(solver, max_iterations=1),
-                               reason="interrupted")
+  def interrupted(solver, *limits):  # as after Ctrl-C
+    raise KeyboardInterrupt
 
   with monkeypatch.context() as patch:
-    patch.setattr(cfr.PDCFRPlusSolver, "solve", interrupted)
+    patch.setattr(cfr.PDCFRPlusSolver, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
       policy_bots.load_policy("trained", game)
   assert policy_bots.exploitability("trained", game) <= 1e-6

@@ -298,3 +298,56 @@ def test_style():
       "Your dice: <s>6</> | To beat: <s>2x6</> by Player 1."]
   helpers.do(state, "Dudo")
   assert narration.result(state) == "<g>You win. </>Your return is 1."
+
+
+def test_kuhn_poker_has_cards_and_bets():
+  lines, state, narration = _tell("kuhn_poker", 0, "Deal:2", "Deal:0", "Pass")
+  assert lines == ["You get the King.", "You: Check"]
+  before = state.clone()
+  helpers.do(state, "Bet")
+  assert narration.after(before, 1, state) == ["Player 1: Bet"]
+  assert narration.situation(state) == ["Paid so far: You 1, Player 1 2."]
+  assert narration.status(state) == ["Your card: King | Fold, Call?"]
+  assert [narration.understand(state, text)[0] for text in (
+      "f", "call", "Pass", "bet")] == [0, 1, 0, 1]
+  assert _reply(narration, state, "check") == (
+      "I do not understand 'check'. Type fold or call.")
+  before = state.clone()
+  helpers.do(state, "Bet")
+  assert narration.after(before, 1, state) == ["You: Call",
+                                               "Player 1 had the Jack."]
+
+
+def test_leduc_poker_has_cards_and_bets():
+  names = [f"outcome:{card}" for card in (1, 3, 2)]
+  lines, state, narration = _tell("leduc_poker", 1, *names[:2], "Call", "Raise",
+                                  "Raise", "Call", names[2], "Call")
+  assert lines == [
+      "You get the Queen.", "Player 0: Check", "You: Bet", "Player 0: Raise",
+      "You: Call", "On the table: the Queen.", "Player 0: Check"]
+  assert narration.situation(state) == ["Paid so far: Player 0 5, You 5."]
+  assert narration.status(state) == [
+      "Your card: Queen, on the table: Queen | Check, Bet?"]
+  assert narration.legal_moves(state) == ["Check  Bet"]
+  assert narration.understand(state, "b") == (2, [])
+  before = state.clone()
+  helpers.do(state, "Raise", "Fold")
+  assert narration.after(before, 2, state) == ["You: Bet"]  # and no card
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker(players=10)",
+                                  "leduc_poker(players=10)",
+                                  "leduc_poker(suit_isomorphism=True)",
+                                  "leduc_poker(action_mapping=True)"])
+def test_variants_of_poker_are_told(game):
+  rng = random.Random(1)
+  for _ in range(20):
+    state = pyspiel.load_game(game).new_initial_state()
+    narration = registry.make_narrator(state.get_game(), 1)
+    while not state.is_terminal():
+      if state.current_player() == 1:
+        assert all(narration.situation(state) + narration.status(state))
+      before = state.clone()
+      action = rng.choice(state.legal_actions())
+      state.apply_action(action)
+      assert all(narration.after(before, action, state))

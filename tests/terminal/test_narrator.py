@@ -2,7 +2,8 @@
 
 The tests play a game twice. The second time one hidden action is another, and
 the rest stays the same as far as it can. As long as the person cannot tell the
-two worlds apart, the words must be the same.
+two worlds apart, the words must be the same. At the end of Kuhn and Leduc poker
+the person also sees the cards of those who have not folded.
 """
 
 import random
@@ -72,6 +73,21 @@ def _information(state, seat):
   return tuple(texts)
 
 
+def _showdown(state):
+  """Returns {player: card} of those who show it at the end of a game."""
+  players = state.get_game().num_players()
+  if state.get_game().get_type().short_name not in ("kuhn_poker",
+                                                    "leduc_poker"):
+    return {}
+  moves = [(item.player, item.action) for item in state.full_history()
+           if item.player >= 0]
+  first_bet = next((number for number, (_, action) in enumerate(moves)
+                    if action), len(moves))
+  folded = {player for player, action in moves[first_bet:] if action == 0}
+  return {player: state.history()[player] for player in range(players)
+          if player not in folded} if len(folded) < players - 1 else {}
+
+
 def _play(game, seat, choose, limit):
   """Plays and returns (moments, history).
 
@@ -106,7 +122,8 @@ def _play(game, seat, choose, limit):
     words += narration.after(before, action, state)
   if state.is_terminal():
     words.append(narration.result(state))
-    knowledge.append((_information(state, seat), state.returns()[seat]))
+    knowledge.append((_information(state, seat), state.returns()[seat],
+                      _showdown(state)))
     moments.append((knowledge, words, len(history)))
   return moments, history
 
@@ -214,8 +231,8 @@ def test_kuhn_poker_never_shows_the_other_card(seat):
   actions = [2, 1, 1, 0] if seat == 0 else [1, 2, 1, 0]
   _, words, _ = _play(game, seat, lambda _, number: actions[number], 4)[0][-1]
   text = "\n".join(words)
-  assert "2" in text and "1 " not in text.replace("is 1.", "")
-  assert ("Player 1: Pass" if seat == 0 else "Player 0: Bet") in words
+  assert "King" in text and "Queen" not in text and "Jack" not in text
+  assert ("Player 1: Fold" if seat == 0 else "Player 0: Bet") in words
 
 
 def test_others_returns_are_told_only_if_they_are_known():

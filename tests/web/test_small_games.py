@@ -8,6 +8,7 @@ from web import page_client
 
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import exploitability
+from dudo_spiel.algorithms import policy_bots
 from dudo_spiel.web import small_games
 
 
@@ -39,7 +40,7 @@ def test_compiling_is_no_time_to_solve(monkeypatch):
       return super().run(*args, **kwargs)
 
   monkeypatch.setattr(cfr, "PDCFRPlusSolver", SlowStart)
-  monkeypatch.setattr(small_games, "time",
+  monkeypatch.setattr(policy_bots, "time",
                       types.SimpleNamespace(monotonic=lambda: seconds))
   found = small_games.solve("neumann_poker", 10, lambda fraction, text: None)
   assert found["exploitability"] < 2e-6

@@ -89,16 +89,7 @@ def check_policy(policy):
 
 
 def _check_position(policy, dice, claims):
-  """Returns the dice and the claims of a position, or raises a ValueError.
-
-  Args:
-    policy: must be a `rounds_policy.RoundsPolicy`.
-    dice: must be (own dice, opponent's dice) of a round that the policy knows.
-    claims: must be a list of claims, each stronger than the one before.
-
-  Returns:
-    (tuple of int, list of int).
-  """
+  """Returns (dice, claims) as a tuple and a list, or raises a ValueError."""
   check_policy(policy)
   key = tuple(dice) if isinstance(dice, (tuple, list, bytes)) else None
   num_claims = len(claims) if isinstance(claims, (tuple, list)) else 0
@@ -147,13 +138,7 @@ def posterior(policy: rounds_policy.RoundsPolicy, dice: annotations.Dice,
 
 
 def _match_counts(match, key, hand):
-  """Returns [claim, opponent's hand], how many dice match each claim.
-
-  Args:
-    match: the `round_rules.RoundRules`.
-    key: (own dice, opponent's dice).
-    hand: the index of the own hand.
-  """
+  """Returns [claim, opponent's hand], how many dice match each claim."""
   own, other = (match.rolls(dice).matches(match.house.wild_ones)
                 for dice in key)
   ranks = match.claim_order(sum(key)).ranks - 1

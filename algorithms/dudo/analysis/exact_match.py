@@ -41,10 +41,8 @@ class _Tables(NamedTuple):
 
   Attributes:
     weights: [row, hand] float32, probabilities.
-    row_begin: [state + 1] int64, the rows of each state of its abstraction, by
-      claim, Dudo last.
-    child_begin: [state] int64, the state after its weakest claim; those after
-      stronger claims follow.
+    row_begin: [node + 1] int64, of the `abstraction_graph.AbstractionArrays`.
+    child_begin: [node] int64, likewise.
     chance: [hand] float64, the chance of each hand.
     matches: [hand, rank] int64, how many dice match.
   """
@@ -64,7 +62,7 @@ class _MatchScratch(NamedTuple):
     reach: [depth, hand] float64, the reach of the policy with tables.
     product: [hand] float64, its reach after an action.
     counts: [2, count] float64, both reaches by count.
-    state: [depth] int64, what the policy with tables remembers.
+    state: [depth] int64, its node of the abstraction graph.
   """
   tree: best_response_kernels.TraversalScratch
   reach: np.ndarray
@@ -75,17 +73,10 @@ class _MatchScratch(NamedTuple):
 
 @jit.kernel(nogil=True, reassociate=True)
 def _add(game, other, challenge, reach, their_reach, counts, outcomes):
-  """Adds the probability of a challenge to the outcomes.
+  """Adds the probability of a challenge to outcomes[role, claim, count].
 
-  Args:
-    game: the `round_hands.ClassArrays`, float64.
-    other: the `_Tables`.
-    challenge: (claim, level of the hand classes, role of the policy with the
-      tree, whether that challenges).
-    reach: [class] float64, the reach of the policy with the tree.
-    their_reach: [hand] float64, the reach of the policy with tables.
-    counts: [2, count] float64 scratch.
-    outcomes: [role, claim, count] float64, modified in place.
+  `challenge` is (claim, level of the hand classes, role of the policy with the
+  tree, whether that one challenges); the reaches are [class] and [hand].
   """
   claim, level, role, is_own = challenge
   rank = game.rank[claim]
@@ -104,17 +95,10 @@ def _add(game, other, challenge, reach, their_reach, counts, outcomes):
 
 @jit.kernel(nogil=True, reassociate=True)
 def _reach_action(other, state, action, reach, product):
-  """Writes the reach of the policy with tables after an action.
+  """Writes product[hand], the reach after an action of the policy with tables.
 
-  Args:
-    other: the `_Tables`.
-    state: what it remembers.
-    action: counted from the weakest claim that it may make.
-    reach: [hand] float64, its reach before.
-    product: [hand] float64, modified in place.
-
-  Returns:
-    Whether it is not 0 for all hands.
+  Actions are counted from the weakest legal claim. Returns whether any hand
+  takes this one.
   """
   row = other.row_begin[state] + action
   is_any = False
@@ -126,20 +110,9 @@ def _reach_action(other, state, action, reach, product):
 
 @jit.kernel(nogil=True, reassociate=True)
 def _own_row(game, tree, table, role, other, scratch, position, outcomes):
-  """Follows an action of the policy with the tree.
+  """Follows an action of the policy with the tree, at (node, row, depth).
 
-  Args:
-    game: the `round_hands.ClassArrays`, float64.
-    tree: the `growing_tree.TreeArrays`.
-    table: [entry] float, to which the policy with the tree is proportional.
-    role: its role.
-    other: the `_Tables` of the other policy.
-    scratch: the `_MatchScratch`, modified in place.
-    position: (node, row, depth).
-    outcomes: [role, claim, count] float64, modified in place.
-
-  Returns:
-    Whether to go on at the child. Then its reaches are written.
+  Returns whether to go on at the child. Then its reaches are written.
   """
   node, row, depth = position
   mine, reach = scratch.tree, scratch.reach
@@ -172,20 +145,10 @@ def _own_row(game, tree, table, role, other, scratch, position, outcomes):
 
 @jit.kernel(nogil=True, reassociate=True)
 def _other_action(game, tree, role, other, scratch, position, outcomes):
-  """Follows an action of the policy with tables.
+  """Follows an action of the other policy, at (node, claim or C, depth).
 
-  Args:
-    game: the `round_hands.ClassArrays`, float64.
-    tree: the `growing_tree.TreeArrays`.
-    role: the role of the policy with the tree.
-    other: the `_Tables` of the other policy.
-    scratch: the `_MatchScratch`, modified in place.
-    position: (node, claim or C for Dudo, depth).
-    outcomes: [role, claim, count] float64, modified in place.
-
-  Returns:
-    The child at which to go on, -1 if there is none. Then its reaches are
-    written.
+  Returns the child at which to go on, -1 if there is none. Then its reaches are
+  written.
   """
   node, claim, depth = position
   mine, reach, last = scratch.tree, scratch.reach, tree.last[node]
@@ -213,7 +176,7 @@ def _other_action(game, tree, role, other, scratch, position, outcomes):
 
 @jit.kernel(nogil=True, reassociate=True)
 def _play(game, tree, table, role, other, scratch, outcomes):
-  """Finds the probability of each challenge.
+  """Adds the probability of each challenge to outcomes[role, claim, count].
 
   Args:
     game: the `round_hands.ClassArrays`, float64.
@@ -222,7 +185,7 @@ def _play(game, tree, table, role, other, scratch, outcomes):
     role: its role.
     other: the `_Tables` of the other policy.
     scratch: the `_MatchScratch`, modified in place.
-    outcomes: [role, claim, count] float64, 0, modified in place.
+    outcomes: float64, modified in place.
   """
   mine, chance = scratch.tree, game.hands[role].chance
   mine.own[0, :len(chance)] = chance
@@ -262,12 +225,12 @@ def _play(game, tree, table, role, other, scratch, outcomes):
 
 
 def _outcomes(stored, role, policy, key, flag):
-  """Returns [role, claim, count] float64, how likely each challenge is.
+  """Returns [role, claim, count] float64, the probabilities of challenges.
 
   Args:
     stored: the `stored_rounds.StoredRound` of the policy with the tree.
     role: its role in the round.
-    policy: the `policy.MatchPolicy` of the other.
+    policy: the `match_policy.MatchPolicy` of the other.
     key: (other's dice, dice of the policy with the tree).
     flag: [1] bool, stops it: it raises `interrupts.StoppedError`.
   """
@@ -323,14 +286,7 @@ def exact_match(policy: recall_policy.RecallPolicy,
 
 
 def _values(policy, other, game, flag):
-  """Returns what the first policy gets as starter and as other, by rounds.
-
-  Args:
-    policy: see `exact_match`.
-    other: see `exact_match`.
-    game: see `exact_match`.
-    flag: see `_outcomes`.
-  """
+  """Returns what the first policy gets as starter and as other, by rounds."""
   starts, answers = {}, {}  # by (starter's dice, other's), to the first policy
   for key in round_rules.match_keys(game):
     for role, values in ((0, starts), (1, answers)):

@@ -85,15 +85,7 @@ def _index_positions(game, node, index):
 
 @jit.kernel(nogil=True, reassociate=True)
 def _own_turn(game, node, index, values, out):
-  """Writes the values of a node at which the known hand acts.
-
-  Args:
-    game: the `HandArrays`.
-    node: the node.
-    index: [2, node] int64, the index of each position.
-    values: [position, hand] float64; those after stronger claims are known.
-    out: [hand] float64, modified in place.
-  """
+  """Writes out[hand], the values of a node at which the known hand acts."""
   begin, end = game.row_begin[node], game.row_begin[node + 1]
   first, last = game.child_begin[node], game.last[node]
   total = 0.0
@@ -116,17 +108,10 @@ def _own_turn(game, node, index, values, out):
 
 @jit.kernel(nogil=True, reassociate=True)
 def _opponents_turn(game, node, index, values, totals, extra, out):
-  """Writes the values of a node at which the opponent acts.
+  """Writes out[hand], the values of a node at which the opponent acts.
 
-  Args:
-    game: the `HandArrays`.
-    node: the node.
-    index: [2, node] int64, the index of each position.
-    values: [position, hand] float64; those after stronger claims are known.
-    totals: [hand] float64 scratch.
-    extra: [hand] float64 scratch: 1 for a hand without weights there, which
-      plays uniformly, else 0.
-    out: [hand] float64, modified in place.
+  `totals` and `extra` are [hand] scratch; `extra` is 1 for a hand without
+  weights there, which plays uniformly.
   """
   begin, end = game.row_begin[node], game.row_begin[node + 1]
   first, last = game.child_begin[node], game.last[node]
@@ -159,13 +144,7 @@ def _opponents_turn(game, node, index, values, totals, extra, out):
 
 @jit.kernel(nogil=True, reassociate=True)
 def _evaluate(game, index, values):
-  """Writes the values of all positions.
-
-  Args:
-    game: the `HandArrays`.
-    index: [2, node] int64, the index of each position.
-    values: [position, hand] float64, modified in place.
-  """
+  """Writes values[position, hand] of all positions in the index."""
   totals = np.empty(values.shape[1])
   extra = np.empty(values.shape[1])
   for i in range(len(game.order) - 1, -1, -1):
@@ -179,12 +158,7 @@ def _evaluate(game, index, values):
 
 @functools.lru_cache(maxsize=8)
 def _nodes_by_last_claim(rules, num_dice):
-  """Returns [node] int64, the nodes by their last claims, weakest first.
-
-  Args:
-    rules: the `abstract_rules.AbstractRules`.
-    num_dice: how many dice are in play.
-  """
+  """Returns [node] int64, the nodes by their last claims, weakest first."""
   return np.argsort(rules.graph(num_dice).arrays.last, kind="stable")
 
 

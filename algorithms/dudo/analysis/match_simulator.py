@@ -63,8 +63,8 @@ class SeatedPolicy(NamedTuple):
   Attributes:
     table_0: [row, hand], its weights if it sits at seat 0.
     table_1: [row, hand], its weights if it sits at seat 1.
-    row_begin: [memory + 1] int64, see `abstraction_graph.AbstractionArrays`.
-    child_begin: [memory] int64, see `abstraction_graph.AbstractionArrays`.
+    row_begin: [node + 1] int64, of the `abstraction_graph.AbstractionArrays`.
+    child_begin: [node] int64, likewise.
   """
   table_0: np.ndarray
   table_1: np.ndarray
@@ -76,8 +76,7 @@ class SimulatedRound(NamedTuple):
   """The dice and rules of one round, as arrays that kernels can take.
 
   Attributes:
-    rolls_0: [roll] float64, how likely the roll of seat 0, or one before it,
-      is.
+    rolls_0: [roll] float64, of seat 0, the sums of probabilities so far.
     rolls_1: [roll] float64, the same for seat 1.
     matches_0: [roll, rank - 1] int32, how many dice of seat 0 match.
     matches_1: [roll, rank - 1] int32, the same for seat 1.
@@ -93,17 +92,6 @@ class SimulatedRound(NamedTuple):
   ranks: np.ndarray
   dice_after: np.ndarray
   winner: np.ndarray
-
-
-class SimulationSeeds(NamedTuple):
-  """Where random numbers come from.
-
-  Attributes:
-    seed: of all games.
-    half: game `half + k` has the random numbers of game k, and traded seats.
-  """
-  seed: int
-  half: int
 
 
 @jit.inline
@@ -179,13 +167,13 @@ def _play_slice(part, first, second, this_round, seeds, games, states):
   """Plays a part of the games; see `_play_games`."""
   thread, threads = part
   first, second = SeatedPolicy(*first), SeatedPolicy(*second)
-  this_round, seeds = SimulatedRound(*this_round), SimulationSeeds(*seeds)
+  this_round = SimulatedRound(*this_round)
+  seed, half = seeds
   for i in range(len(games) * thread // threads,
                  len(games) * (thread + 1) // threads):
     game = games[i]
-    number, seat = ((game, 0) if game < seeds.half else
-                    (game - seeds.half, 1))
-    draws = random_streams.stream(seeds.seed, number) + (
+    number, seat = (game, 0) if game < half else (game - half, 1)
+    draws = random_streams.stream(seed, number) + (
         np.uint64(len(this_round.ranks) * _DRAWS) * random_streams.STEP)
     state = states[game]
     challenger, claim, count = _play_round(
@@ -204,13 +192,14 @@ def _play_games(threads, first, second, this_round, seeds, games, states):
     first: the `SeatedPolicy` of the first policy.
     second: the `SeatedPolicy` of the second.
     this_round: the `SimulatedRound`.
-    seeds: the `SimulationSeeds`.
+    seeds: (seed, half): game half + k has the random numbers of game k, and
+      traded seats.
     games: [any] int64, the games to play.
     states: [game] `_STATE`, modified in place.
   """
-  ours, theirs, dice, streams = first[:], second[:], this_round[:], seeds[:]
+  ours, theirs, dice = first[:], second[:], this_round[:]
   for thread in numba.prange(threads):
-    _play_slice((np.int64(thread), threads), ours, theirs, dice, streams, games,
+    _play_slice((np.int64(thread), threads), ours, theirs, dice, seeds, games,
                 states)
 
 
@@ -292,8 +281,8 @@ def play_matches(policies: Sequence[match_policy.MatchPolicy],
                            (states["dice_1"] == key[1]))
     if len(games):
       _play_all(threads, _seated(first, key), _seated(second, key),
-                _simulated_round(first.match, key), SimulationSeeds(seed, half),
-                games, states)
+                _simulated_round(first.match, key), (seed, half), games,
+                states)
   seat_0_wins = states["dice_0"] > 0
   pairs = np.stack([seat_0_wins[:half], ~seat_0_wins[half:]])
   rates = pairs.mean(axis=1)
@@ -313,7 +302,7 @@ def _play_all(threads, first, second, this_round, seeds, games, states):
     jit.run(
         threads,
         lambda: _play_slice((0, 1), first[:], second[:], this_round[:],
-                            seeds[:], some, states),
+                            seeds, some, states),
         lambda: _play_games(threads, first, second, this_round, seeds, some,
                             states))
     done += count

@@ -65,18 +65,9 @@ def _enter(tree, table, node, scratch, depth):
 
 @jit.kernel(nogil=True)
 def _reach_row(game, tree, table, row, scratch, depth):
-  """Writes the reach after a row, at depth + 1.
+  """Writes the reach after a row of the last node of the path, at depth + 1.
 
-  Args:
-    game: the `HandRound`.
-    tree: the `growing_tree.TreeArrays`.
-    table: [entry] float, to which the policy is proportional.
-    row: a row of the last node of the path.
-    scratch: the `_Scratch`, modified in place.
-    depth: of the node.
-
-  Returns:
-    Whether it is not 0 for all hands.
+  Returns whether it is not 0 for all hands.
   """
   node = scratch.path[depth]
   number = row - tree.row_begin[node]
@@ -98,16 +89,7 @@ def _reach_row(game, tree, table, row, scratch, depth):
 
 @jit.kernel(nogil=True)
 def _add(game, tree, table, first, scratch, result):
-  """Adds the value of a node to the result.
-
-  Args:
-    game: the `HandRound`.
-    tree: the `growing_tree.TreeArrays`.
-    table: [entry] float, to which the policy is proportional.
-    first: the node.
-    scratch: the `_Scratch`, modified in place.
-    result: [hand] float64, by the opponent's hand, modified in place.
-  """
+  """Adds the value of a node to result[hand], by the opponent's hand."""
   scratch.reach[0] = 1.0
   _enter(tree, table, first, scratch, 0)
   node, row, depth = first, tree.row_begin[first], 0

@@ -28,20 +28,12 @@ class AbstractRules(round_rules.RoundRules):
                                       self.claim_order(num_dice))
 
   def num_nodes(self, num_dice):
-    """Returns how many nodes the abstraction graph has, without building it.
-
-    Args:
-      num_dice: how many dice are in play.
-    """
+    """Returns how many nodes the graph has, without building it."""
     return abstraction_graph.num_nodes(self.abstraction,
                                        self.claim_order(num_dice))
 
   def table_shape(self, key):
-    """Returns (rows, padded hands) of a table.
-
-    Args:
-      key: (own dice, opponent's dice).
-    """
+    """Returns (rows, padded hands) of the table of (own, opponent's) dice."""
     rows = abstraction_graph.num_rows(self.abstraction,
                                       self.claim_order(sum(key)))
     hands = rolls_lib.num_rolls(key[0], self.num_sides)
@@ -70,8 +62,7 @@ def abstraction_of(game, recall_length, memory):
   Args:
     game: the `pyspiel.Game`.
     recall_length: how many claims they remember in `dudo`.
-    memory: what they remember instead: an `abstractions.Abstraction`, its name,
-      a number of claims, or None.
+    memory: what they remember instead, or None.
   """
   if not isinstance(game, dudo.DudoIRGame):
     return abstractions.choose(recall_length, memory)

@@ -88,13 +88,7 @@ def _ranks(rows):
 
 
 def _check_size(abstraction, num_claims, total):
-  """Raises a ValueError if there are too many nodes.
-
-  Args:
-    abstraction: the `abstractions.Abstraction`.
-    num_claims: how many claims the round has.
-    total: how many nodes there are, at least.
-  """
+  """Raises a ValueError if `total` nodes are too many."""
   if total > MAX_NODES:
     name, value = abstraction.argument
     raise ValueError(
@@ -104,12 +98,7 @@ def _check_size(abstraction, num_claims, total):
 
 @functools.lru_cache(maxsize=32)
 def _find_pasts(abstraction, order):
-  """Returns the `_Pasts`, by going through the claims from the weakest up.
-
-  Args:
-    abstraction: the `abstractions.Abstraction`.
-    order: the `claims.ClaimOrder`.
-  """
+  """Returns the `_Pasts`, by going through the claims from the weakest up."""
   num_claims = order.num_claims
   exact = abstractions.LastClaims(abstraction.num_exact)
   _check_size(abstraction, num_claims, 1 + sum(exact.num_pasts(num_claims)))
@@ -147,12 +136,7 @@ def _num_pasts(abstraction, order):
 
 
 def num_nodes(abstraction, order):
-  """Returns how many nodes there are.
-
-  Args:
-    abstraction: the `abstractions.Abstraction`.
-    order: the `claims.ClaimOrder`.
-  """
+  """Returns how many nodes the graph has, without building it."""
   return 1 + sum(_num_pasts(abstraction, order))
 
 

@@ -116,27 +116,20 @@ class LastClaims(Abstraction):
   by_memory: bool = dataclasses.field(default=False, compare=False, repr=False)
 
   def __post_init__(self):
-    """Checks the numbers."""
-    for name, low in (("claims", 1), ("ranks", 0)):
-      number = validation.integer(name, getattr(self, name), low)
-      object.__setattr__(self, name, number)  # whatever type it had
-
-  @property
-  def name(self) -> str:
-    """See `parse`."""
-    return f"claims{self.claims}" + f"_ranks{self.ranks}" * (self.ranks > 0)
-
-  @property
-  def text(self) -> str:
-    """What players remember, in words."""
-    exact = ("the last claim" if self.claims == 1 else
-             f"the last {self.claims} claims")
-    if not self.ranks:
-      return exact
-    before = "it" if self.claims == 1 else "them"
-    return exact + (f" and the rank of the one before {before}"
-                    if self.ranks == 1 else
-                    f" and the ranks of the {self.ranks} before {before}")
+    """Checks the numbers, and sets what follows from them."""
+    claims = validation.integer("claims", self.claims, 1)
+    ranks = validation.integer("ranks", self.ranks, 0)
+    text = "the last claim" if claims == 1 else f"the last {claims} claims"
+    before = "it" if claims == 1 else "them"
+    if ranks == 1:
+      text += f" and the rank of the one before {before}"
+    elif ranks:
+      text += f" and the ranks of the {ranks} before {before}"
+    name = f"claims{claims}" + f"_ranks{ranks}" * (ranks > 0)
+    for attribute, value in {
+        "claims": claims, "ranks": ranks, "name": name, "text": text,
+        "span": claims + ranks, "num_exact": claims}.items():
+      object.__setattr__(self, attribute, value)
 
   @property
   def argument(self) -> tuple[str, Any]:
@@ -150,16 +143,6 @@ class LastClaims(Abstraction):
     return super().identity if self.ranks else {
         "memory": None, "recall_length": self.claims}
 
-  @property
-  def span(self) -> int:
-    """How many of the last claims suffice to know what is remembered."""
-    return self.claims + self.ranks
-
-  @property
-  def num_exact(self) -> int:
-    """How many of the last claims are remembered exactly."""
-    return self.claims
-
   def within(self, num_claims: int) -> "Abstraction":
     """Returns an abstraction that is the same with this many claims."""
     claims = min(self.claims, num_claims)
@@ -167,7 +150,7 @@ class LastClaims(Abstraction):
 
   def first_past(self) -> np.ndarray:
     """Returns [column] int64, the past of the first claim of a round."""
-    return np.full(self.span - 1, _NOTHING)
+    return np.full(self.claims + self.ranks - 1, _NOTHING)
 
   def next_pasts(self, pasts: np.ndarray, claim: int,
                  ranks: np.ndarray) -> np.ndarray:
@@ -245,9 +228,9 @@ def choose(recall_length, memory):
   """Returns the `Abstraction` that users ask for by two arguments.
 
   Args:
-    recall_length: how many of the last claims are remembered, if that is all.
-    memory: what is remembered instead: an `Abstraction`, its name, a number of
-      claims, or None.
+    recall_length: how many of the last claims are remembered, if `memory` is
+      None.
+    memory: what `parse` takes, or None.
   """
   if memory is not None:
     chosen = parse("memory", memory)

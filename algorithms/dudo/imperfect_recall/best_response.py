@@ -2,12 +2,12 @@
 
 The policy is a `match_policy.MatchPolicy`. The responder forgets nothing, so a
 round with C claims has 2^C histories. `best_response_value` finds exactly what
-the responder can get, in one of two ways: by branch and bound (see
-`branch_and_bound_kernels`), or by a traversal of all histories, which is
-simpler and much slower.
-Where even the search takes too long, `best_response_bounds` stops it early and
-gives a lower and an upper bound; `refine_bounds` tightens them while time
-lasts. Bounds are rigorous, up to rounding errors.
+the responder can get: by branch and bound (`branch_and_bound_kernels`), or by a
+traversal of all histories (`full_response_kernels`), which is slower, but needs
+no tables of bounds and so checks the first. Where even branch and bound takes
+too long, `best_response_bounds` stops early and gives a lower and an upper
+bound; `refine_bounds` tightens them while time lasts. Bounds are rigorous, up
+to rounding errors.
 
 The leaves of a round are worth what the rounds that follow are worth.
 `round_exploitability` takes the policy's own values of them, so it measures how
@@ -19,6 +19,8 @@ whole match.
 from collections.abc import Iterator
 import time
 from typing import NamedTuple
+
+import numpy as np
 
 from dudo_spiel import annotations
 from dudo_spiel import validation
@@ -70,7 +72,7 @@ def best_response_value(policy: match_policy.MatchPolicy,
   if claims > MAX_WALK_CLAIMS:
     raise ValueError(f"dice={dice!r}: has {claims} claims, must have at most "
                      f"{MAX_WALK_CLAIMS} to be walked")
-  return this_round.walk()[0]
+  return this_round.walk()
 
 
 def best_claim_values(policy, dice, claims, hand, chances):
@@ -90,7 +92,10 @@ def best_claim_values(policy, dice, claims, hand, chances):
   this_round = best_response_round.ResponderRound(
       policy, dice if role == 0 else dice[::-1], role, None, 1)
   this_round.keep_hand(hand)
-  return this_round.claim_values(claims, chances)
+  reach = np.zeros(len(this_round.game.chances))
+  reach[:len(chances)] = chances
+  _, *values = this_round.turn_values([(claims, reach)])[0]
+  return np.array([value[0] for value in values])
 
 
 def estimate_seconds(policy: match_policy.MatchPolicy, dice: annotations.Dice,

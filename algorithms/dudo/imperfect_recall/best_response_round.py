@@ -1,9 +1,4 @@
-"""A round of Dudo from the side of a responder to a `MatchPolicy`.
-
-`ResponderRound` has the arrays of a round, and walks or searches them for what
-the best response gets. `transitions.Payoffs` say what challenges are worth to
-the responder, and `Bounds` what a search has found.
-"""
+"""A round of Dudo from the side of a responder to a `MatchPolicy`."""
 
 import functools
 import time
@@ -25,13 +20,7 @@ MAX_BOUND_BYTES = 4 * 10**9
 
 
 def policy_payoffs(policy, dice, role):
-  """Returns the `Payoffs` if later rounds are worth the policy's values.
-
-  Args:
-    policy: the `match_policy.MatchPolicy`.
-    dice: (starter's dice, other's dice).
-    role: of the player that gets them, 0 if it starts the round.
-  """
+  """Returns a role's `Payoffs`, with later rounds by the policy's values."""
   return transitions.of_round(policy.match, tuple(dice)).payoffs(
       role, policy.continuation_values(dice))
 
@@ -79,15 +68,8 @@ class Bounds(NamedTuple):
   pruned_mass: float
 
 
-def _probabilities(policy, key):
-  """Returns [row, hand] float64, the policy's probabilities."""
-  weights = policy.tables[key].astype(np.float64)
-  table_kernels.normalize(policy.match.graph(sum(key)).arrays, weights)
-  return weights
-
-
 class ResponderRound:
-  """A round from the responder's side: its arrays, and searches on them.
+  """A round from the responder's side: its arrays, traversals and searches.
 
   Args:
     policy: the `match_policy.MatchPolicy`.
@@ -124,6 +106,8 @@ class ResponderRound:
     chances = np.zeros(width)
     chances[:rolls.num_rolls] = rolls.probabilities
     arrays = self.graph.arrays
+    probabilities = policy.tables[self.key].astype(np.float64)
+    table_kernels.normalize(arrays, probabilities)
     unit = np.empty(self.graph.num_nodes, np.int64)
     unit[arrays.unit_node] = np.repeat(
         np.arange(len(arrays.unit_begin) - 1), np.diff(arrays.unit_begin))
@@ -131,7 +115,7 @@ class ResponderRound:
     self.game = full_response_kernels.RoundArrays(
         num_claims=self.graph.num_claims, row_begin=arrays.row_begin,
         child_begin=arrays.child_begin, unit=unit,
-        probabilities=_probabilities(policy, self.key), chances=chances,
+        probabilities=probabilities, chances=chances,
         own_chances=own_rolls.probabilities.copy(),
         by_count=np.stack([matches == k for k in range(other + 1)],
                           axis=1).astype(np.float64),
@@ -150,37 +134,6 @@ class ResponderRound:
     self.game = self.game._replace(
         own_chances=np.ones(1), own_matches=np.ascontiguousarray(own_matches))
 
-  def claim_values(self, claims, chances):
-    """Returns [claim], what stronger claims are worth to the only own hand.
-
-    Args:
-      claims: list of int, the claims made.
-      chances: [hand], the probabilities of the policy's hands.
-    """
-    game, nowhere = self.game, self.frontier(-1, 0)
-    last = claims[-1] if claims else -1
-    values = np.zeros(game.num_claims - 1 - last)
-    for number in range(len(values)):
-      claim = last + 1 + number
-      node = self.graph.index([*claims, claim])
-      dudo = game.row_begin[node + 1] - 1
-      scratch = self.scratch()
-      reach = np.zeros(len(game.chances))
-      reach[:len(chances)] = chances
-      rank = game.rank[claim]
-      counts = game.own_matches[rank, 0] + game.matches[rank]
-      values[number] = (reach * game.probabilities[dudo]) @ (
-          game.challenged[full_response_kernels.LOWER, claim, counts])
-      for row in range(game.num_claims - 1 - claim):
-        scratch.reach[0] = reach * game.probabilities[
-            game.row_begin[node] + row]
-        if scratch.reach[0].any():
-          full_response_kernels.respond(
-              game, game.child_begin[node] + row, claim + 1 + row, 0, scratch,
-              nowhere)
-          values[number] += scratch.value[0, 0]
-    return values
-
   @property
   def _depths(self):
     return self.graph.num_claims // 2 + 3
@@ -188,60 +141,70 @@ class ResponderRound:
   def _line(self, *shape):
     return np.zeros((*shape, len(self.game.own_chances)))
 
-  def scratch(self):
-    """Returns a new `full_response_kernels.WalkScratch`."""
-    game, depths = self.game, self._depths
-    return full_response_kernels.WalkScratch(
-        reach=np.zeros((depths, len(game.chances))), value=self._line(depths),
-        total=self._line(depths),
-        challenge_reach=np.zeros((1, len(game.chances))),
-        counts=np.zeros(game.by_count.shape[1]),
-        payoff_by_count=np.zeros(game.own_matches.max() + 1),
+  def _walk_scratch(self, reach):
+    """Returns a new `full_response_kernels.WalkScratch` for a reach."""
+    hands, depths = len(reach), self._depths
+    scratch = full_response_kernels.WalkScratch(
+        reach=np.zeros((depths, hands)), value=self._line(depths),
+        total=self._line(depths), challenge_reach=np.zeros((1, hands)),
+        counts=np.zeros(self.game.by_count.shape[1]),
+        payoff_by_count=np.zeros(self.game.own_matches.max() + 1),
         stack=np.zeros(depths, full_response_kernels.WALK_FRAME),
         visited=np.zeros(1, np.int64), flag=self.flag)
+    scratch.reach[0] = reach
+    return scratch
 
-  def frontier(self, depth, size, is_known=False):
-    """Returns a new `full_response_kernels.Frontier`.
+  def turn_values(self, turns):
+    """Returns what the responder gets at some of its turns, by a traversal.
 
     Args:
-      depth: the depth at which it stops the traversal, -1 for never.
-      size: how many turns it can hold.
-      is_known: whether the values there are known.
+      turns: list of ([claim] int, [hand] float64), the claims before a turn and
+        the policy's reach of it.
+
+    Returns:
+      For each turn a list of [own hand] float64: the value of a challenge, -inf
+      before the first claim, and of each stronger claim, times the reach.
     """
-    return full_response_kernels.Frontier(
-        depth=depth, is_known=is_known, node=np.zeros(size, np.int64),
-        last=np.zeros(size, np.int64),
-        reach=np.zeros((size, len(self.game.chances))), value=self._line(size),
-        size=np.zeros(1, np.int64))
+    game, results, tasks = self.game, [], []
+    for claims, reach in turns:
+      node, last = self.graph.index(claims), claims[-1] if claims else -1
+      scratch = self._walk_scratch(reach)
+      full_response_kernels.begin_turn(game, node, last, 0, scratch)
+      results.append([scratch.value[0].copy()])
+      for claim in range(last + 1, game.num_claims):
+        child = game.child_begin[node] + claim - last - 1
+        full_response_kernels.begin_claim(game, claim, child, 0, scratch)
+        total = scratch.total[0].copy()
+        results[-1].append(total)
+        for answer in range(claim + 1, game.num_claims):
+          number = answer - claim - 1
+          after = reach * game.probabilities[game.row_begin[child] + number]
+          if after.any():
+            tasks.append((total, game.child_begin[child] + number, answer,
+                          after))
+
+    def respond(task):
+      _, node, last, reach = task
+      scratch = self._walk_scratch(reach)
+      full_response_kernels.respond(game, node, last, scratch)
+      return scratch.value[0]
+
+    tasks.sort(key=lambda task: task[2])  # those that take longest first
+    for (total, *_), value in zip(tasks, interrupts.run_in_threads(
+        respond, tasks, self._num_threads, self.flag)):
+      total += value
+    return results
 
   def walk(self):
-    """Returns (exact value, how many histories were visited)."""
-    depth = 1 + self.role  # two or three claims
-    count = self.frontier(depth, 0)
-    full_response_kernels.respond_first(self.game, self.role, self.scratch(),
-                                        count)
-    frontier = self.frontier(depth, int(count.size[0]))
-    full_response_kernels.respond_first(self.game, self.role, self.scratch(),
-                                        frontier)
-    nowhere = self.frontier(-1, 0)
-
-    def respond(index):
-      scratch = self.scratch()
-      scratch.reach[0] = frontier.reach[index]
-      full_response_kernels.respond(
-          self.game, frontier.node[index], frontier.last[index], 0, scratch,
-          nowhere)
-      frontier.value[index] = scratch.value[0]
-      return int(scratch.visited[0])
-
-    order = np.argsort(frontier.last, kind="stable").tolist()
-    visited = sum(interrupts.run_in_threads(respond, order, self._num_threads,
-                                            self.flag))
-    frontier.size[0] = 0
-    scratch = self.scratch()
-    full_response_kernels.respond_first(self.game, self.role, scratch,
-                                        frontier._replace(is_known=True))
-    return self._mean(scratch.value[0]), visited + int(scratch.visited[0])
+    """Returns the exact value, by a traversal of all histories."""
+    game = self.game
+    turns = [((), game.chances)]
+    if self.role == 1:
+      reaches = game.chances * game.probabilities[:game.num_claims]
+      turns = [((claim,), reach) for claim, reach in enumerate(reaches)
+               if reach.any()]
+    return self._mean(sum(np.max(values, axis=0)
+                          for values in self.turn_values(turns)))
 
   def _mean(self, values):
     """Returns the mean of [own hand]."""
@@ -250,13 +213,12 @@ class ResponderRound:
   def probe(self, seconds):
     """Returns seconds a history, timed on the last histories of the round."""
     spent, visited = 0.0, 0
-    game, nowhere = self.game, self.frontier(-1, 0)
+    game = self.game
     for first in range(game.num_claims - 1, -1, -1):
-      scratch = self.scratch()
-      scratch.reach[0] = game.chances
+      scratch = self._walk_scratch(game.chances)
       node = self.graph.index([first])
       begin = time.perf_counter()
-      full_response_kernels.respond(game, node, first, 0, scratch, nowhere)
+      full_response_kernels.respond(game, node, first, scratch)
       last = time.perf_counter() - begin
       if first < game.num_claims - 1:  # the first call may compile
         spent += last

@@ -16,13 +16,9 @@ import numpy as np
 
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstraction_graph
 from dudo_spiel.algorithms.dudo.imperfect_recall import full_response_kernels
-from dudo_spiel.algorithms.dudo.imperfect_recall.full_response_kernels import (
-  LOWER,
-)
-from dudo_spiel.algorithms.dudo.imperfect_recall.full_response_kernels import (
-  UPPER,
-)
 from dudo_spiel.algorithms.runtime import jit
+
+LOWER, UPPER = full_response_kernels.LOWER, full_response_kernels.UPPER
 
 _RESPONDER, _POLICY = 0, 1  # who is to move
 
@@ -139,21 +135,21 @@ def _bound_unit_of(graph, game, weights, unit, tables):
 
 @jit.kernel(nogil=True, reassociate=True)
 def bound_units(graph, game, weights, tables):
-  """Writes all bounds.
-
-  Args:
-    graph: the `abstraction_graph.AbstractionArrays`.
-    game: the `RoundArrays`.
-    weights: [unit, hand] float64, from `mean_reaches`.
-    tables: [2, unit, hand, own hand] float32, modified in place.
-  """
+  """Writes all bounds; the arguments are those of `bound_units_parallel`."""
   for unit in range(len(graph.unit_begin) - 2, -1, -1):
     _bound_unit(graph, game, weights, unit, tables)
 
 
 @jit.kernel(parallel=True, nogil=True, reassociate=True)
 def bound_units_parallel(graph, game, weights, tables):
-  """Does the same as `bound_units`, on all threads."""
+  """Writes all bounds, on all threads.
+
+  Args:
+    graph: the `abstraction_graph.AbstractionArrays`.
+    game: the `full_response_kernels.RoundArrays`.
+    weights: [unit, hand] float64, from `mean_reaches`.
+    tables: [2, unit, hand, own hand] float32, modified in place.
+  """
   wave_begin = graph.wave_begin
   graph_parts, game_parts = graph[:], game[:]
   for wave in range(len(wave_begin) - 2, -1, -1):

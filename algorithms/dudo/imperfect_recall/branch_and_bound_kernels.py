@@ -16,13 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dudo_spiel.algorithms.dudo.imperfect_recall import full_response_kernels
-from dudo_spiel.algorithms.dudo.imperfect_recall.full_response_kernels import (
-  LOWER,
-)
-from dudo_spiel.algorithms.dudo.imperfect_recall.full_response_kernels import (
-  UPPER,
-)
 from dudo_spiel.algorithms.runtime import jit
+
+LOWER, UPPER = full_response_kernels.LOWER, full_response_kernels.UPPER
 
 _NEGLIGIBLE = 1e-14  # rounding errors are not worth a search
 _TINY = 0.02  # part of `min_mass` below which not even bounds are looked up
@@ -108,15 +104,8 @@ def _mass(reach, depth):
 def _doubt(game, upper, value, bar, depth):
   """Returns how much the responder might gain, as far as it matters.
 
-  That is the mean over own hands of what the upper bounds exceed: the value
-  that is certain, or the bar if that is higher.
-
-  Args:
-    game: the `RoundArrays`.
-    upper: [own hand], upper bounds.
-    value: [depth, 2, own hand].
-    bar: [depth, own hand].
-    depth: the depth.
+  That is the mean over own hands of what the upper bounds [own hand] exceed:
+  the value that is certain, or the bar if that is higher.
   """
   total = 0.0
   for h in range(len(upper)):
@@ -136,20 +125,7 @@ def _prune(doubt, scratch):
 
 @jit.kernel(nogil=True, reassociate=True)
 def _look_up(game, tables, unit, last, reach, depth, scratch, out):
-  """Writes the bounds of a turn of the responder from the tables.
-
-  Args:
-    game: the `RoundArrays`.
-    tables: [2, unit, hand, own hand], from
-      `bound_kernels.bound_units`.
-    unit: the unit of the turn.
-    last: the last claim, -1 before the first.
-    reach: [depth, hand], of the policy.
-    depth: the depth of the turn.
-    scratch: the `SearchScratch`, of which `counts` and `payoff_by_count` are
-      overwritten.
-    out: [2, own hand], modified in place.
-  """
+  """Writes out[2, own hand], by the tables, for a turn of the responder."""
   hands, own_hands = tables.shape[2], tables.shape[3]
   out[:] = 0.0
   for o in range(hands):
@@ -199,14 +175,7 @@ def _ask(game, child, claim, depth, scratch):
 def _open_claim(game, tables, node, first, depth, scratch, limits):
   """Adds the bounds of all the policy's claims to scratch.total[depth].
 
-  Args:
-    game: the `RoundArrays`.
-    tables: [2, unit, hand, own hand], bounds.
-    node: the node at which the policy acts.
-    first: the weakest claim it can make.
-    depth: the depth before its claim.
-    scratch: the `SearchScratch`, modified in place.
-    limits: the `SearchLimits`.
+  The policy acts at `node`, where `first` is the weakest claim it can make.
   """
   child, total = scratch.child[depth], scratch.total[depth]
   scratch.stack[depth].first = first

@@ -73,12 +73,8 @@ def all_deals(match, dice, dtype):
   """Returns a `DealBatch` of all deals.
 
   Runs of deals have neighbouring hands of the role with more dice and one hand
-  of the other role, which is fast if that role has few hands.
-
-  Args:
-    match: the `abstract_rules.AbstractRules`.
-    dice: the dice of both roles.
-    dtype: the type of the weights.
+  of the other role, which is fast if that role has few hands. The arguments are
+  those of `shifted_deals`.
   """
   large = int(dice[1] > dice[0])
   many, few = (match.rolls(dice[role]).num_rolls for role in (large, 1 - large))
@@ -91,12 +87,7 @@ def all_deals(match, dice, dtype):
 def _deal_batch(match, dice, runs, scale, dtype):
   """Returns the `DealBatch` of runs; deals weigh `scale` times their chances.
 
-  Args:
-    match: the `abstract_rules.AbstractRules`.
-    dice: the dice of both roles.
-    runs: for each role a list of (deal, hand, length, step).
-    scale: float.
-    dtype: the type of the weights.
+  `runs` has for each role a list of (deal, hand, length, step).
   """
   hands = tuple(
       np.concatenate([hand + step * np.arange(length)
@@ -117,7 +108,7 @@ def leaf_values(match, dice, deals, values, dtype):
     match: the `abstract_rules.AbstractRules`.
     dice: the dice of both roles.
     deals: the `DealBatch`.
-    values: dict from (starter's dice, other's dice) to the starter's value.
+    values: {(starter's dice, other's dice): the starter's value}.
     dtype: the type of the result.
   """
   order = match.claim_order(sum(dice))

@@ -78,12 +78,12 @@ def count_reach(game, claim, reach, depth, counts):
 
 @jit.kernel(nogil=True, reassociate=True)
 def challenge_payoffs(game, claim, counts, leaves, bound, payoff_by_count):
-  """Writes the responder's payoff of a challenge, times the policy's reach.
+  """Writes payoff_by_count[own count], payoffs times the policy's reach.
 
   Args:
     game: the `RoundArrays`.
     claim: the claim that is challenged.
-    counts: [count] float64, the policy's reach by how many of its dice match.
+    counts: [count] float64, from `count_reach`.
     leaves: [2, claim, count] float64, payoffs of challenges.
     bound: `LOWER` or `UPPER`.
     payoff_by_count: [own count] float64, modified in place.
@@ -121,45 +121,9 @@ class WalkScratch(NamedTuple):
   flag: np.ndarray
 
 
-class Frontier(NamedTuple):
-  """Where the walk stops, so that threads can go on from there.
-
-  Attributes:
-    depth: the depth at which it stops, -1 for never.
-    is_known: whether the values there are known, or turns are collected.
-    node: [index] int64, the node there.
-    last: [index] int64, its last claim.
-    reach: [index, hand] float64.
-    value: [index, own hand] float64.
-    size: [1] int64, how many turns were met.
-  """
-  depth: int
-  is_known: bool
-  node: np.ndarray
-  last: np.ndarray
-  reach: np.ndarray
-  value: np.ndarray
-  size: np.ndarray
-
-
-@jit.kernel(nogil=True, reassociate=True)
-def _stop(node, last, depth, scratch, frontier):
-  """Stops at the frontier: reads the value there, or stores the turn."""
-  index = frontier.size[0]
-  frontier.size[0] += 1
-  if frontier.is_known:
-    for h in range(scratch.value.shape[1]):
-      scratch.value[depth, h] = frontier.value[index, h]
-  elif index < len(frontier.node):
-    frontier.node[index] = node
-    frontier.last[index] = last
-    for o in range(scratch.reach.shape[1]):
-      frontier.reach[index, o] = scratch.reach[depth, o]
-
-
 @jit.kernel(nogil=True, reassociate=True)
 def policy_claims(game, node, row, depth, reach):
-  """Writes the reach after a claim by the policy; returns whether there is any.
+  """Writes reach[depth + 1] after a claim by the policy.
 
   Args:
     game: the `RoundArrays`.
@@ -167,6 +131,9 @@ def policy_claims(game, node, row, depth, reach):
     row: which of its rows.
     depth: the depth before the claim.
     reach: [depth, hand], modified in place.
+
+  Returns:
+    Whether the policy makes the claim with any hand.
   """
   largest = 0.0
   row += game.row_begin[node]
@@ -178,7 +145,7 @@ def policy_claims(game, node, row, depth, reach):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _begin_turn(game, node, last, depth, scratch):
+def begin_turn(game, node, last, depth, scratch):
   """Begins a turn of the responder with a challenge.
 
   Returns:
@@ -192,18 +159,18 @@ def _begin_turn(game, node, last, depth, scratch):
   else:
     count_reach(game, last, scratch.reach, depth, scratch.counts)
     challenge_payoffs(game, last, scratch.counts, game.challenges, LOWER,
-                    scratch.payoff_by_count)
+                      scratch.payoff_by_count)
     rank = game.rank[last]
     for h in range(value.shape[1]):
       value[depth, h] = scratch.payoff_by_count[game.own_matches[rank, h]]
     if last == game.num_claims - 1:
       return False
-  _begin_claim(game, last + 1, game.child_begin[node], depth, scratch)
+  begin_claim(game, last + 1, game.child_begin[node], depth, scratch)
   return True
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _begin_claim(game, claim, child, depth, scratch):
+def begin_claim(game, claim, child, depth, scratch):
   """Begins a claim of the responder with the policy's challenges."""
   frame, total = scratch.stack[depth], scratch.total
   frame.claim = claim
@@ -230,8 +197,8 @@ def _add_child(depth, scratch):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def respond(game, node, last, begin, scratch, frontier):
-  """Writes scratch.value[begin], the responder's best values at its turn.
+def respond(game, node, last, scratch):
+  """Writes scratch.value[0], the responder's best values at its turn.
 
   Numba cannot keep recursive functions on disk (its issue 6061), so there is a
   stack, `scratch.stack`.
@@ -240,14 +207,11 @@ def respond(game, node, last, begin, scratch, frontier):
     game: the `RoundArrays`.
     node: the node of the claims made.
     last: the last of them, -1 before the first.
-    begin: the depth, which counts the policy's claims; scratch.reach[begin] is
-      given.
-    scratch: the `WalkScratch`, modified in place.
-    frontier: the `Frontier`, modified in place.
+    scratch: the `WalkScratch`, modified in place; scratch.reach[0] is given.
   """
   stack, value, total = scratch.stack, scratch.value, scratch.total
-  depth = begin
-  if not _begin_turn(game, node, last, depth, scratch):
+  depth = np.int64(0)  # a literal would have everything compiled twice
+  if not begin_turn(game, node, last, depth, scratch):
     return
   while not scratch.flag[0]:
     claim, child = stack[depth].claim, stack[depth].after
@@ -257,45 +221,17 @@ def respond(game, node, last, begin, scratch, frontier):
       if not policy_claims(game, child, row, depth, scratch.reach):
         continue
       after = game.child_begin[child] + row
-      if depth + 1 == frontier.depth:
-        _stop(after, claim + 1 + row, depth + 1, scratch, frontier)
-      elif _begin_turn(game, after, claim + 1 + row, depth + 1, scratch):
+      if begin_turn(game, after, claim + 1 + row, depth + 1, scratch):
         depth += 1
-        continue
-      _add_child(depth, scratch)
+      else:
+        _add_child(depth, scratch)
       continue
     for h in range(value.shape[1]):
       value[depth, h] = max(value[depth, h], total[depth, h])
     if claim < game.num_claims - 1:  # the responder's next claim
-      _begin_claim(game, claim + 1, child + 1, depth, scratch)
-    elif depth == begin:
+      begin_claim(game, claim + 1, child + 1, depth, scratch)
+    elif depth == 0:
       return
     else:
       depth -= 1
       _add_child(depth, scratch)
-
-
-@jit.kernel(nogil=True, reassociate=True)
-def respond_first(game, role, scratch, frontier):
-  """Writes scratch.value[0], the best values from the start of the round.
-
-  Args:
-    game: the `RoundArrays`.
-    role: the responder's: 0 if it makes the first claim, else 1.
-    scratch: the `WalkScratch`.
-    frontier: the `Frontier`.
-  """
-  depth = np.int64(role)  # a literal would have everything compiled twice
-  node = depth - role
-  scratch.reach[0] = game.chances
-  if role == 0:
-    respond(game, node, node - 1, depth, scratch, frontier)
-    return
-  scratch.total[0] = 0.0
-  scratch.visited[0] += 1
-  for claim in range(game.num_claims):
-    if policy_claims(game, node, claim, node, scratch.reach):
-      respond(game, game.child_begin[node] + claim, claim, depth, scratch,
-              frontier)
-      _add_child(node, scratch)
-  scratch.value[0] = scratch.total[0]

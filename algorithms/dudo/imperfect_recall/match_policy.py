@@ -6,7 +6,6 @@ probabilities of actions at a node are in proportion to its rows. Where all
 weights are zero the policy is uniform.
 """
 
-from collections.abc import Sequence
 import re
 
 import numpy as np
@@ -63,6 +62,8 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
     super().__init__(game)
     self.match = abstract_rules.abstract_rules(
         game, abstractions.choose(recall_length, memory))
+    self.remembered_text = self.match.abstraction.text
+    self._span = self.match.abstraction.span
     for name, given in (("tables", tables), ("values", values)):
       if not isinstance(given, dict):
         raise ValueError(f"{name}={given!r}: must be a dict by numbers of dice")
@@ -78,6 +79,10 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       if table.shape != self.match.table_shape(key):
         raise ValueError(f"tables={key}: has shape {table.shape}; must be "
                          f"{self.match.table_shape(key)}")
+      if table.dtype != np.uint8 and not (
+          table.min() >= 0.0 and table.max() <= table_kernels.MAX_WEIGHT):
+        raise ValueError(f"tables={key}: must be weights between 0 and "
+                         f"{table_kernels.MAX_WEIGHT:g}")
 
   def _known(self):
     return self.tables.keys()
@@ -89,20 +94,6 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
   def rounds(self) -> list[annotations.Dice]:
     """The rounds (starter's dice, other's dice) that it plays, a list."""
     return [dice for dice in self.tables if dice[::-1] in self.tables]
-
-  @property
-  def remembered_text(self) -> str:
-    """What the policy remembers of a round, such as "the last 3 claims"."""
-    return self.match.abstraction.text
-
-  def remembered_span(self, num_dice: int) -> float:
-    """Returns how many of the last claims may decide what the policy does.
-
-    Args:
-      num_dice: how many dice are in play.
-    """
-    return min(self.match.abstraction.span,
-               self.match.claim_order(num_dice).num_claims)
 
   def continuation_values(self,
                           dice: annotations.Dice) -> annotations.ByRound[float]:
@@ -151,19 +142,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       return dict.fromkeys(actions, 1.0 / len(actions))
     return {action: weight / total for action, weight in zip(actions, weights)}
 
-  def after_claims(self, key: annotations.Dice,
-                   claims: Sequence[int]) -> np.ndarray:
-    """Returns the probabilities of all hands after some claims of a round.
-
-    Args:
-      key: (own dice, opponent's dice).
-      claims: list of int, first to last.
-
-    Returns:
-      [action, hand] float64. Actions are the stronger claims, weakest first,
-      and then Dudo, which nobody can say before the first claim. Hands are
-      those of `rolls`.
-    """
+  def _after_claims(self, key, claims):
     self._check_key(key)
     self.match.claim_order(sum(key)).check_history(claims)
     graph = self.match.graph(sum(key))
@@ -184,9 +163,10 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
   def probabilities(self, key: annotations.Dice) -> np.ndarray:
     """Returns [row, hand] float32, the probabilities with these dice."""
     self._check_key(key)
-    weights = self.tables[key].astype(np.float32)
+    table = self.tables[key]
+    weights = table.astype(np.promote_types(table.dtype, np.float32))
     table_kernels.normalize(self.match.graph(sum(key)).arrays, weights)
-    return weights
+    return weights.astype(np.float32, copy=False)
 
   def quantized(self, min_probability: float = 0.0,
                 min_reach: float = 0.0) -> "MatchPolicy":
@@ -229,11 +209,6 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
                      for (a, b), table in self.tables.items()}, compress=True)
 
 
-def _abstraction_named(name, value):
-  """Returns the `Abstraction` of a field of a header, or raises."""
-  return abstractions.parse(name, checkpoint.text(name, value))
-
-
 def from_file(archive, game):
   """Returns the policy in a file.
 
@@ -243,8 +218,9 @@ def from_file(archive, game):
   """
   path = archive.path
   if "memory" in archive.header:  # not if players remember the last claims
-    memory = checkpoint.field(path, archive.header, "memory",
-                              _abstraction_named)
+    memory = checkpoint.field(
+        path, archive.header, "memory", lambda name, value: abstractions.parse(
+            name, checkpoint.text(name, value)))
   else:
     memory = abstractions.LastClaims(checkpoint.field(
         path, archive.header, "recall_length", validation.integer, 1,
@@ -263,5 +239,6 @@ def from_file(archive, game):
     keys[name] = int(found[1]), int(found[2])
     archive.check(name, match.table_shape(keys[name]), _DTYPES)
   return MatchPolicy(game, None,
-                     {key: archive.read(name, low=0)
+                     {key: archive.read(name, low=0,
+                                        high=table_kernels.MAX_WEIGHT)
                       for name, key in keys.items()}, values, memory=memory)

@@ -11,7 +11,6 @@ import itertools
 import math
 import os
 import time
-from typing import NamedTuple
 
 import numpy as np
 import pyspiel
@@ -26,6 +25,7 @@ from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.imperfect_recall import pair_trainer
 from dudo_spiel.algorithms.dudo.imperfect_recall import parallel_training
 from dudo_spiel.algorithms.dudo.imperfect_recall import schedule
+from dudo_spiel.algorithms.dudo.imperfect_recall import table_kernels
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.runtime import base_solver
 from dudo_spiel.algorithms.runtime import checkpoint
@@ -45,6 +45,7 @@ SAVE_SECONDS = 45.0  # time from one save of `run` to the next, at least
 _MAX_SAVE_TIME = 0.05  # saves take at most this part of the time of `run`
 _TABLE_NAMES = ("regret", "total")  # in files, of `RegretTables`
 _MAX_ROUNDING = 1.0 + 1e-6
+_MAX_SWEEPS = 2**48  # in files: more than any training makes
 
 
 def memory_needed(game: pyspiel.Game, recall_length: int = 3,
@@ -73,13 +74,12 @@ def memory_needed(game: pyspiel.Game, recall_length: int = 3,
 
 
 def _bytes_needed(match, pairs, hands_met, num_threads, dtype):
-  """Returns how many bytes a solver and its policy need.
+  """Returns how many bytes a `MatchSolver` and its policy need.
 
   Args:
     match: the `abstract_rules.AbstractRules`.
     pairs: list of the pairs of rounds that are trained together.
-    hands_met: how many hands of the opponent each hand meets in an iteration;
-      "all", or None for the default.
+    hands_met: as for `MatchSolver`.
     num_threads: how many threads the solver uses.
     dtype: the type of the tables.
   """
@@ -184,13 +184,13 @@ class MatchSolver(base_solver.Solver):
     """How long the rounds were trained in all."""
     return sum(trainer.seconds for trainer in self._trainers)
 
-  def _index(self, own_dice, opponent_dice):
-    """Returns (number of the trainer, key) of a round, or raises."""
+  def _find(self, own_dice, opponent_dice):
+    """Returns (trainer, key) of a round, or raises a ValueError."""
     key = (validation.integer("own_dice", own_dice, 1),
            validation.integer("opponent_dice", opponent_dice, 1))
-    for number, trainer in enumerate(self._trainers):
+    for trainer in self._trainers:
       if key in trainer.rounds:
-        return number, key
+        return trainer, key
     raise ValueError(
         f"own_dice={own_dice!r}, opponent_dice={opponent_dice!r}: must be a "
         "round of the match: "
@@ -198,8 +198,7 @@ class MatchSolver(base_solver.Solver):
 
   def iterations(self, own_dice: int, opponent_dice: int) -> int:
     """Returns how many iterations the round was trained."""
-    number, key = self._index(own_dice, opponent_dice)
-    trainer = self._trainers[number]
+    trainer, key = self._find(own_dice, opponent_dice)
     return int(trainer.records[trainer.rounds.index(key)]["sweeps"])
 
   def tables(self, own_dice: int,
@@ -208,13 +207,11 @@ class MatchSolver(base_solver.Solver):
 
     Rows are those of `abstraction_graph`. Hands are those of `rolls`, padded.
     """
-    number, key = self._index(own_dice, opponent_dice)
-    views = [table.view() for table in self._trainers[number].tables[key]]
+    trainer, key = self._find(own_dice, opponent_dice)
+    views = [table.view() for table in trainer.tables[key]]
     for view in views:
       view.flags.writeable = False
     return regret_tables.RegretTables(*views)
-
-  # Values.
 
   def value(self, own_dice: int, opponent_dice: int) -> float:
     """Returns what the round is worth to its starter, who has own_dice.
@@ -222,21 +219,18 @@ class MatchSolver(base_solver.Solver):
     It is the exact value if both play the average policy. After a run that was
     interrupted it takes a while, as values must be computed first.
     """
-    number, key = self._index(own_dice, opponent_dice)
-    if not all(trainer.iteration for trainer in self._trainers[:number + 1]):
+    trainer, key = self._find(own_dice, opponent_dice)
+    count = self._trainers.index(trainer) + 1
+    if not all(trainer.iteration for trainer in self._trainers[:count]):
       raise ValueError(f"own_dice={own_dice}, opponent_dice={opponent_dice}: "
                        "this round, or a smaller one, is not trained yet; call "
                        "run")
-    return self._values_of(number + 1)[key]
+    return self._values_of(count)[key]
 
   def _values_of(self, count):
-    """Returns the values of the first pairs of rounds; computes missing ones.
+    """Returns {round: the starter's value} of the first pairs of rounds.
 
-    Args:
-      count: how many pairs.
-
-    Returns:
-      A dict from (starter's dice, other's dice) to the starter's value.
+    Missing ones are computed.
     """
     values = {}
     for trainer in self._trainers[:count]:
@@ -342,8 +336,8 @@ class MatchSolver(base_solver.Solver):
     shares = schedule.shares(self.match, self._trainers)
     for trainer, share in zip(self._trainers, shares):
       before = self.iteration
-      for _, elapsed in self._train(trainer, max(goal - trainer.iteration, 0),
-                                    share * seconds):
+      for _, _, elapsed in self._train(
+          trainer, max(goal - trainer.iteration, 0), share * seconds):
         yield self.iteration - before, elapsed
         before = self.iteration
 
@@ -356,20 +350,25 @@ class MatchSolver(base_solver.Solver):
       seconds: how long, or None.
 
     Yields:
-      (iterations, seconds) after each chunk, and then (0, 0.0) once more before
-      the values are computed, which takes a while.
+      (trainer, iterations, seconds) after each chunk, and then (trainer, 0,
+      0.0) once more before the values are computed, which takes a while.
     """
     is_done = parallel_training.is_done(iterations, seconds)
     if is_done and (trainer.values or not trainer.iteration):
       return
-    number = self._trainers.index(trainer)
-    if not is_done:  # what builds on this pair is out of date from now on
-      for later in self._trainers[number:]:
-        later.values = {}
-    with trainer.at_work(self._values_of(number)):
-      yield from pacing.chunks(trainer.iterate, iterations, seconds)
-      yield 0, 0.0
+    if not is_done:
+      self._forget_values(trainer)
+    with trainer.at_work(self._values_of(self._trainers.index(trainer))):
+      for size, elapsed in pacing.chunks(trainer.iterate, iterations, seconds):
+        yield trainer, size, elapsed
+      yield trainer, 0, 0.0
       trainer.update_values()
+
+  def _forget_values(self, trainer):
+    """Forgets the values of a pair of rounds, and those that build on them."""
+    for other in self._trainers:
+      if other is trainer or other.num_dice > trainer.num_dice:
+        other.values = {}
 
   def run(self, iterations: int | None = None, seconds: float | None = None, *,
           total: bool = False, save_to: annotations.PathLike | None = None,
@@ -410,10 +409,11 @@ class MatchSolver(base_solver.Solver):
                                     total)
       goal, done = seconds, min(self.seconds, seconds)
     elif iterations is not None:
-      limits = schedule.iteration_limits(self._trainers, iterations, total)
-      goal = iterations * len(self._trainers)
-      done = sum(min(trainer.iteration, iterations)
-                 for trainer in self._trainers)
+      run_before = [min(trainer.iteration, iterations)
+                    for trainer in self._trainers]
+      limits = iter([(iterations - before if total else iterations, None)
+                     for before in run_before])
+      goal, done = iterations * len(self._trainers), sum(run_before)
     self._next_save = time.perf_counter() + SAVE_SECONDS
     with progress.progress_bar(
         goal, initial=done if total else 0, leave=True,
@@ -421,7 +421,7 @@ class MatchSolver(base_solver.Solver):
       status = schedule.Status(bar)
       for trainers in self._waves(engine):
         if len(trainers) == 1:
-          chunks = self._train_alone(trainers[0], next(limits))
+          chunks = self._train(trainers[0], *next(limits))
         else:
           chunks = self._train_apart(
               trainers, list(itertools.islice(limits, len(trainers))), engine)
@@ -437,25 +437,16 @@ class MatchSolver(base_solver.Solver):
     if engine is None:
       return [[trainer] for trainer in self._trainers]
     return [list(wave) for _, wave in itertools.groupby(
-        self._trainers, lambda trainer: sum(trainer.rounds[0]))]
-
-  def _train_alone(self, trainer, limit):
-    """Trains a pair of rounds; yields as `_train_apart`."""
-    with contextlib.closing(self._train(trainer, *limit)) as chunks:
-      for size, elapsed in chunks:
-        yield trainer, size, elapsed
+        self._trainers, lambda trainer: trainer.num_dice)]
 
   def _train_apart(self, trainers, limits, engine):
-    """Trains pairs of rounds at the same time; see `parallel_training.run`."""
-    number = self._trainers.index(trainers[0])
-    values = self._values_of(number)
+    """Trains pairs of rounds at the same time, as `parallel_training.run`."""
+    values = self._values_of(self._trainers.index(trainers[0]))
     for trainer, limit in zip(trainers, limits):
-      # What builds on it is out of date from now on.
       if not parallel_training.is_done(*limit):
-        for later in (trainer, *self._trainers[number + len(trainers):]):
-          later.values = {}
+        self._forget_values(trainer)
     return parallel_training.run(trainers, values, limits, engine,
-                             self._num_threads, SAVE_SECONDS)
+                                 self._num_threads, SAVE_SECONDS)
 
   def _save_now_and_then(self, save_to):
     """Saves if there is a file to save to and the last save is old enough."""
@@ -516,31 +507,21 @@ class MatchSolver(base_solver.Solver):
     Only if the disk fails in the second reading is the solver as new.
     """
     with checkpoint.opened(path, base_solver.FILE_KIND) as archive:
-      training = _read_training(archive, self._identity(), self._trainers)
+      learned = _read_learned(archive, self._identity(), self._trainers)
       with interrupts.deferred():  # tables and counts must fit together
-        self._restore(archive, training)
+        self._restore(archive, learned)
 
-  def _restore(self, archive, training):
-    """Replaces all that was learned by what a file holds.
-
-    Args:
-      archive: the `checkpoint.Archive`.
-      training: its `_Training`.
-    """
-    first = 0
+  def _restore(self, archive, learned):
+    """Replaces all that was learned by what a file holds."""
     try:
-      for trainer, seconds in zip(self._trainers, training.seconds):
+      for trainer, (records, seconds, values) in zip(self._trainers, learned):
         trainer.reset()
-        end = first + len(trainer.rounds)
-        records = training.records[first:end]
-        first = end
         if records["sweeps"].any():
           for name, table in _arrays_of(trainer).items():
-            archive.read_into(name, table)
+            archive.read_into(name, table, high=table_kernels.MAX_WEIGHT)
         trainer.records[:] = records
         trainer.seconds = seconds
-        trainer.values = {key: training.values[key] for key in trainer.rounds
-                          if key in training.values}
+        trainer.values = values
     except BaseException:
       for trainer in self._trainers:
         trainer.reset()
@@ -557,19 +538,6 @@ def _check_target(path):
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
 
 
-class _Training(NamedTuple):
-  """What a file says of a training, without its tables.
-
-  Attributes:
-    records: [round] `deals.RECORD`.
-    seconds: for each pair of rounds how long it was trained.
-    values: dict from rounds to their starters' values.
-  """
-  records: np.ndarray
-  seconds: list[float]
-  values: dict[tuple[int, int], float]
-
-
 def _states(trainers):
   """Returns the records as files hold them, [round, 3] float64."""
   records = np.concatenate([trainer.records for trainer in trainers])
@@ -583,13 +551,16 @@ def _arrays_of(trainer):
           for name, table in zip(_TABLE_NAMES, tables)}
 
 
-def _read_training(archive, identity, trainers):
-  """Returns the `_Training` of a file; raises a ValueError if it is not whole.
+def _read_learned(archive, identity, trainers):
+  """Returns what a file says, without tables; raises if it is not whole.
 
   Args:
     archive: the `checkpoint.Archive`.
     identity: dict of what its header must have.
     trainers: list of `pair_trainer.PairTrainer`.
+
+  Returns:
+    For each trainer its (records, seconds, values).
   """
   path, header = archive.path, archive.header
   base_solver.check_identity(path, header, identity)
@@ -600,41 +571,42 @@ def _read_training(archive, identity, trainers):
   seconds = archive.read("seconds", (len(trainers),), (np.float64,), 0.0)
   states = archive.read("states", _states(trainers).shape, (np.float64,))
   records = states.reshape(-1).view(deals.RECORD)
-  first = 0
-  for trainer in trainers:
-    known = [key in values for key in trainer.rounds]
-    if any(known) != all(known):
+  learned, first = [], 0
+  for trainer, elapsed in zip(trainers, seconds.tolist()):
+    known = {key: values[key] for key in trainer.rounds if key in values}
+    if len(known) not in (0, len(trainer.rounds)):
       raise ValueError(f"path={path!r}: its values must have both or none of "
                        f"the rounds {trainer.rounds}")
     of_pair = records[first:first + len(trainer.rounds)]
     first += len(trainer.rounds)
-    _check_records(path, of_pair)
+    _check_records(path, of_pair, identity["parameters"]["gamma"])
     if of_pair["sweeps"].any():
       for name, table in _arrays_of(trainer).items():
         archive.check(name, table.shape, (table.dtype,))
         archive.verify(name, 0.0 if name.endswith(_TABLE_NAMES[1])
-                       else -math.inf)
+                       else -math.inf, table_kernels.MAX_WEIGHT)
+    learned.append((of_pair, elapsed, known))
   if records["sweeps"].min() != iteration:
     raise ValueError(f"path={path!r}: its iteration={iteration} must be that "
                      "of the round with the fewest sweeps")
-  return _Training(records, seconds.tolist(), values)
+  return learned
 
 
-def _check_records(path, records):
-  """Raises a ValueError unless these can be the records of a pair of rounds.
-
-  Args:
-    path: of the file.
-    records: [round] `deals.RECORD`.
-  """
+def _check_records(path, records, gamma):
+  """Raises a ValueError unless these can be the records of a pair of rounds."""
   sweeps, weights = records["sweeps"], records["weight"]
-  is_count = np.all((sweeps >= 0) & (sweeps <= checkpoint.MAX_COUNT) &
+  is_count = np.all((sweeps >= 0) & (sweeps <= _MAX_SWEEPS) &
                     (sweeps == np.floor(sweeps)))
   if not is_count or sweeps[0] - sweeps[-1] not in (0, 1):
     raise ValueError(f"path={path!r}: its states have {sweeps.tolist()} sweeps;"
                      " must be the same whole number of at least 0, or one "
                      "more for the first")
+  # Sweep t weighs t^gamma, which lies between two integrals.
+  low, high = ((sweeps + more)**(gamma + 1.0) / (gamma + 1.0)
+               for more in (0.0, 1.0))
   if np.any((weights > 0) != (sweeps > 0)) or np.any(
-      np.abs(records["value"]) > weights * _MAX_ROUNDING):
+      (weights < low / _MAX_ROUNDING) | (weights > high * _MAX_ROUNDING) |
+      (weights > table_kernels.MAX_WEIGHT) |
+      (np.abs(records["value"]) > weights * _MAX_ROUNDING)):
     raise ValueError(f"path={path!r}: its states have weights that do not fit "
                      "their sweeps and values")

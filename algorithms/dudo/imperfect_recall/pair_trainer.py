@@ -28,11 +28,7 @@ LONG_SECONDS = 0.2  # a sweep that takes longer need not be waited for
 def round_pairs(rounds):
   """Returns the pairs of rounds that share tables, in order.
 
-  Args:
-    rounds: list of (starter's dice, other's dice).
-
-  Returns:
-    A list of ((a, b), (b, a)) or ((a, a),).
+  They are ((a, b), (b, a)) or ((a, a),).
   """
   return list(dict.fromkeys(
       round_rules.round_pair(tuple(sorted(key))) for key in rounds))
@@ -41,10 +37,7 @@ def round_pairs(rounds):
 def num_shifts(match, pair, hands_met):
   """Returns how many hands each hand meets in an iteration of a pair.
 
-  Args:
-    match: the `abstract_rules.AbstractRules`.
-    pair: the rounds trained together: ((a, b), (b, a)) or ((a, a),).
-    hands_met: a number, "all", or None for the default.
+  `hands_met` is a number, "all", or None for the default.
   """
   few = min(match.rolls(n).num_rolls for n in pair[0])
   if hands_met is None:
@@ -53,15 +46,7 @@ def num_shifts(match, pair, hands_met):
 
 
 def scratch_bytes(match, rounds, num_shifts, num_threads, dtype):
-  """Returns how much memory training takes, without the tables.
-
-  Args:
-    match: the `abstract_rules.AbstractRules`.
-    rounds: the rounds trained together: ((a, b), (b, a)) or ((a, a),).
-    num_shifts: how many hands of the opponent each hand meets in an iteration.
-    num_threads: how many threads to use.
-    dtype: the type of the tables.
-  """
+  """Returns how much memory the work arrays of a pair of rounds take."""
   num_claims = match.num_sides * sum(rounds[0])
   num_nodes = match.num_nodes(sum(rounds[0]))
   hands = sum(match.table_shape(key)[1] for key in rounds) * 2 // len(rounds)
@@ -142,6 +127,11 @@ class PairTrainer:
     return int(self.records["sweeps"].min())
 
   @property
+  def num_dice(self):
+    """How many dice are in play."""
+    return sum(self.rounds[0])
+
+  @property
   def num_sweeps(self):
     """How many sweeps there were, over all rounds."""
     return int(self.records["sweeps"].sum())
@@ -206,9 +196,6 @@ class PairTrainer:
     """Runs iterations; finishes one that was interrupted first.
 
     With 0 iterations it compiles what the others will run.
-
-    Args:
-      iterations: how many.
     """
     if not iterations:
       self._sweeper.compile()
@@ -286,10 +273,10 @@ class _Sweeper:
 
   Args:
     match: the `abstract_rules.AbstractRules`.
-    tables: dict from (own dice, opponent's dice) to `RegretTables`.
+    tables: {(own dice, opponent's dice): `RegretTables`}.
     num_threads: how many threads to use.
     num_shifts: how many shifts a list of deals has.
-    values: dict from smaller rounds to their starters' values.
+    values: {smaller round: its starter's value}.
   """
 
   def __init__(self, match, tables, num_threads, num_shifts, values):

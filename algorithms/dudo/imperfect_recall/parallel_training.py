@@ -18,15 +18,8 @@ def is_done(iterations, seconds):
 def _train(trainer, values, iterations, seconds, at_most, num_threads):
   """Trains a pair of rounds until a limit is reached; then sets its values.
 
-  It is a job, see `runtime.jobs`: in another process it trains a copy.
-
-  Args:
-    trainer: the `pair_trainer.PairTrainer`.
-    values: dict from smaller rounds to their starters' values.
-    iterations: how many iterations, or None.
-    seconds: how long, or None.
-    at_most: stop after so many seconds, without values.
-    num_threads: how many threads to use at most.
+  It is a job (`runtime.jobs`): in another process it trains a copy. It stops
+  without values after `at_most` seconds.
 
   Returns:
     (trainer, iterations, seconds): how many it ran, and how long.

@@ -14,29 +14,11 @@ _REGRET_SECONDS = 10.0  # the average regret takes some time to compute
 
 
 def shares(match, trainers):
-  """Returns which share of the time each pair of rounds gets.
-
-  Args:
-    match: the `abstract_rules.AbstractRules`.
-    trainers: list of `pair_trainer.PairTrainer`, in order of training.
-  """
+  """Returns which share of the time each pair of rounds gets, a list."""
   costs = [sum(math.prod(match.table_shape(key))
                for key in trainer.rounds)**_SHARE_EXPONENT
            for trainer in trainers]
   return [cost / sum(costs) for cost in costs]
-
-
-def iteration_limits(trainers, iterations, total):
-  """Yields (iterations, None) for each pair of rounds.
-
-  Args:
-    trainers: list of `pair_trainer.PairTrainer`, in order of training.
-    iterations: how many iterations of each pair.
-    total: whether these include what was run before.
-  """
-  for trainer in trainers:
-    done = trainer.iteration if total else 0
-    yield max(iterations - done, 0), None
 
 
 def time_limits(match, trainers, seconds, total):
@@ -70,11 +52,7 @@ def time_limits(match, trainers, seconds, total):
 
 
 class Status:
-  """Shows how training goes beside a progress bar.
-
-  Args:
-    bar: the progress bar.
-  """
+  """Shows how training goes beside a progress bar."""
 
   def __init__(self, bar):
     self._bar = bar

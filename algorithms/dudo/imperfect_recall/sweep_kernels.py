@@ -97,12 +97,6 @@ class SweepScratch(NamedTuple):
 
 
 @jit.inline
-def _acts(graph, role, node):
-  """Returns whether the role may act there: who started may be forgotten."""
-  return graph.acts[node, role]
-
-
-@jit.inline
 def _spread(graph, node, mine, weight, scale, shift):
   """Adds a strategy, times own reach, to the sums and to the children."""
   row, row_end = graph.row_begin[node], graph.row_begin[node + 1]
@@ -158,12 +152,12 @@ def _forward_unit(graph, unit, starter, other, settings, scratch, thread):
   _begin_unit(graph, other, unit)
   for i in range(graph.unit_begin[unit], graph.unit_begin[unit + 1]):
     node = graph.unit_node[i]
-    starts = _acts(graph, starter.role, node)
+    starts = graph.acts[node, starter.role]
     if starts:
       table_kernels.match_regrets(graph, node, starter.table, starter.factor)
       _spread(graph, node, starter, weight, scale, shift)
       _pass_on(other, unit, node)
-    if _acts(graph, other.role, node):
+    if graph.acts[node, other.role]:
       if not (settings.is_shared and starts):
         table_kernels.match_regrets(graph, node, other.table,
                                     other.factor)
@@ -173,14 +167,9 @@ def _forward_unit(graph, unit, starter, other, settings, scratch, thread):
 
 @jit.kernel
 def _value_actions(graph, unit, values, leaves, out):
-  """Writes what a role's actions in the unit are worth to it.
+  """Writes out[action, deal], what a role's actions in the unit are worth.
 
-  Args:
-    graph: the `abstraction_graph.AbstractionArrays`.
-    unit: the unit.
-    values: [node, deal], the values of the opponent.
-    leaves: [claim, deal], of the role itself.
-    out: [action, deal], modified in place.
+  The values [node, deal] are the opponent's, the leaves [claim, deal] its own.
   """
   node = graph.unit_node[graph.unit_begin[unit]]
   last, child = graph.last[node], graph.child_begin[node]
@@ -194,15 +183,7 @@ def _value_actions(graph, unit, values, leaves, out):
 
 @jit.inline
 def _play(graph, node, mine, action_values, strategy):
-  """Writes mine.value[node], the value of the node under the strategy.
-
-  Args:
-    graph: the `abstraction_graph.AbstractionArrays`.
-    node: the node of the graph.
-    mine: the `RoleArrays` of the role that acts.
-    action_values: [action, deal].
-    strategy: [hand] scratch.
-  """
+  """Writes mine.value[node], from action_values[action, deal]."""
   row, row_end = graph.row_begin[node], graph.row_begin[node + 1]
   table, factor, segments = mine.table, mine.factor[node], mine.segments
   out = mine.value[node]
@@ -238,15 +219,7 @@ def _sum_regret(cf_reach, action_values, value, a, deal, length):
 
 @jit.inline
 def _learn(graph, node, mine, action_values, cf_reach):
-  """Adds the regrets of a node, for every deal.
-
-  Args:
-    graph: the `abstraction_graph.AbstractionArrays`.
-    node: the node of the graph.
-    mine: the `RoleArrays` of the role that acts.
-    action_values: [action, deal].
-    cf_reach: [deal], from `_reach_of_deals`.
-  """
+  """Adds the regrets of a node, for every deal; cf_reach is [deal]."""
   row, row_end = graph.row_begin[node], graph.row_begin[node + 1]
   table, value, segments = mine.table, mine.value[node], mine.segments
   for a in range(row_end - row):
@@ -280,18 +253,8 @@ def _reach_of_deals(segments, reach, weights, weight, out):
 @jit.inline
 def _learn_if_reached(graph, node, mine, theirs, weight, action_values,
                       cf_reach):
-  """Adds a role's regrets at a node where it acts, if the opponent gets there.
-
-  Args:
-    graph: the `abstraction_graph.AbstractionArrays`.
-    node: the node of the graph.
-    mine: the `RoleArrays` of the role.
-    theirs: the `RoleArrays` of the opponent.
-    weight: the weight of this iteration.
-    action_values: [action, deal].
-    cf_reach: [deal] scratch.
-  """
-  if _acts(graph, mine.role, node) and theirs.opponent_turn_reach[node].any():
+  """Adds a role's regrets where it acts, if the opponent gets there."""
+  if graph.acts[node, mine.role] and theirs.opponent_turn_reach[node].any():
     _reach_of_deals(theirs.segments, theirs.opponent_turn_reach[node],
                     mine.weight, weight, cf_reach)
     _learn(graph, node, mine, action_values, cf_reach)
@@ -308,9 +271,9 @@ def _backward_unit(graph, unit, starter, other, settings, scratch, thread):
   _value_actions(graph, unit, starter.value, other.leaf, other_values)
   for i in range(graph.unit_begin[unit], graph.unit_begin[unit + 1]):
     node = graph.unit_node[i]
-    if _acts(graph, starter.role, node):
+    if graph.acts[node, starter.role]:
       _play(graph, node, starter, starter_values, strategy)
-    if _acts(graph, other.role, node):
+    if graph.acts[node, other.role]:
       _play(graph, node, other, other_values, strategy)
     if settings.learns:
       _learn_if_reached(graph, node, starter, other, weight, starter_values,
@@ -341,14 +304,12 @@ def _forward(graph, starter, other, settings, scratch):
                   np.int64(0))
 
 
-# Numba passes to threads only plain tuples that are not nested; these functions
-# make the named ones again. Threads count in int64, as all other indices do, so
-# that nothing is compiled twice.
-
-
+# Numba passes to threads only plain tuples that are not nested; this function
+# makes the named ones again. Threads count in int64, as all other indices do,
+# so that nothing is compiled twice.
 @jit.kernel
-def _forward_slice(graph, starter, other, settings, scratch, wave, thread):
-  """Handles a thread's slice of a wave in the forward pass."""
+def _slice(graph, starter, other, settings, scratch, wave, thread, is_forward):
+  """Handles a thread's slice of a wave, in the forward or backward pass."""
   graph = abstraction_graph.AbstractionArrays(*jit.borrowed(graph))
   starter = RoleArrays(*jit.borrowed(starter))
   other = RoleArrays(*jit.borrowed(other))
@@ -356,20 +317,10 @@ def _forward_slice(graph, starter, other, settings, scratch, wave, thread):
   settings = SweepSettings(*settings)
   for unit in range(graph.wave_begin[wave] + thread,
                     graph.wave_begin[wave + 1], len(scratch.scale)):
-    _forward_unit(graph, unit, starter, other, settings, scratch, thread)
-
-
-@jit.kernel
-def _backward_slice(graph, starter, other, settings, scratch, wave, thread):
-  """Handles a thread's slice of a wave in the backward pass."""
-  graph = abstraction_graph.AbstractionArrays(*jit.borrowed(graph))
-  starter = RoleArrays(*jit.borrowed(starter))
-  other = RoleArrays(*jit.borrowed(other))
-  scratch = SweepScratch(*jit.borrowed(scratch))
-  settings = SweepSettings(*settings)
-  for unit in range(graph.wave_begin[wave] + thread,
-                    graph.wave_begin[wave + 1], len(scratch.scale)):
-    _backward_unit(graph, unit, starter, other, settings, scratch, thread)
+    if is_forward:
+      _forward_unit(graph, unit, starter, other, settings, scratch, thread)
+    else:
+      _backward_unit(graph, unit, starter, other, settings, scratch, thread)
 
 
 @jit.kernel(parallel=True)
@@ -381,7 +332,7 @@ def _forward_parallel(graph, starter, other, settings, scratch):
   how, parts = settings[:], scratch[:]
   for wave in range(num_waves):
     for thread in numba.prange(num_threads):
-      _forward_slice(arrays, mine, theirs, how, parts, wave, np.int64(thread))
+      _slice(arrays, mine, theirs, how, parts, wave, np.int64(thread), True)
 
 
 @jit.kernel
@@ -390,10 +341,9 @@ def backward(graph, starter, other, settings, scratch):
 
   Args:
     graph: the `abstraction_graph.AbstractionArrays`.
-    starter: the `RoleArrays` of role 0, modified in place: `value`, and
+    starter: the `RoleArrays` of role 0; `value` is modified in place, and
       `table` if it learns.
-    other: the `RoleArrays` of role 1, modified in place: `value`, and `table`
-      if it learns.
+    other: the `RoleArrays` of role 1, likewise.
     settings: the `SweepSettings`.
     scratch: the `SweepScratch`.
   """
@@ -412,19 +362,12 @@ def backward_parallel(graph, starter, other, settings, scratch):
   how, parts = settings[:], scratch[:]
   for wave in range(num_waves - 1, -1, -1):
     for thread in numba.prange(num_threads):
-      _backward_slice(arrays, mine, theirs, how, parts, wave, np.int64(thread))
+      _slice(arrays, mine, theirs, how, parts, wave, np.int64(thread), False)
 
 
 @jit.kernel
 def _add_to_record(starter, chances, weight, record):
-  """Adds a sweep to the record of its round.
-
-  Args:
-    starter: the `RoleArrays` of role 0.
-    chances: [deal] float64, the probabilities of the deals.
-    weight: of the iteration.
-    record: [1] `deals.RECORD`, modified in place.
-  """
+  """Adds a sweep to the record of its round."""
   root = starter.value[0]
   value = 0.0
   for j in range(len(root)):
@@ -438,15 +381,8 @@ def _add_to_record(starter, chances, weight, record):
 def sweep(graph, starter, other, settings, scratch, chances, record):
   """Runs one iteration, forward and backward, for a list of deals.
 
-  Args:
-    graph: the `abstraction_graph.AbstractionArrays`.
-    starter: the `RoleArrays` of role 0, modified in place.
-    other: the `RoleArrays` of role 1, modified in place.
-    settings: the `SweepSettings`.
-    scratch: the `SweepScratch`.
-    chances: [deal] float64, the probabilities of the deals.
-    record: [1] `deals.RECORD`, modified in place. It changes here, so that it
-      fits the tables whenever Python gets to see them.
+  It modifies the roles and the record [1] `deals.RECORD` in place, so that they
+  fit whenever Python gets to see them. The chances [deal] are float64.
   """
   _forward(graph, starter, other, settings, scratch)
   backward(graph, starter, other, settings, scratch)

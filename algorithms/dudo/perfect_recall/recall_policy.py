@@ -59,6 +59,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
   """
 
   has_perfect_recall = True
+  remembered_text = "all claims"
 
   def __init__(
       self, game: pyspiel.Game,
@@ -88,15 +89,6 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
   def rounds(self) -> list[annotations.Dice]:
     """The rounds (starter's dice, other's dice) that it plays, a list."""
     return list(self._rounds)
-
-  @property
-  def remembered_text(self) -> str:
-    """What the policy remembers of a round, in words."""
-    return "all claims"
-
-  def remembered_span(self, num_dice: int) -> float:
-    """Returns how many claims a round with so many dice has."""
-    return self.match.claim_order(num_dice).num_claims
 
   @property
   def values(self) -> annotations.ByRound[float]:
@@ -132,9 +124,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       result[game.dudo_action if action == num_claims else action] = probability
     return result
 
-  def after_claims(self, key: annotations.Dice,
-                   claims: Sequence[int]) -> np.ndarray:
-    """Returns [action, hand] float64, the probabilities after some claims."""
+  def _after_claims(self, key, claims):
     num_claims = len(claims) if isinstance(claims, (list, tuple)) else 0
     if not self.knows(key, num_claims):
       raise ValueError(f"key={key!r}: after {num_claims} claims must be the "

@@ -53,14 +53,11 @@ def round_rules(game):
 
 
 def values_from_file(name, value):
-  """Returns the values of rounds as a header of a file has them.
+  """Returns {(starter's dice, other's dice): value} of a header's field.
 
   Args:
     name: of the field.
     value: the field, which must be a list of [dice, other's dice, value].
-
-  Returns:
-    A dict from (starter's dice, other's dice) to the starter's value.
   """
   values = {}
   for item in value if isinstance(value, list) else [value]:
@@ -100,12 +97,6 @@ def match_keys(game):
   `round_keys` has more: the winner of a challenge, who keeps all dice, starts
   the next round. So if both begin with two dice, no starter has one die and the
   other player two.
-
-  Args:
-    game: the `pyspiel.Game`, `dudo` or `dudo_ir` with two players.
-
-  Returns:
-    A list of (starter's dice, other's dice).
   """
   starter = game.starting_player
   return rounds_from(round_rules(game), (game.start_dice[starter],
@@ -113,15 +104,7 @@ def match_keys(game):
 
 
 def rounds_from(match, first):
-  """Returns the rounds of a match that begins with one, fewest dice first.
-
-  Args:
-    match: the `RoundRules`.
-    first: (starter's dice, other's dice).
-
-  Returns:
-    A list of (starter's dice, other's dice).
-  """
+  """Returns the rounds of a match that begins with one, fewest dice first."""
   found, open_rounds = {first}, [first]
   while open_rounds:
     following = transitions.of_round(match,

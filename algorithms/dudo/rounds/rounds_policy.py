@@ -5,6 +5,7 @@ its rules that has no others.
 """
 
 from collections.abc import Sequence
+import math
 import numbers
 
 import numpy as np
@@ -26,18 +27,21 @@ def is_dice(key):
 class RoundsPolicy(convertible.ConvertiblePolicy):
   """The base of policies for whole matches of two-player Dudo.
 
-  A subclass implements `rounds`, `after_claims`, `continuation_values`,
-  `remembered_text`, `remembered_span`, `_known` and `_needed`.
+  A subclass implements `rounds`, `continuation_values`, `_after_claims`,
+  `_known` and `_needed`, and sets the attributes.
 
   Args:
     game: the `pyspiel.Game`, `dudo` or `dudo_ir` with two players.
 
   Attributes:
-    match: the `round_rules.RoundRules`, which a subclass sets.
+    match: the `round_rules.RoundRules`.
     has_perfect_recall: whether the policy remembers all claims of a round.
+    remembered_text: what it remembers of a round, such as "the last 3 claims".
   """
 
   has_perfect_recall = False
+  remembered_text: str
+  _span: float = math.inf  # how many of the last claims it may remember
 
   def __init__(self, game: pyspiel.Game) -> None:
     super().__init__(validation.game("game", game), [0, 1])
@@ -47,21 +51,16 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
     raise NotImplementedError
 
   def _needed(self, dice):
-    """Returns the pairs of numbers of dice that a match needs.
+    """Returns the pairs of numbers of dice of a match from a round on."""
+    raise NotImplementedError
 
-    Args:
-      dice: (starter's dice, other's dice) of its first round.
-    """
+  def _after_claims(self, key, claims):
+    """Returns `after_claims`, or raises a ValueError."""
     raise NotImplementedError
 
   @property
   def rounds(self) -> list[annotations.Dice]:
     """The rounds (starter's dice, other's dice) that it plays, a list."""
-    raise NotImplementedError
-
-  @property
-  def remembered_text(self) -> str:
-    """What the policy remembers of a round, such as "the last 3 claims"."""
     raise NotImplementedError
 
   def remembered_span(self, num_dice: int) -> float:
@@ -70,7 +69,7 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
     Args:
       num_dice: how many dice are in play.
     """
-    raise NotImplementedError
+    return min(self._span, self.match.claim_order(num_dice).num_claims)
 
   def after_claims(self, key: annotations.Dice,
                    claims: Sequence[int]) -> np.ndarray:
@@ -85,7 +84,7 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
       and then Dudo, which nobody can say before the first claim. Hands are
       those of `rolls`.
     """
-    raise NotImplementedError
+    return self._after_claims(key, claims)
 
   def continuation_values(self,
                           dice: annotations.Dice) -> annotations.ByRound[float]:
@@ -106,15 +105,11 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
     """Computes the values of rounds, if the policy can and lacks them."""
 
   def exploitability_from(self, dice: annotations.Dice) -> float | None:
-    """Returns half the NashConv in the match from a round on.
+    """Returns half the NashConv in the match from a round on, if measured.
 
     Args:
       dice: (starter's dice, other's dice) of the round.
-
-    Returns:
-      A float, None if it was not measured.
     """
-    del dice
 
   def known_exploitability(self, game: pyspiel.Game) -> float | None:
     """Returns how exploitable the policy is in a game, None if not measured.

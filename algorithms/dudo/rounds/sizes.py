@@ -11,11 +11,7 @@ from dudo_spiel.algorithms.dudo.rounds import transitions
 
 
 def num_info_states(game):
-  """Returns how many information states both players have together.
-
-  Args:
-    game: the `pyspiel.Game`, `dudo` or `dudo_ir` with two players.
-  """
+  """Returns how many information states both players have together."""
   total = 0
   seen = {}  # dice of both -> set of those who may start with them
   ways = {(tuple(game.start_dice), game.starting_player): 1}
@@ -37,16 +33,9 @@ def num_info_states(game):
 
 
 def _ways_on(game, dice, starter):
-  """Returns how many ways lead through a round to each start of the next.
+  """Returns the number of deals and lines of claims to each next round.
 
-  Args:
-    game: the `pyspiel.Game`.
-    dice: (player 0's, player 1's), how many they have.
-    starter: who starts the round.
-
-  Returns:
-    A dict from (dice, starter) of the next round to the number of deals and
-    lines of claims that lead there.
+  Its keys are (dice of players 0 and 1, who starts).
   """
   rules = round_rules.round_rules(game)
   order = rules.claim_order(sum(dice))
@@ -69,12 +58,9 @@ def _ways_on(game, dice, starter):
 
 
 def _num_memories(game, num_dice, may_start):
-  """Returns how many memories a player can have who is to act.
+  """Returns how many memories a player of `dudo_ir` who is to act can have.
 
-  Args:
-    game: the `pyspiel.Game`, a `dudo_ir`.
-    num_dice: how many dice are in play.
-    may_start: set of bool, whether the player started the round.
+  `may_start` is a set of bool: whether the player started the round.
   """
   num_claims = game.num_sides * num_dice
   length = min(game.recall_length, num_claims)

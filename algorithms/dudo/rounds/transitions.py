@@ -66,16 +66,7 @@ class Transitions:
             for after, winner in self._results if all(after)}
 
   def _table(self, starts, answers, role):
-    """Returns [role, claim, count] float64, the payoff to one role.
-
-    Args:
-      starts: dict from (starter's dice, other's dice) to what a round that the
-        player of the role starts is worth to it.
-      answers: dict from (starter's dice, other's dice) to what a round that its
-        opponent starts is worth to it; None if rounds are worth the same to
-        whoever starts them.
-      role: 0 or 1.
-    """
+    """Returns [role, claim, count] float64, the payoff to one role."""
     values = np.empty(len(self._results))
     for i, (after, winner) in enumerate(self._results):
       key = after[winner], after[1 - winner]
@@ -107,11 +98,8 @@ class Transitions:
     Args:
       outcomes: [role, claim, count] float64, the probabilities of challenges.
       role: of the player, 0 if it starts this round.
-      starts: dict from (starter's dice, other's dice) to what a later round
-        that the player starts is worth to it.
-      answers: dict from (starter's dice, other's dice) to what a later round
-        that its opponent starts is worth to it; None if rounds are worth the
-        same to whoever starts them.
+      starts: as for `payoffs`.
+      answers: as for `payoffs`.
     """
     return float((outcomes * self._table(starts, answers, role)).sum())
 
@@ -132,12 +120,7 @@ class Transitions:
 
 @functools.lru_cache(maxsize=256)
 def of_round(rules, dice):
-  """Returns the `Transitions` of a round, which all callers share.
-
-  Args:
-    rules: the `round_rules.RoundRules`.
-    dice: (starter's dice, other's dice).
-  """
+  """Returns the `Transitions` of a round, which all callers share."""
   return Transitions(rules, dice)
 
 

@@ -3,7 +3,7 @@
 import signal
 
 import numpy as np
-from oracles import memory_oracle
+from oracles import abstraction_oracle
 from oracles import round_oracle
 import pytest
 
@@ -79,7 +79,7 @@ def test_sweeps_are_those_of_the_oracle(sides, house, rounds, memory, shifts,
   match = abstract_rules.AbstractRules(sides, house, kind)
   trainer = make_trainer(match, rounds, num_shifts=shifts, gamma=gamma)
   oracle = round_oracle.RoundOracle(
-      sides, house, memory_oracle.MEMORIES[kind.name], VALUES)
+      sides, house, abstraction_oracle.ABSTRACTIONS[kind.name], VALUES)
   sums = {key: [0.0, 0.0] for key in rounds}
   with trainer.at_work(VALUES):
     for t in range(3):
@@ -139,6 +139,21 @@ def test_threads_change_nothing(monkeypatch, rounds, memory):
   for key, tables in first.tables.items():
     assert np.array_equal(tables.regret, second.tables[key].regret)
     assert np.array_equal(tables.cumulative, second.tables[key].cumulative)
+
+
+@pytest.mark.parametrize("regret", [1e-45, 1e-39, 2.0**120])
+def test_regrets_of_any_size_give_strategies(regret):
+  """Regrets whose sum has no finite inverse count as none."""
+  match = _last_claims_rules(3, 2)
+  trainer = make_trainer(match, [(1, 1)], dtype=np.float32)
+  trainer.tables[1, 1].regret.fill(regret)
+  with trainer.at_work({}):
+    trainer.iterate()
+    trainer.update_values()
+  tables = trainer.tables[1, 1]
+  assert all(np.isfinite(table).all() for table in tables)
+  np.testing.assert_allclose(tables.cumulative[:6, :3], 1 / 6, rtol=1e-6)
+  assert np.isfinite(trainer.values[1, 1])
 
 
 def test_compiling_changes_nothing():
