@@ -1,4 +1,4 @@
-"""What tests of the solvers on graphs share: deals, places and comparisons."""
+"""What tests of the solvers on graphs share: deals, nodes and comparisons."""
 
 import numpy as np
 from oracles import pfsi_oracle
@@ -14,7 +14,7 @@ def load(parameters, abstraction="wait_type_recall", recall_length=2):
       f"recall_length={recall_length})")
 
 
-def place(graph, state):
+def node_and_heap(graph, state):
   """Returns the node of a state and its number in the node's heap."""
   arrays, claims = graph.arrays, state.claim_list()
   node, last = 0, -1

@@ -1,4 +1,4 @@
-"""Short words for what most tests of games and examples do."""
+"""What tests of games and examples share."""
 
 import ast
 import os

@@ -1,7 +1,4 @@
-"""Random games of perfect recall, loaded by OpenSpiel from its EFG format.
-
-Serves the tests of checkpoints, compiled games and policies.
-"""
+"""Random games of perfect recall, loaded by OpenSpiel from its EFG format."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The pages: links lead somewhere, code runs, every program is listed."""
+"""The pages: links lead somewhere, code runs, every example is listed."""
 
 import ast
 import re
@@ -113,7 +113,13 @@ def test_readme_is_short():
 
 
 @pytest.mark.parametrize("path", _PROGRAMS, ids=lambda path: path.name)
-def test_every_program_is_listed(path):
+def test_docstring_of_a_program_is_its_help(path):
   doc = ast.get_docstring(ast.parse(path.read_text("utf-8")))
   assert "%" not in doc  # absl would put the program's name there
+
+
+@pytest.mark.parametrize("path", [
+    path for path in sorted(helpers.EXAMPLES.rglob("*.py"))
+    if path.name != "__init__.py"], ids=lambda path: path.name)
+def test_every_file_of_examples_is_listed(path):
   assert f"`{path.name}`" in (helpers.EXAMPLES / "README.md").read_text("utf-8")

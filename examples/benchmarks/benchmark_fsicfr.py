@@ -39,7 +39,7 @@ _HANDS_MET = flags.DEFINE_multi_integer(
 def make_trainer(match, dice, hands_met, num_threads):
   """Returns a trainer of one round."""
   return pair_trainer.PairTrainer(match, [dice], num_threads=num_threads,
-                                    num_shifts=hands_met)
+                                  num_shifts=hands_met)
 
 
 def measure(match, dice, values, hands_met):
@@ -78,7 +78,7 @@ def main(_):
   # Any values will do; what the round is worth does not change its time.
   values = {(a, b): 0.1 * (a - b) for a in range(1, 6) for b in range(1, 6)}
   print(f"round {dice[0]}v{dice[1]}, {match.abstraction.text}: "
-        f"{match.graph(sum(dice)).num_nodes:,} memories, {rows:,} rows, "
+        f"{match.graph(sum(dice)).num_nodes:,} nodes, {rows:,} rows, "
         f"{match.rolls(dice[0]).num_rolls} hands, tables of "
         f"{8 * rows * hands / 1e6:,.0f} MB; milliseconds a deal")
   print("hands met   deals 1 thread      copy     ratio   2 threads  "

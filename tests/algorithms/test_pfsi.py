@@ -114,7 +114,7 @@ def test_pfsi_is_the_oracles(parameters, abstraction, depth, tremble):
     solver.run(1)
 
     def flag_number(state, iteration=iteration):
-      node, heap = graph_helpers.place(solver.graph, state)
+      node, heap = graph_helpers.node_and_heap(solver.graph, state)
       return decision_kernels.flag_number(
           np.uint64(seed), iteration, solver.graph.num_players, node, heap)
 

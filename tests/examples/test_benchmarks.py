@@ -67,7 +67,7 @@ def test_benchmark_roofline():
 def test_benchmark_fsicfr():
   output = helpers.run_example("benchmark_fsicfr.py", "--numdice=2",
                                "--repeats=1", "--hands_met=2").stdout
-  assert "2,325 memories" in output
+  assert "2,325 nodes" in output
   row = output.splitlines()[-1].split()
   assert row[:2] == ["2", "42"] and row[-1] == "yes"
 

@@ -20,7 +20,7 @@ class OracleCFR:
       or a function likewise.
     prediction: the weight of the latest regrets as a prediction of the next.
     alternating: whether the players are updated one after the other.
-    epsilon: the least probability of every action.
+    epsilon: the smallest probability of every action.
   """
 
   def __init__(self, game, alpha, beta, gamma, prediction, alternating,
@@ -55,28 +55,29 @@ class OracleCFR:
     players = range(self._game.num_players())
     if self._alternating:
       for player in players:
-        self._strategy.update(self._improve(player))
+        self._strategy.update(self._update_player(player))
     else:
-      changes = [self._improve(player) for player in players]
+      changes = [self._update_player(player) for player in players]
       for change in changes:
         self._strategy.update(change)
 
-  def _improve(self, player):
+  def _update_player(self, player):
     """Updates a player's tables and returns the player's next strategies."""
-    new = collections.defaultdict(lambda: collections.defaultdict(float))
+    latest = collections.defaultdict(lambda: collections.defaultdict(float))
     reach = collections.defaultdict(float)
-    self._walk(self._game.new_initial_state(), player, 1.0, 1.0, new, reach)
-    following = {}
-    for key, regrets in new.items():
+    self._traverse(self._game.new_initial_state(), player, 1.0, 1.0, latest,
+                   reach)
+    strategies = {}
+    for key, regrets in latest.items():
       self._add_strategy(key, regrets, reach[key])
       scores = self._add_regrets(key, regrets)
       norm = sum(scores.values())
       self._matched[key] = {a: x / norm if norm > 0 else 1.0 / len(scores)
                             for a, x in scores.items()}
-      rest = 1.0 - len(scores) * self._epsilon
-      following[key] = {a: self._epsilon + rest * p
-                        for a, p in self._matched[key].items()}
-    return following
+      scale = 1.0 - len(scores) * self._epsilon
+      strategies[key] = {a: self._epsilon + scale * p
+                         for a, p in self._matched[key].items()}
+    return strategies
 
   def _add_strategy(self, key, regrets, reach):
     """Adds what was played in a set to the sums of its strategies."""
@@ -100,32 +101,33 @@ class OracleCFR:
     return power(iteration) if callable(power) else power
 
   def _discount(self, power):
-    # What is discounted now is the old sum of the next iteration.
+    # The next iteration discounts the sum of this one.
     power = self._at(power, self._t + 1)
     if power in (float("inf"), float("-inf")):
       return 1.0 if power > 0 else 0.0
     return self._t**power / (self._t**power + 1)
 
-  def _walk(self, state, player, own, others, new, reach):
-    """Returns the player's expected utility; adds to `new` and `reach`."""
+  def _traverse(self, state, player, own, others, latest, reach):
+    """Returns the player's expected utility; adds to `latest` and `reach`."""
     if state.is_terminal():
       return state.returns()[player]
     if state.is_chance_node():
-      return sum(p * self._walk(state.child(a), player, own, others * p, new,
-                                reach) for a, p in state.chance_outcomes())
+      return sum(p * self._traverse(state.child(a), player, own, others * p,
+                                    latest, reach)
+                 for a, p in state.chance_outcomes())
     key = state.current_player(), state.information_state_string()
     utilities = {}
     for action, p in self._strategy[key].items():
       is_own = state.current_player() == player
-      utilities[action] = self._walk(
+      utilities[action] = self._traverse(
           state.child(action), player, own * p if is_own else own,
-          others if is_own else others * p, new, reach)
+          others if is_own else others * p, latest, reach)
     value = sum(p * utilities[a] for a, p in self._strategy[key].items())
     if state.current_player() == player:
       reach[key] += own
       matched = sum(p * utilities[a] for a, p in self._matched[key].items())
       for action, utility in utilities.items():
-        new[key][action] += others * (utility - matched)
+        latest[key][action] += others * (utility - matched)
     return value
 
   def regrets(self):
@@ -152,7 +154,7 @@ class OracleAPCFRPlus(OracleCFR):
   Args:
     game: the game.
     alternating: whether the players are updated one after the other.
-    epsilon: the least probability of every action.
+    epsilon: the smallest probability of every action.
   """
 
   def __init__(self, game, alternating, epsilon=0.0):
@@ -184,7 +186,7 @@ class OracleVADCFR(OracleCFR):
     game: the game.
     warmup: how many iterations do not count in the average.
     alternating: whether the players are updated one after the other.
-    epsilon: the least probability of every action.
+    epsilon: the smallest probability of every action.
   """
 
   def __init__(self, game, warmup, alternating, epsilon=0.0):

@@ -25,7 +25,7 @@ class Set:
 
 
 class OracleCFR:
-  """The rounds of a pair of numbers of dice.
+  """Recursive CFR with sampled deals, on the rounds (a, b) and (b, a).
 
   Args:
     num_sides: how many sides a die has.

@@ -52,8 +52,9 @@ def dummy_claim(state, player, draw):
   kind = ("honest", "bluff", "random")[int(3 * draw())]
   wanted = None
   if kind == "honest":
-    most = max(range(1, sides + 1), key=lambda face: (hand.count(face), -face))
-    wanted = (quantity + 1 if quantity else hand.count(most)), most
+    commonest = max(range(1, sides + 1),
+                    key=lambda face: (hand.count(face), -face))
+    wanted = (quantity + 1 if quantity else hand.count(commonest)), commonest
   elif kind == "bluff":
     x = draw()
     if not quantity:
@@ -76,10 +77,10 @@ def _heuristic_claim(state, player, x):
   weights = [bot.claim_weight(state, claim) for claim in claims]
   if not any(weights):
     return claims[int(x * len(claims))]
-  rest = x * sum(weights)
+  remaining = x * sum(weights)
   for claim, weight in zip(claims, weights):
-    rest -= weight
-    if rest < 0.0:
+    remaining -= weight
+    if remaining < 0.0:
       return claim
   return claims[-1]
 

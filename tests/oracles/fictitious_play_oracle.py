@@ -35,7 +35,7 @@ class OracleFictitiousPlay:
   Args:
     game: a `pyspiel.Game`.
     is_full: whether full best responses are mixed in (XFP), or best decisions.
-    epsilon: the least probability of an action.
+    epsilon: the smallest probability of an action.
     alternating: whether players are updated one after the other.
     settle: function of (key, actions) that chooses among equally good actions.
     start: {key: {action: probability}}, the initial strategy; None is uniform.
@@ -53,25 +53,26 @@ class OracleFictitiousPlay:
     self._players = range(game.num_players())
     self._leaves = []  # (path, returns)
     self._actions = {}
-    self._walk(game.new_initial_state(), [])
+    self._collect_leaves(game.new_initial_state(), [])
     self.strategy = start or {key: dict.fromkeys(legal, 1 / len(legal))
                               for key, legal in self._actions.items()}
     self.num_ties = 0
     self._n = 1
     self._iterates = []
 
-  def _walk(self, state, path):
+  def _collect_leaves(self, state, path):
     if state.is_terminal():
       self._leaves.append((path, state.returns()))
     elif state.is_chance_node():
       for action, chance in state.chance_outcomes():
-        self._walk(state.child(action), [*path, Step(state, action, chance)])
+        self._collect_leaves(state.child(action),
+                             [*path, Step(state, action, chance)])
     else:
       legal = state.legal_actions()
       self._actions[state.current_player(),
                     state.information_state_string()] = legal
       for action in legal:
-        self._walk(state.child(action), [*path, Step(state, action)])
+        self._collect_leaves(state.child(action), [*path, Step(state, action)])
 
   def iterate(self):
     """Makes b_(n+1) of b_n."""
@@ -138,13 +139,13 @@ class OracleFictitiousPlay:
 
   def _decision(self, key, utilities):
     """Equations 4 and 23, with every action at least epsilon."""
-    most = max(utilities.values())
-    best = [a for a, u in utilities.items() if u > most - TIE]
+    best_utility = max(utilities.values())
+    best = [a for a, u in utilities.items() if u > best_utility - TIE]
     if len(best) > 1:
       self.num_ties += 1
       best = [self._settle(key, best)]
-    rest = 1 - self._epsilon * len(utilities)
-    return {a: self._epsilon + rest * (a == best[0]) for a in utilities}
+    scale = 1 - self._epsilon * len(utilities)
+    return {a: self._epsilon + scale * (a == best[0]) for a in utilities}
 
   def _response(self, player, keys):
     """Equation 22: a best response, from the last sets to the first."""

@@ -109,7 +109,7 @@ class OracleFSICFR:
     return order[::-1]
 
   def iterate(self):
-    """Runs one training iteration; the numbers are the paper's lines."""
+    """Runs one training iteration; the comments count the paper's lines."""
     self.iteration += 1
     nodes = self._reachable()  # 2
     for n in nodes:  # 3

@@ -3,7 +3,7 @@
 A policy says the default action wherever it stores nothing: Dudo, or the
 weakest claim if it opens the round. A node of the tree is a history of claims
 (a tuple) with the claims that are stored there. Tables are dicts from (history,
-hand) to {action: number}; an action is a claim or `DUDO`. Hands that agree in
+hand) to {action: entry}; an action is a claim or `DUDO`. Hands that agree in
 all counts that still matter share their sums of strategies: there the hand is
 a tuple of these counts.
 """
@@ -51,9 +51,9 @@ class GrowingOracle:
     matches = self._matches[len(history) % 2][hand]
     return tuple(matches[rank] for rank in ranks)
 
-  def _normalized(self, history, numbers):
+  def _normalized(self, history, entries):
     actions = self.actions(history)
-    weights = [max(numbers.get(a, 0.0), 0.0) for a in actions]
+    weights = [max(entries.get(a, 0.0), 0.0) for a in actions]
     total = sum(weights)
     if total <= 0.0:
       weights, total = [1.0] + [0.0] * (len(actions) - 1), 1.0
@@ -84,37 +84,39 @@ class GrowingOracle:
     """Runs one iteration, with alternating updates."""
     self.iteration += 1
     for role in range(2):
-      new = {}
+      updates = {}
       for hand, chance in enumerate(self.chances[role]):
-        self._walk((), role, hand, chance, self.chances[1 - role], new)
-      self._learn(new)
+        self._traverse((), role, hand, chance, self.chances[1 - role],
+                       updates)
+      self._learn(updates)
 
-  def _walk(self, history, role, hand, own, reach, new):
-    """Returns the value to the role; collects what is learned in `new`."""
+  def _traverse(self, history, role, hand, own, reach, updates):
+    """Returns the value to the role; collects the `updates`."""
     actor = len(history) % 2
     if actor == role:
       strategy = self.strategy(history, hand)
-      values = {a: self._value(history, a, role, hand, own * p, reach, new)
+      values = {a: self._value(history, a, role, hand, own * p, reach, updates)
                 for a, p in strategy.items()}
       mean = sum(strategy[a] * value for a, value in values.items())
       if history in self.nodes:
-        new[history, hand] = strategy, own, {a: value - mean
-                                             for a, value in values.items()}
+        updates[history, hand] = strategy, own, {
+            a: value - mean for a, value in values.items()}
       return mean
     strategies = [self.strategy(history, o) for o in range(len(reach))]
     return sum(self._value(history, a, role, hand, own,
-                           [x * s[a] for x, s in zip(reach, strategies)], new)
+                           [x * s[a] for x, s in zip(reach, strategies)],
+                           updates)
                for a in self.actions(history))
 
-  def _value(self, history, action, role, hand, own, reach, new):
+  def _value(self, history, action, role, hand, own, reach, updates):
     """Returns what an action is worth to the role."""
     if action == DUDO:
       return self._leaf(role, len(history) % 2, history[-1], hand, reach)
-    return self._walk((*history, action), role, hand, own, reach, new)
+    return self._traverse((*history, action), role, hand, own, reach, updates)
 
-  def _learn(self, new):
+  def _learn(self, updates):
     t = self.iteration
-    for key, (strategy, own, regrets) in new.items():
+    for key, (strategy, own, regrets) in updates.items():
       sums = self.cumulative[key[0], self.counts(*key)]
       for action, probability in strategy.items():
         sums[action] = sums.get(action, 0.0) + t**2 * own * probability
@@ -150,8 +152,8 @@ class GrowingOracle:
     for follows in (False, True):
       gains = collections.defaultdict(float)
       for hand, chance in enumerate(self.chances[role]):
-        here = self._best((), role, hand, self.chances[1 - role], None)
-        for key, gain in here[1 + follows].items():
+        best = self._best((), role, hand, self.chances[1 - role], None)
+        for key, gain in best[1 + follows].items():
           gains[key] += chance * gain
       found |= {key for key, gain in gains.items() if gain > threshold}
     return found
@@ -237,7 +239,7 @@ class GrowingOracle:
   # Growth.
 
   def size(self):
-    """Returns how many numbers a table has, in vectors of eight."""
+    """Returns how many entries a table has, in vectors of eight."""
     total = 0
     for history in self.nodes:
       hands = range(len(self.chances[len(history) % 2]))

@@ -1,7 +1,7 @@
 """Exact values of two-player zero-sum games, by linear programming.
 
 This is the sequence form of Koller, Megiddo & von Stengel (1996). It is built
-by walking the game's states and solved by scipy's HiGHS. OpenSpiel's
+by a traversal of the game's states and solved by scipy's HiGHS. OpenSpiel's
 `sequence_form_lp` solves the same program with cvxpy, which this project does
 not install.
 """
@@ -18,12 +18,12 @@ def game_value(game):
   actions = [{}, {}]  # info_state -> legal actions
   payoffs = {}  # (sequence of player 0, sequence of player 1) -> payoff
 
-  def walk(state, reach, at):
+  def traverse(state, reach, at):
     if state.is_terminal():
       payoffs[at] = payoffs.get(at, 0.0) + reach * state.returns()[0]
     elif state.is_chance_node():
       for action, probability in state.chance_outcomes():
-        walk(state.child(action), reach * probability, at)
+        traverse(state.child(action), reach * probability, at)
     else:
       player = state.current_player()
       info_state = state.information_state_string(player)
@@ -31,12 +31,12 @@ def game_value(game):
       assert parents[player].setdefault(info_state, at[player]) == at[player]
       assert actions[player].setdefault(info_state, legal) == legal
       for action in legal:
-        number = sequences[player].setdefault((info_state, action),
-                                              len(sequences[player]))
-        following = (number, at[1]) if player == 0 else (at[0], number)
-        walk(state.child(action), reach, following)
+        sequence = sequences[player].setdefault((info_state, action),
+                                                len(sequences[player]))
+        traverse(state.child(action), reach,
+                 (sequence, at[1]) if player == 0 else (at[0], sequence))
 
-  walk(game.new_initial_state(), 1.0, (0, 0))
+  traverse(game.new_initial_state(), 1.0, (0, 0))
 
   def flow(player):
     """Returns the matrix of the constraints on a player's plan.

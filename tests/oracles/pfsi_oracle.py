@@ -26,8 +26,8 @@ class Node:
   def __init__(self, state, players):
     self.state = state
     self.children = {}
-    self.against = [0.0] * players  # pi_-i
-    self.own = [0.0] * players
+    self.others_reach = [0.0] * players  # pi_-i
+    self.own_reach = [0.0] * players
     self.generation = None  # None: nobody asks; 0: unflagged; else flagged
     self.sigma = {}
     self.value = None
@@ -64,8 +64,8 @@ class Oracle:
                                   Table(state.legal_actions()))
 
   def trembling(self, sigma):
-    return {a: (1 - self.tremble) * share + self.tremble / len(sigma)
-            for a, share in sigma.items()}
+    return {a: (1 - self.tremble) * p + self.tremble / len(sigma)
+            for a, p in sigma.items()}
 
   def _next_weight(self):
     self.iteration += 1
@@ -113,8 +113,8 @@ class Oracle:
     """One iteration of PFSI; of FSI without thresholds."""
     nodes = self._nodes(self.game.new_initial_state(), choose)
     nodes[0].ask(0)
-    nodes[0].against = [1.0] * self.players
-    nodes[0].own = [self._next_weight()] * self.players
+    nodes[0].others_reach = [1.0] * self.players
+    nodes[0].own_reach = [self._next_weight()] * self.players
     for node in nodes:
       if (node.generation is None or node.state.is_terminal() or
           node.generation > depth):
@@ -124,17 +124,17 @@ class Oracle:
         child, = node.children.values()
         child.ask(node.generation)
         for i in range(self.players):
-          child.against[i] += node.against[i]
-          child.own[i] += node.own[i]
+          child.others_reach[i] += node.others_reach[i]
+          child.own_reach[i] += node.own_reach[i]
         continue
       table = self.table(node.state)
-      free = table.strategy()
-      node.sigma = self.trembling(free)
+      strategy = table.strategy()
+      node.sigma = self.trembling(strategy)
       generation = node.generation + 1
       if node.generation == 0:
-        for a, share in free.items():
-          table.cumulative[a] += node.own[player] * share
-        if not (node.against[player] < reach_threshold and
+        for a, p in strategy.items():
+          table.cumulative[a] += node.own_reach[player] * p
+        if not (node.others_reach[player] < reach_threshold and
                 flag_number(node.state) < flag_probability):
           generation = 0
       for a, child in node.children.items():
@@ -142,9 +142,10 @@ class Oracle:
           continue
         child.ask(generation)
         for i in range(self.players):  # algorithm 1
-          mine = i == player
-          child.against[i] += node.against[i] * (1 if mine else node.sigma[a])
-          child.own[i] += node.own[i] * (node.sigma[a] if mine else 1)
+          own_factor, others_factor = (
+              (node.sigma[a], 1) if i == player else (1, node.sigma[a]))
+          child.others_reach[i] += node.others_reach[i] * others_factor
+          child.own_reach[i] += node.own_reach[i] * own_factor
     pruned = [self.pruned_value] * self.players
     regrets = []
     for node in reversed(nodes):
@@ -164,9 +165,9 @@ class Oracle:
                       for i in range(self.players)]
         if node.generation == 0:
           table = self.table(node.state)
-          free = table.strategy()
-          mean = sum(free[a] * value[a][player] for a in value)
-          gains = {a: node.against[player] * (value[a][player] - mean)
+          strategy = table.strategy()
+          mean = sum(strategy[a] * value[a][player] for a in value)
+          gains = {a: node.others_reach[player] * (value[a][player] - mean)
                    for a in value}
           regrets.append((table, gains))
     for table, gains in regrets:
@@ -181,10 +182,10 @@ class Oracle:
     if state.is_terminal():
       return state.returns()[player]
     return sum(
-        share * self.utility(self.child(state, a), player, choose, threshold,
-                             probability * share)
-        for a, share in self.trembling(self.table(state).strategy()).items()
-        if share > 0)
+        p * self.utility(self.child(state, a), player, choose, threshold,
+                         probability * p)
+        for a, p in self.trembling(self.table(state).strategy()).items()
+        if p > 0)
 
   def pass_through(self, choose, play, threshold):
     """One iteration of PPT; `play(state, sigma)` gives the action to play."""

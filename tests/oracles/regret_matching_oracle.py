@@ -92,8 +92,8 @@ class ConditionalRegretMatching(RegretMatching):
     self.joint[played[0]][played[1]] += 1.0
     for player in range(2):
       own, other = played[player], played[1 - player]
-      numbers = [number for row in self.payoffs[player] for number in row]
-      inertia = self.sizes[player] * (max(numbers) - min(numbers))
+      payoffs = [payoff for row in self.payoffs[player] for payoff in row]
+      inertia = self.sizes[player] * (max(payoffs) - min(payoffs))
       regrets = self.regrets[player][own]
       for action in range(self.sizes[player]):
         self.sums[player][action] += self.strategies[player][action]
@@ -107,18 +107,18 @@ class ConditionalRegretMatching(RegretMatching):
 
 
 def ce_dist(payoffs, joint):
-  """Returns what both gain if they may swap every action they are told."""
+  """Returns what both gain by the best swap of recommended actions."""
   rows, columns = range(len(joint)), range(len(joint[0]))
-  gain = sum(max(sum(joint[told][k] * (payoffs[0][new][k] -
-                                       payoffs[0][told][k]) for k in columns)
-                 for new in rows) for told in rows)
+  gain = sum(
+      max(sum(joint[advised][k] * (payoffs[0][new][k] - payoffs[0][advised][k])
+              for k in columns) for new in rows) for advised in rows)
   return gain + sum(
-      max(sum(joint[k][told] * (payoffs[1][k][new] - payoffs[1][k][told])
-              for k in rows) for new in columns) for told in columns)
+      max(sum(joint[k][advised] * (payoffs[1][k][new] - payoffs[1][k][advised])
+              for k in rows) for new in columns) for advised in columns)
 
 
 def cce_dist(payoffs, joint):
-  """Returns what both gain if each may do one thing instead, always."""
+  """Returns what both gain by the best action that they always play."""
   rows, columns = range(len(joint)), range(len(joint[0]))
   gain = max(sum(joint[i][k] * (payoffs[0][new][k] - payoffs[0][i][k])
                  for i in rows for k in columns) for new in rows)

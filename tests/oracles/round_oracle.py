@@ -18,7 +18,7 @@ class RoundOracle:
   Args:
     num_sides: how many sides a die has.
     house: the `rules.HouseRules`.
-    remember: a function of `memory_oracle`.
+    remember: a function of `abstraction_oracle`.
     values: dict from smaller rounds to their starters' values.
   """
 
@@ -68,14 +68,15 @@ class RoundOracle:
       for hand in range(rolls_lib.num_rolls(dice[role], self._sides)):
         self._add_reach(dice, role, hand, (), 1.0, weight, new_cumulative)
     values = [
-        self._walk(dice, hands, (), (1.0, 1.0),
-                   (weight * weights[0][j], weight * weights[1][j]), new_regret)
+        self._traverse(dice, hands, (), (1.0, 1.0),
+                       (weight * weights[0][j], weight * weights[1][j]),
+                       new_regret)
         for j, hands in enumerate(deals)]
     for table, new in ((self.regret, new_regret),
                        (self.cumulative, new_cumulative)):
-      for key, numbers in new.items():
-        old = table[key] or [0.0] * len(numbers)
-        table[key] = [x + y for x, y in zip(old, numbers)]
+      for key, increments in new.items():
+        old = table[key] or [0.0] * len(increments)
+        table[key] = [x + y for x, y in zip(old, increments)]
     return values
 
   def _add_reach(self, dice, role, hand, claims, reach, weight, new):
@@ -92,7 +93,7 @@ class RoundOracle:
       self._add_reach(dice, role, hand, (*claims, first + a),
                       reach * strategy[a], weight, new)
 
-  def _walk(self, dice, hands, claims, reach, weights, new):
+  def _traverse(self, dice, hands, claims, reach, weights, new):
     """Returns the value to the role that is to move."""
     role = len(claims) % 2
     num_actions = self._num_actions(dice, claims)
@@ -106,8 +107,8 @@ class RoundOracle:
       else:
         after = (reach[0] * p, reach[1]) if role == 0 else (reach[0],
                                                             reach[1] * p)
-        utilities.append(-self._walk(dice, hands, (*claims, first + a), after,
-                                     weights, new))
+        utilities.append(-self._traverse(dice, hands, (*claims, first + a),
+                                         after, weights, new))
     value = sum(p * u for p, u in zip(strategy, utilities))
     scale = weights[role] * reach[1 - role]
     old = new[key] or [0.0] * num_actions

@@ -2,14 +2,14 @@
 
 This is algorithm 1 of Neller & Hnath (2011), "Approximating Optimal Dudo Play
 with Fixed-Strategy Iteration Counterfactual Regret Minimization". An iteration
-samples a deal and then, for each of the two players, walks over every sequence
+samples a deal and then, for each of the two players, traverses every sequence
 of claims. With C claims there are 2^C of them, however few are remembered. Each
 visit to one of the player's own information sets changes its strategy at once.
 
   1. The columns of both hands are copied from the [row, hand] tables, so that
-     the walk finds its numbers close together.
-  2. The walk is depth first, with a stack. Before the strongest claim it looks
-     ahead: the answer can only be Dudo.
+     the traversal finds them close together.
+  2. The traversal is depth first, with a stack. Before the strongest claim it
+     looks ahead: the answer can only be Dudo.
   3. The player's own columns are copied back.
 
 As in the paper, nodes that the strategies do not reach are visited, too. Tables
@@ -31,8 +31,9 @@ from dudo_spiel.algorithms.runtime import regret_tables
 
 _CHUNK_SECONDS = 0.01  # about how long to run between looks at the clock
 
-# A node on the stack of the walk: its value so far, the reaches of the learner
-# and of the opponent, its memory, and the action that is looked at.
+# A history on the stack of the traversal: its value so far, the reaches of the
+# learner and of the opponent, its node in the graph, and the action that is
+# evaluated.
 _FRAME = np.dtype([("value", np.float64), ("own", np.float64),
                    ("other", np.float64), ("node", np.int64),
                    ("action", np.int64)])
@@ -64,7 +65,7 @@ class SampledRounds(NamedTuple):
 
 
 class CFRScratch(NamedTuple):
-  """Memory that every traversal overwrites.
+  """Arrays that every traversal overwrites.
 
   Attributes:
     regret: [base + row] float64, the columns of both hands.
@@ -99,15 +100,15 @@ def _store(table, hand, column, base):
 
 @jit.inline
 def _match_regrets(regret, strategy, begin, count):
-  """Sets the strategy of a memory by equation 5 of the paper.
+  """Sets the strategy of a node by equation 5 of the paper.
 
-  The per-set kernel of `graphs` does the same with vectors. A walk mostly
-  meets memories of two or three actions, for which this loop is faster.
+  The per-set kernel of `graphs` does the same with vectors. A traversal mostly
+  meets nodes of two or three actions, for which this loop is faster.
 
   Args:
     regret: [base + row].
     strategy: [base + row], modified in place.
-    begin: where the memory's rows begin.
+    begin: where the node's rows begin.
     count: how many there are.
   """
   total = 0.0
@@ -125,31 +126,66 @@ def _match_regrets(regret, strategy, begin, count):
 
 
 @jit.kernel
-def _match_all_regrets(memory, regret, strategy, base):
-  """Sets the strategies of all memories."""
-  for node in range(len(memory.last)):
-    begin = base + memory.row_begin[node]
-    count = memory.row_begin[node + 1] - memory.row_begin[node]
+def _match_all_regrets(graph, regret, strategy, base):
+  """Sets the strategies of all nodes."""
+  for node in range(len(graph.last)):
+    begin = base + graph.row_begin[node]
+    count = graph.row_begin[node + 1] - graph.row_begin[node]
     _match_regrets(regret, strategy, begin, count)
 
 
-@jit.kernel
-def _walk(memory, learner, bases, scratch):
-  """Walks over all sequences of claims and returns the learner's value.
+@jit.inline
+def _mixed(value, strategy, row, values, action):
+  """Returns the value of a node's actions up to this one.
 
-  A node's value is summed as differences to its first action's value, so that
-  equal values give regrets of zero and not rounding errors.
+  It is summed as differences to the first action's value, so that equal values
+  give regrets of zero and not rounding errors.
 
   Args:
-    memory: the `abstraction_graph.AbstractionArrays`.
+    value: that of the actions before this one.
+    strategy: [base + row].
+    row: where the node's rows begin.
+    values: [action] float64, of the node.
+    action: the last action to count.
+  """
+  if action == 0:
+    return values[0]
+  return value + strategy[row + action] * (values[action] - values[0])
+
+
+@jit.inline
+def _learn(scratch, row, num_actions, values, value, own, other):
+  """Updates a set of the learner: lines 21 to 25 of the paper.
+
+  Args:
+    scratch: the `CFRScratch`, modified in place.
+    row: where the set's rows begin.
+    num_actions: how many there are.
+    values: [action] float64, what the actions are worth.
+    value: what the set is worth.
+    own: reach probability of the learner.
+    other: reach probability of the opponent.
+  """
+  for i in range(num_actions):
+    scratch.cumulative[row + i] += own * scratch.strategy[row + i]
+    scratch.regret[row + i] += other * (values[i] - value)
+  _match_regrets(scratch.regret, scratch.strategy, row, num_actions)
+
+
+@jit.kernel
+def _walk(graph, learner, bases, scratch):
+  """Traverses all sequences of claims; returns the learner's value.
+
+  Args:
+    graph: the `abstraction_graph.AbstractionArrays`.
     learner: the role (0 the starter, 1 the other) that learns.
     bases: for each role, where its rows begin in the columns.
     scratch: the `CFRScratch`, modified in place.
   """
-  regret, cumulative = scratch.regret, scratch.cumulative
+  cumulative = scratch.cumulative
   strategy, leaves = scratch.strategy, scratch.leaves
   stack, values = scratch.stack, scratch.values
-  strongest = memory.num_claims - 1
+  strongest = graph.num_claims - 1
   learns = learner == 0
   base, next_base = bases
   learner_base = base if learns else next_base
@@ -170,10 +206,10 @@ def _walk(memory, learner, bases, scratch):
         other *= strategy[row + action]
       depth += 1
       last += 1 + action
-      node = memory.child_begin[node] + action
+      node = graph.child_begin[node] + action
       learns = not learns
       base, next_base = next_base, base
-      row = base + memory.row_begin[node]
+      row = base + graph.row_begin[node]
       value, action = 0.0, 0
       continue
     # What is left are the strongest claim, to which Dudo is the answer, and
@@ -181,42 +217,27 @@ def _walk(memory, learner, bases, scratch):
     challenger = 0 if learns else 1
     values[depth, action] = leaves[1 - challenger, strongest]
     if not learns:
-      child = memory.child_begin[node] + action
-      cumulative[learner_base + memory.row_begin[child]] += own
-    first = values[depth, 0]
-    if action == 0:
-      value = first
-    else:
-      value += strategy[row + action] * (values[depth, action] - first)
+      child = graph.child_begin[node] + action
+      cumulative[learner_base + graph.row_begin[child]] += own
+    value = _mixed(value, strategy, row, values[depth], action)
     action += 1
     if node > 0:
       values[depth, action] = leaves[challenger, last]
-      value += strategy[row + action] * (values[depth, action] - first)
+      value = _mixed(value, strategy, row, values[depth], action)
       action += 1
-    if learns:  # lines 21 to 25
-      for a in range(action):
-        cumulative[row + a] += own * strategy[row + a]
-        regret[row + a] += other * (values[depth, a] - value)
-      _match_regrets(regret, strategy, row, action)
+    if learns:
+      _learn(scratch, row, action, values[depth], value, own, other)
     if depth == 0:
       return value
-    child_value = value  # go up: line 18
-    depth -= 1
+    depth -= 1  # go up: line 18
     frame = stack[depth]
-    value = frame.value
-    own = frame.own
-    other = frame.other
-    node = frame.node
-    action = frame.action
-    last = memory.last[node]
+    node, action, own, other = frame.node, frame.action, frame.own, frame.other
+    last = graph.last[node]
     learns = not learns
     base, next_base = next_base, base
-    row = base + memory.row_begin[node]
-    values[depth, action] = child_value
-    if action == 0:
-      value = child_value
-    else:
-      value += strategy[row + action] * (child_value - values[depth, 0])
+    row = base + graph.row_begin[node]
+    values[depth, action] = value
+    value = _mixed(frame.value, strategy, row, values[depth], action)
     action += 1
 
 
@@ -238,20 +259,20 @@ def deal(seed, number, roll_chances, number_of_round):
 
 
 @jit.kernel
-def _traverse(memory, rounds, number, number_of_round, learner, scratch):
-  """Deals, walks for one learner and returns the starter's value; see `run`."""
+def _traverse(graph, rounds, number, number_of_round, learner, scratch):
+  """Deals and traverses for one learner; returns the starter's value."""
   hands = deal(rounds.seed, number, rounds.roll_chances, number_of_round)
   shared = rounds.is_symmetric and hands[0] == hands[1]
-  bases = (0, 0 if shared else memory.row_begin[len(memory.last)])
+  bases = (0, 0 if shared else graph.row_begin[len(graph.last)])
   for role in range(2):
     if role == 0 or not shared:
       _load(rounds.regrets[role ^ number_of_round], hands[role],
             scratch.regret, bases[role])
-      _match_all_regrets(memory, scratch.regret, scratch.strategy, bases[role])
+      _match_all_regrets(graph, scratch.regret, scratch.strategy, bases[role])
   own = learner ^ number_of_round  # whose dice the learner has
   _load(rounds.cumulatives[own], hands[learner], scratch.cumulative,
         bases[learner])
-  for claim in range(memory.num_claims):
+  for claim in range(graph.num_claims):
     rank = rounds.ranks[claim] - 1
     count = (rounds.matches[number_of_round][hands[0], rank] +
              rounds.matches[1 - number_of_round][hands[1], rank])
@@ -261,7 +282,7 @@ def _traverse(memory, rounds, number, number_of_round, learner, scratch):
         scratch.leaves[0, claim] = x
       else:
         scratch.leaves[1, claim] = -x
-  value = _walk(memory, learner, bases, scratch)
+  value = _walk(graph, learner, bases, scratch)
   _store(rounds.regrets[own], hands[learner], scratch.regret, bases[learner])
   _store(rounds.cumulatives[own], hands[learner], scratch.cumulative,
          bases[learner])
@@ -269,11 +290,11 @@ def _traverse(memory, rounds, number, number_of_round, learner, scratch):
 
 
 @jit.kernel
-def run(memory, rounds, begin, end, records, scratch):
+def run(graph, rounds, begin, end, records, scratch):
   """Runs traversals: for each iteration, round and learner, in this order.
 
   Args:
-    memory: the `abstraction_graph.AbstractionArrays`.
+    graph: the `abstraction_graph.AbstractionArrays`.
     rounds: the `SampledRounds`; its tables are modified in place.
     begin: how many traversals were run before.
     end: how many there are afterwards.
@@ -284,7 +305,7 @@ def run(memory, rounds, begin, end, records, scratch):
   for traversal in range(begin, end):
     number = traversal // 2
     number_of_round = number % len(records)
-    value = _traverse(memory, rounds, number, number_of_round, traversal % 2,
+    value = _traverse(graph, rounds, number, number_of_round, traversal % 2,
                       scratch)
     record = records[number_of_round]
     record.sweeps += 0.5
@@ -322,9 +343,9 @@ class ChanceSampledCFR:
     self.tables = {key: deals.new_tables(match, key, dtype)
                    for key in self.rounds}
     self.records = np.zeros(len(self.rounds), deals.RECORD)
-    memory, rolls = match.graph(a + b), [match.rolls(n) for n in dice]
+    graph, rolls = match.graph(a + b), [match.rolls(n) for n in dice]
     both = [self.tables[a, b], self.tables[b, a]]
-    self._memory = memory.arrays
+    self._graph = graph.arrays
     self._rounds = SampledRounds(
         tuple(tables.regret for tables in both),
         tuple(tables.cumulative for tables in both),
@@ -335,10 +356,10 @@ class ChanceSampledCFR:
             role, values).challenges for role in range(2)]
                   for key in self.rounds]),
         a == b, np.uint64(random_streams.stream(seed, 256 * a + b)))
-    depths = memory.num_claims + 1
+    depths = graph.num_claims + 1
     self._scratch = CFRScratch(
-        *(np.zeros(2 * memory.num_rows) for _ in range(3)),
-        np.zeros((2, memory.num_claims)), np.zeros(depths, _FRAME),
+        *(np.zeros(2 * graph.num_rows) for _ in range(3)),
+        np.zeros((2, graph.num_claims)), np.zeros(depths, _FRAME),
         np.zeros((depths, depths)))
 
   def deal(self, key, iteration):
@@ -358,7 +379,7 @@ class ChanceSampledCFR:
     return self.traversals // (2 * len(self.rounds))
 
   def _run(self, begin, end):
-    run(self._memory, self._rounds, begin, end, self.records, self._scratch)
+    run(self._graph, self._rounds, begin, end, self.records, self._scratch)
 
   def iterate(self, iterations=1):
     """Runs this many iterations; finishes one that was begun first."""

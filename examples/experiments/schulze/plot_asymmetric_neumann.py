@@ -18,9 +18,6 @@ from dudo_spiel_examples.support import figures
 
 from absl import flags
 import numpy as np
-import pyspiel
-
-import dudo_spiel  # noqa: F401, registers the games
 
 _RANKS = flags.DEFINE_integer("ranks", 100, "How many ranks.", lower_bound=3,
                               upper_bound=1000)
@@ -64,9 +61,7 @@ def thresholds(bet, call, epsilon):
 
 def solve(game, epsilon):
   """Prints a table; returns {name: (bet, call)}."""
-  value, error = solver_runs.reference(game, epsilon)
-  print(f"\nepsilon = {epsilon:g}: the value is {value:.8f} ± {error:.1e}"
-        + ("" if epsilon else f" (with hands in [0, 1]: 1/18 = {1 / 18:.8f})"))
+  solver_runs.print_value(game, epsilon, f"1/18 = {1 / 18:.8f}")
   print(f"{'':6}{'value':>12}{'exploitability':>16}"
         + "".join(f"{name:>9}" for name in _THRESHOLDS))
   strategies = {}
@@ -87,7 +82,7 @@ def solve(game, epsilon):
 def plot(path, results):
   """Draws strategies above what they gain; one column per player."""
   figure, axes = figures.subplots(2, 2, figsize=(11, 7), sharex=True)
-  hands = (np.arange(_RANKS.value) + 0.5) / _RANKS.value
+  hands = solver_runs.hands(_RANKS.value)
   for color, (epsilon, strategies) in zip(("tab:purple", "tab:green"),
                                           results.items()):
     for name, style in [("BDFP", "-"), ("CFR", ":")]:
@@ -116,12 +111,10 @@ def plot(path, results):
 
 def main(_):
   figures.check_plot(_PLOT)
-  game = pyspiel.load_game("neumann_poker", {
-      "num_ranks": _RANKS.value, "asymmetric": True, "ante": _ANTE,
-      "bet": _BET})
-  print(f"{game}: {_ITERATIONS.value:,} iterations, random initial strategies")
-  results = {epsilon: solve(game, epsilon)
-             for epsilon in dict.fromkeys([0.0, _EPSILON.value])}
+  parameters = {"num_ranks": _RANKS.value, "asymmetric": True, "ante": _ANTE,
+                "bet": _BET}
+  results = solver_runs.solve_neumann(parameters, _ITERATIONS.value,
+                                      _EPSILON.value, solve)
   if _PLOT.value:
     plot(_PLOT.value, results)
 

@@ -19,9 +19,6 @@ from dudo_spiel_examples.support import figures
 
 from absl import flags
 import numpy as np
-import pyspiel
-
-import dudo_spiel  # noqa: F401, registers the games
 
 _RANKS = flags.DEFINE_integer("ranks", 100, "How many ranks.", lower_bound=3,
                               upper_bound=1000)
@@ -70,7 +67,7 @@ def probabilities(policy, steps):
 
 def free_thresholds(policy):
   """Returns x5 and x8, fitted to where player 1's hands take sequences."""
-  hands = (np.arange(_RANKS.value) + 0.5) / _RANKS.value
+  hands = solver_runs.hands(_RANKS.value)
   sequences = _PANELS["player 1"]
   result = []
   for name, low, width in [("bet-fold", _X["x3"], _X5_WIDTH),
@@ -85,9 +82,7 @@ def free_thresholds(policy):
 
 def solve(game, epsilon):
   """Prints a table; returns {name: curve}, {name: policy} and the value."""
-  value, error = solver_runs.reference(game, epsilon)
-  print(f"\nepsilon = {epsilon:g}: the value is {value:.8f} ± {error:.1e}"
-        + ("" if epsilon else f" (hands in [0, 1]: -44/1083 = {_LIMIT:.8f})"))
+  value = solver_runs.print_value(game, epsilon, f"-44/1083 = {_LIMIT:.8f}")
   print(f"{'':6}{'value':>12}{'exploitability':>16}{'rate':>7}{'x5':>8}"
         f"{'x8':>8}")
   curves, found = {}, {}
@@ -106,7 +101,7 @@ def solve(game, epsilon):
 
 def draw_strategies(axis, title, policies, fit):
   """Draws one panel: BDFP's policy as lines, the others' dashed, thresholds."""
-  hands = (np.arange(_RANKS.value) + 0.5) / _RANKS.value
+  hands = solver_runs.hands(_RANKS.value)
   for i, (name, sequence) in enumerate(_PANELS[title].items()):
     for solver, policy in policies.items():
       is_first = solver == "BDFP"
@@ -156,10 +151,8 @@ def plot(path, results):
 
 def main(_):
   figures.check_plot(_PLOT)
-  game = pyspiel.load_game("neumann_poker", {"num_ranks": _RANKS.value})
-  print(f"{game}: {_ITERATIONS.value:,} iterations, random initial strategies")
-  results = {epsilon: solve(game, epsilon)
-             for epsilon in dict.fromkeys([0.0, _EPSILON.value])}
+  results = solver_runs.solve_neumann({"num_ranks": _RANKS.value},
+                                      _ITERATIONS.value, _EPSILON.value, solve)
   if _PLOT.value:
     plot(_PLOT.value, results)
 

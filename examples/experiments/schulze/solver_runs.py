@@ -20,7 +20,8 @@ SOLVERS = {  # by default, as in the paper, with simultaneous updates
 COLORS = {"BDFP": "tab:purple", "BDFP averaged": "tab:pink", "XFP": "tab:green",
           "CFR": "tab:blue", "CFR unaveraged": "tab:cyan"}
 LEDUC_SCALE = 2.0  # how much higher the stakes of `leduc` are than the paper's
-_REFERENCE_SECONDS = 60.0
+_TARGET = 1e-7  # the exploitability that exact values are computed to
+_MAX_SECONDS = 60.0  # for each of them
 
 
 class Curve(NamedTuple):
@@ -49,6 +50,25 @@ def leduc(ranks):
       "raiseSize": "2 4", "maxRaises": "2 2", "firstPlayer": "1 1",
       "numSuits": 2, "numRanks": ranks, "numHoleCards": 1,
       "numBoardCards": "0 1", "stack": "100 100"})
+
+
+def solve_neumann(parameters, iterations, epsilon, solve):
+  """Solves Neumann poker, plain and perturbed; returns {epsilon: result}.
+
+  Args:
+    parameters: of the game.
+    iterations: how many each solver runs, for the title.
+    epsilon: the smallest probability of every action in the perturbed game.
+    solve: function (game, epsilon) that prints its results and returns them.
+  """
+  game = pyspiel.load_game("neumann_poker", parameters)
+  print(f"{game}: {iterations:,} iterations, random initial strategies")
+  return {e: solve(game, e) for e in dict.fromkeys([0.0, epsilon])}
+
+
+def hands(num_ranks):
+  """Returns where the ranks are in [0, 1]: [rank] float64."""
+  return (np.arange(num_ranks) + 0.5) / num_ranks
 
 
 def measure(solver):
@@ -110,8 +130,8 @@ def rate(curve):
   return -np.polyfit(np.log(iterations), np.log(gains), 1)[0]
 
 
-def reference(game, epsilon=0.0, target=1e-7):
-  """Returns the value of a game, and the largest error it may have.
+def print_value(game, epsilon, limit):
+  """Prints the title of a table, with the value of a game; returns the value.
 
   Computed by predictive discounted CFR+, which is fast in poker. The true
   value differs by at most what both players together could gain.
@@ -119,11 +139,14 @@ def reference(game, epsilon=0.0, target=1e-7):
   Args:
     game: the game.
     epsilon: the smallest probability of every action.
-    target: the exploitability to reach.
+    limit: the value with hands in [0, 1], in words; said of the plain game.
   """
-  solver = cfr.PDCFRPlusSolver(game, epsilon=epsilon)
-  result = solver.solve(target, max_seconds=_REFERENCE_SECONDS)
-  return result.value, 2 * result.exploitability
+  result = cfr.PDCFRPlusSolver(game, epsilon=epsilon).solve(
+      _TARGET, max_seconds=_MAX_SECONDS)
+  print(f"\nepsilon = {epsilon:g}: the value is {result.value:.8f} ± "
+        f"{2 * result.exploitability:.1e}"
+        + ("" if epsilon else f" (with hands in [0, 1]: {limit})"))
+  return result.value
 
 
 def by_rank(policy, betting, action):

@@ -2,7 +2,7 @@ import itertools
 import math
 
 import numpy as np
-from oracles import memory_oracle
+from oracles import abstraction_oracle
 import pyspiel
 import pytest
 
@@ -27,7 +27,7 @@ def histories(num_claims):
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("name", memory_oracle.MEMORIES)
+@pytest.mark.parametrize("name", abstraction_oracle.ABSTRACTIONS)
 @pytest.mark.parametrize("num_dice, num_sides, wild_ones", _ROUNDS)
 def test_histories_are_merged_as_they_should_be(name, num_dice, num_sides,
                                                 wild_ones):
@@ -36,7 +36,7 @@ def test_histories_are_merged_as_they_should_be(name, num_dice, num_sides,
   arrays = memory.arrays
   numbers, roles = {}, {}  # by what is remembered
   for claims in histories(order.num_claims):
-    known = memory_oracle.MEMORIES[name](claims, order.ranks)
+    known = abstraction_oracle.ABSTRACTIONS[name](claims, order.ranks)
     node, last = memory.index(claims), claims[-1] if claims else -1
     assert numbers.setdefault(known, node) == node
     roles.setdefault(node, set()).add(len(claims) % 2)
@@ -52,7 +52,7 @@ def test_histories_are_merged_as_they_should_be(name, num_dice, num_sides,
     assert set(np.flatnonzero(arrays.acts[node])) == of_node
 
 
-@pytest.mark.parametrize("name", memory_oracle.MEMORIES)
+@pytest.mark.parametrize("name", abstraction_oracle.ABSTRACTIONS)
 def test_units_are_nodes_with_the_same_children(name):
   arrays = graph_of(name, 2, 4).arrays
   num_units, num_nodes = len(arrays.unit_before), len(arrays.last)

@@ -3,7 +3,7 @@ import os
 
 import numpy as np
 from open_spiel.python import policy as policy_lib
-from oracles import memory_oracle
+from oracles import abstraction_oracle
 import pyspiel
 import pytest
 
@@ -223,7 +223,7 @@ def test_plays_by_what_it_remembers_and_nothing_else(memory):
       state = game.new_initial_state()
       for action in (2, 2, *claims):
         state.apply_action(action)
-      remembered = memory_oracle.MEMORIES[memory](claims, ranks)
+      remembered = abstraction_oracle.ABSTRACTIONS[memory](claims, ranks)
       played = policy.action_probabilities(state)
       assert list(played) == state.legal_actions()
       assert known.setdefault(remembered, played) == played

@@ -3,7 +3,7 @@
 import signal
 
 import numpy as np
-from oracles import memory_oracle
+from oracles import abstraction_oracle
 from oracles import round_oracle
 import pytest
 
@@ -79,7 +79,7 @@ def test_sweeps_are_those_of_the_oracle(sides, house, rounds, memory, shifts,
   match = abstract_rules.AbstractRules(sides, house, kind)
   trainer = make_trainer(match, rounds, num_shifts=shifts, gamma=gamma)
   oracle = round_oracle.RoundOracle(
-      sides, house, memory_oracle.MEMORIES[kind.name], VALUES)
+      sides, house, abstraction_oracle.ABSTRACTIONS[kind.name], VALUES)
   sums = {key: [0.0, 0.0] for key in rounds}
   with trainer.at_work(VALUES):
     for t in range(3):

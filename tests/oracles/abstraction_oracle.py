@@ -1,7 +1,8 @@
 """What players remember of a round, in plain Python.
 
-A memory is a function of all claims of the round, first to last, and of the
-ranks of all claims that there are. Histories with equal results are one memory.
+An abstraction is a function of all claims of the round, first to last, and of
+the ranks of all claims that there are. Players cannot tell apart histories with
+equal results.
 """
 
 
@@ -20,8 +21,8 @@ def player_ranks(claims, ranks):
           frozenset(ranks[claim] for claim in others))
 
 
-# By the names of `memories`.
-MEMORIES = {
+# By the names of the abstractions.
+ABSTRACTIONS = {
     "claims1": lambda claims, ranks: last_claims(claims, ranks, 1),
     "claims2": lambda claims, ranks: last_claims(claims, ranks, 2),
     "claims3": lambda claims, ranks: last_claims(claims, ranks, 3),
