@@ -202,25 +202,26 @@ class Archive:
     with _reading(self.path):
       return self._read(name, None, low, high)
 
-  def read_into(self, name, table, low=-math.inf):
+  def read_into(self, name, table, low=-math.inf, high=None):
     """Reads an array into a table, as `read` does.
 
     Args:
       name: of the array.
       table: of the same shape and type, modified in place.
       low: what its numbers must be at least.
+      high: what their magnitudes must be at most; None for what training makes.
     """
     self.check(name, table.shape, (table.dtype,))
     with _reading(self.path):
-      self._read(name, table, low)
+      self._read(name, table, low, high)
 
-  def verify(self, name, low=-math.inf):
+  def verify(self, name, low=-math.inf, high=None):
     """Raises a ValueError unless an array is whole, and keeps none of it."""
     with _reading(self.path), self._numbers(name) as (layout, member):
       count = math.prod(layout.shape)
       block = np.empty(min(count, _block_size(layout.dtype)), layout.dtype)
       for begin in range(0, count, len(block) or 1):
-        _fill(member, block[:count - begin], name, low)
+        _fill(member, block[:count - begin], name, low, high)
       _finish(member)
 
   def _layout(self, name):

@@ -247,6 +247,14 @@ def _change(path, change):
      "states"),
     (lambda header, arrays: arrays["states"].__setitem__((3, 2), 0.0),
      "states"),
+    (lambda header, arrays: arrays["states"].__setitem__(0, [2**53, 0, 2**53]),
+     "states"),
+    (lambda header, arrays: arrays["states"].__setitem__((0, 2), 1e6),
+     "states"),
+    (lambda header, arrays: arrays["2v2 regret"].fill(3e38),
+     "2v2 regret has numbers above"),
+    (lambda header, arrays: arrays["2v2 total"].fill(3e38),
+     "2v2 total has numbers above"),
     (lambda header, arrays: arrays.pop("2v2 regret"), "2v2 regret is missing"),
     (lambda header, arrays: arrays.update({"2v2 total": np.zeros(3)}),
      "2v2 total is"),
@@ -287,7 +295,7 @@ def test_a_disk_that_fails_leaves_the_solver_as_new(files, monkeypatch):
   solver = match_helpers.solver_of()
   solver.load(files[0])
 
-  def failing(*args):
+  def failing(*args, **kwargs):
     raise OSError("disk")
 
   monkeypatch.setattr(checkpoint.Archive, "read_into", failing)
