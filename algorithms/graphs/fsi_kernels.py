@@ -183,11 +183,13 @@ def _split_reaches(scratch, node, player, min_reach):
   unscaled, scaled = scratch.unscaled, scratch.scaled
   zeros = simd.splat(min_reach - min_reach)
   for quad in range(_0, seats, simd.STEP):
-    x = simd.keep_above(simd.load(scratch.reach, n + quad), min_reach)
+    x = simd.load(scratch.reach, n + quad)
+    x = simd.where_above(x, min_reach, x, zeros)
     simd.store(scratch.reach, n + quad, x)
     simd.store(scaled, quad, x)
     simd.store(unscaled, quad, zeros)
-    x = simd.keep_above(simd.load(scratch.reach, n + seats + quad), min_reach)
+    x = simd.load(scratch.reach, n + seats + quad)
+    x = simd.where_above(x, min_reach, x, zeros)
     simd.store(scratch.reach, n + seats + quad, x)
     simd.store(scaled, seats + quad, zeros)
     simd.store(unscaled, seats + quad, x)

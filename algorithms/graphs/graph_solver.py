@@ -129,6 +129,17 @@ class GraphSolver(base_solver.Solver):
     return {**super()._identity(), "game": str(self.graph.game)}
 
 
+def setting_at(name, setting, iteration):
+  """Returns a setting, which may be a function of the iteration."""
+  if not callable(setting):
+    return setting
+  try:
+    return setting(int(iteration))
+  except TypeError as error:
+    raise ValueError(f"{name}={setting!r}: must be a number or a function of "
+                     f"the iteration ({error})") from error
+
+
 class PlannedSolver(GraphSolver):
   """Base of the solvers for n players, whose iterations are planned ahead.
 

@@ -44,9 +44,11 @@ def match_regrets(regret, first, strategy, begin, count, zero, one):
     strategy[b + _1] = q
     return
   last = n & ~_3
-  sums = simd.splat(zero)
+  zeros = simd.splat(zero)
+  sums = zeros
   for a in range(_0, last, simd.STEP):
-    sums += simd.keep_above(simd.load(regret, f + a), zero)
+    x = simd.load(regret, f + a)
+    sums += simd.where_above(x, zero, x, zeros)
   total = simd.total(sums)
   for a in range(last, n):
     x = regret[f + a]
@@ -55,8 +57,9 @@ def match_regrets(regret, first, strategy, begin, count, zero, one):
     factor = one / total
     factors = simd.splat(factor)
     for a in range(_0, last, simd.STEP):
-      x = simd.keep_above(simd.load(regret, f + a), zero)
-      simd.store(strategy, b + a, x * factors)
+      x = simd.load(regret, f + a)
+      simd.store(strategy, b + a,
+                 simd.where_above(x, zero, x, zeros) * factors)
     for a in range(last, n):
       x = regret[f + a]
       strategy[b + a] = x * factor if x > zero else zero
