@@ -167,7 +167,6 @@ class MatchSolver(base_solver.Solver):
             num_shifts=pair_trainer.num_shifts(self.match, pair, hands_met),
             gamma=self._gamma, dtype=self._dtype) for pair in pairs]
     self._is_compiled = False
-    self._measured_sweeps = -1  # in all, at the last measurement of `solve`
     self._next_save = 0.0  # by the clock, within `run`
 
   @property
@@ -305,8 +304,7 @@ class MatchSolver(base_solver.Solver):
     self._check_size()
     return super().solve(target_exploitability, max_iterations, max_seconds)
 
-  @property
-  def _num_sweeps(self):
+  def _work_done(self):
     return sum(trainer.num_sweeps for trainer in self._trainers)
 
   def _measure(self):
@@ -314,12 +312,6 @@ class MatchSolver(base_solver.Solver):
       self._advance(_FIRST_ITERATIONS - self.iteration)
     return (self._by_seat(self._values_of(len(self._trainers))),
             self.nash_conv())
-
-  def _after_check(self, check):
-    self._measured_sweeps = self._num_sweeps
-
-  def _is_measured_by(self, check):
-    return self._measured_sweeps == self._num_sweeps
 
   # Training.
 
@@ -490,9 +482,6 @@ class MatchSolver(base_solver.Solver):
     return {**self.match.abstraction.identity, "seed": self._seed,
             "hands_met": self._hands_met, "gamma": self._gamma,
             "dtype": self._dtype.name}
-
-  def _fingerprint(self):
-    return str(self.game)
 
   def save(self, path: annotations.PathLike) -> None:
     """Writes all that is needed to go on exactly from here to one file.
