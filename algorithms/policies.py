@@ -26,6 +26,7 @@ from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.tabular import table_policy
 from dudo_spiel.algorithms.tabular.table_policy import SeatPolicy
 from dudo_spiel.algorithms.tabular.table_policy import TablePolicy
+from dudo_spiel.algorithms.tabular.tree import named_games
 
 __all__ = ["DoubtPolicy", "MatchPolicy", "RecallPolicy", "SeatPolicy",
            "SavedPolicy", "SingleRoundPolicy", "TablePolicy", "bot_policy",
@@ -78,15 +79,16 @@ def load_policy(path: annotations.PathLike,
 
   It is a `TablePolicy`, `MatchPolicy`, `RecallPolicy`, `SingleRoundPolicy` or
   `DoubtPolicy`, whichever was saved. A damaged file is refused with a
-  ValueError. A file from a stranger can choose the game that is loaded, unless
-  the game is given, but runs no code.
+  ValueError. A file from a stranger runs no code.
 
   Args:
     path: the file.
-    game: the game, needed only where `pyspiel.load_game` cannot make it from
-      its string (EFG games). It must be the game for which the policy was
-      made, even if another one prints the same, or else the abstraction on
-      which it was learned.
+    game: the game, needed unless it is one of this package, or a small one of
+      OpenSpiel: `kuhn_poker`, `leduc_poker`, `liars_dice`, `goofspiel`,
+      `blotto`, `tic_tac_toe`, the matrix games, and these made turn-based
+      (`docs/reliability.md` has the sizes). It must be the game for which the
+      policy was made, even if another one prints the same, or else the
+      abstraction on which it was learned.
 
   Example:
     >>> import os
@@ -144,11 +146,8 @@ def _games(archive, game):
 
 def _load_game(path, name):
   """Returns the game with this name, or raises a ValueError."""
-  if name.split("(")[0] not in pyspiel.registered_names():
-    raise ValueError(f"path={path!r}: its game={name[:99]!r} is not known to "
-                     "OpenSpiel; pass the game")
   try:
-    return pyspiel.load_game(name)
-  except (pyspiel.SpielError, ValueError, TypeError, RuntimeError) as error:
+    return named_games.load(name)
+  except ValueError as error:
     raise ValueError(f"path={path!r}: its game {name[:99]} cannot be loaded; "
-                     "pass the game") from error
+                     f"pass the game ({error})") from error

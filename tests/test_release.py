@@ -172,7 +172,7 @@ def test_installed_programs_and_policies_work(scripts, tmp_path):
     assert "exploitability" in run(*command, *solve)
   assert "Solves any OpenSpiel game" in run("dudo-solve", "--help", code=1)
   played = run("dudo-play", "--game=dudo(numdice=3)", stdin="6x1\n" * 9)
-  assert "Player 1 (trained)" in played
+  assert "Player 2 (trained)" in played
   assert "Your return is" in played.splitlines()[-1]
   for dice in (1, 5):
     assert run("python", "-c", "import pyspiel, dudo_spiel; "

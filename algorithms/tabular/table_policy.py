@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from collections.abc import Sequence
 import functools
+import random
 import re
 
 import numpy as np
@@ -13,10 +14,12 @@ from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.tabular import convertible
-from dudo_spiel.algorithms.tabular.tree import game_tree
+from dudo_spiel.algorithms.tabular.tree import rules_tree
 
 FILE_KIND = "policy"
 _MAX_ROUNDING = 1e-3  # of sums of probabilities, also after float32
+_MAX_WALKED = 1_000_000  # histories of a game that is compared with a file
+_MAX_SAMPLED = 500  # states of a larger game
 
 
 class SeatPolicy(policy_lib.Policy):
@@ -244,33 +247,79 @@ def from_file(archive, game, plays=None):
                      "at every information state")
   fingerprint = None
   if "fingerprint" in header:  # only of policies made from a game's tree
-    known = checkpoint.field(path, header, "fingerprint", checkpoint.text)
-    fingerprint = _check_fingerprint(path, game, known)
-  if plays is None:
-    plays, game = game, None
-  return TablePolicy(plays, info_states, players, actions, probabilities,
-                     fingerprint, game)
+    fingerprint = functools.partial(str, checkpoint.field(
+        path, header, "fingerprint", checkpoint.text))
+  policy = TablePolicy(game if plays is None else plays, info_states, players,
+                       actions, probabilities, fingerprint,
+                       None if plays is None else game)
+  _check_info_states(path, game, policy)
+  if plays is not None:
+    for state, player in _sampled_states(plays):
+      policy.action_probabilities(state, player)
+  return policy
 
 
-def _check_fingerprint(path, game, known):
-  """Raises a ValueError if a policy is for another game with the same string.
+def _check_info_states(path, game, policy):
+  """Raises a ValueError unless a game has the information states of a policy.
 
-  The game is walked only if distinct games may have its string.
+  A game that is too large to walk in a few seconds must have those of some
+  random histories.
 
-  Returns:
-    A function that returns the fingerprint.
+  Args:
+    path: the file of the policy.
+    game: the `pyspiel.Game` that must have them.
+    policy: the `TablePolicy`.
   """
-  if not _is_known_by_name(game):
-    try:
-      found = game_tree.GameTree(game).fingerprint()
-    except ValueError as error:
+  is_known = policy._fingerprint is None or _is_known_by_name(game)
+  try:
+    tree = rules_tree.make_tree(game, _MAX_WALKED if is_known else None)
+  except ValueError as error:
+    if not (is_known and game.get_type().provides_information_state_string):
       raise ValueError(f"path={path!r}: is a policy for another game than "
                        f"this {game} ({error})") from error
-    if found != known:
-      raise ValueError(f"path={path!r}: is a policy for another game that also "
-                       f"prints as {game}: the game's fingerprint is {found}; "
-                       f"must be {known}")
-  return lambda: known
+    found = {(player, state.information_state_string(player)):
+             state.legal_actions(player)
+             for state, player in _sampled_states(game)}
+  else:
+    if not is_known and tree.fingerprint() != policy._fingerprint():
+      raise ValueError(
+          f"path={path!r}: is a policy for another game that also prints as "
+          f"{game}: the game's fingerprint is {tree.fingerprint()}; must be "
+          f"{policy._fingerprint()}")
+    found = dict(zip(zip(tree.set_player.tolist(), tree.info_states),
+                     tree.set_actions))
+    for player, info_state in policy._index.keys() - found.keys():
+      raise ValueError(f"path={path!r}: its info_states must be those of {game}"
+                       f", in which player {player} has no {info_state!r}")
+  for (player, info_state), legal in found.items():
+    i = policy._index.get((player, info_state))
+    if i is None or sorted(policy.actions[i]) != sorted(legal):
+      raise ValueError(
+          f"path={path!r}: its actions of player {player} at {info_state!r} are"
+          f" {None if i is None else policy.actions[i]}; must be {list(legal)},"
+          f" as in {game}")
+
+
+def _sampled_states(game):
+  """Yields (state, player) for the decisions of random histories.
+
+  Args:
+    game: the `pyspiel.Game`.
+  """
+  rng = random.Random(0)
+  state = game.new_initial_state()
+  for _ in range(_MAX_SAMPLED):
+    if state.is_terminal():
+      state = game.new_initial_state()
+    if state.is_simultaneous_node():
+      players = range(game.num_players())
+      yield from ((state, player) for player in players)
+      state.apply_actions([rng.choice(state.legal_actions(player))
+                           for player in players])
+    else:
+      if not state.is_chance_node():
+        yield state, state.current_player()
+      state.apply_action(rng.choice(state.legal_actions()))
 
 
 def _is_known_by_name(game):

@@ -18,6 +18,7 @@ from dudo_spiel.algorithms import pass_through
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import simulation
+from dudo_spiel.algorithms.runtime import checkpoint
 
 
 @functools.cache
@@ -195,6 +196,99 @@ def test_policies_without_a_fingerprint_are_taken(tmp_path):
   policy.save(tmp_path / "policy.npz")
   loaded = policies.load_policy(tmp_path / "policy.npz", game)
   assert loaded.distance(made) == 0.0
+
+
+def _renamed(folder, policy, **changes):
+  """Returns the path of a policy's file with other fields in its header."""
+  path = folder / "policy.npz"
+  policy.save(path)
+  header, arrays = helpers.load_file(path, "policy")
+  for name in ("format", "version", "kind"):
+    del header[name]
+  checkpoint.save(path, "policy", {**header, **changes}, arrays)
+  return path
+
+
+@pytest.mark.parametrize("name", [
+    "universal_poker(numRanks=1000000)", "blotto(coins=100,fields=12)",
+    "deep_sea(size=1000000000)", "kuhn_poker(name=deep_sea)", "liars_dice(x=3)",
+    "goofspiel(num_cards=1000000)", "leduc_poker(starting_player=7)",
+    "turn_based_simultaneous_game(game=blotto(coins=100,fields=12))",
+    "turn_based_simultaneous_game(game=universal_poker())", "", "kuhn_poker(",
+    f"kuhn_poker({'a=b(' * 9999}"])
+def test_a_file_cannot_have_any_game_made(name, tmp_path, monkeypatch):
+  path = _renamed(tmp_path, _average("kuhn_poker"), game=name)
+
+  def load_game(*args):
+    raise AssertionError(args)
+
+  monkeypatch.setattr(pyspiel, "load_game", load_game)
+  with pytest.raises(ValueError, match="^path=.*cannot be loaded; pass the g"):
+    policies.load_policy(path)
+
+
+def test_a_file_cannot_have_large_games_of_this_package_made(tmp_path):
+  for name in ("dudo(numdice=20)", "dudo(start_dice=20;20)", "liar_die(x=3)",
+               "dudo_single_round(numdice=20)", "neumann_poker(num_ranks=3.5)"):
+    path = _renamed(tmp_path, _average("kuhn_poker"), game=name)
+    with pytest.raises(ValueError, match="cannot be loaded; pass the game"):
+      policies.load_policy(path)
+
+
+@pytest.mark.parametrize("name", [
+    "kuhn_poker(players=3)", "leduc_poker", "tic_tac_toe", "liar_die(sides=3)",
+    "turn_based_simultaneous_game(game=goofspiel(imp_info=True,num_cards=3,"
+    "points_order=descending))"])
+def test_small_games_are_made_from_their_names(name, tmp_path):
+  policy = cfr.CFRSolver(pyspiel.load_game(name)).current_policy()
+  policy.save(tmp_path / "policy.npz")
+  loaded = policies.load_policy(tmp_path / "policy.npz")
+  assert str(loaded.game) == str(policy.game)
+  assert loaded.distance(policy) == 0.0
+
+
+@pytest.mark.parametrize("name, other", [
+    ("leduc_poker", "kuhn_poker"), ("kuhn_poker", "leduc_poker"),
+    ("kuhn_poker", "dark_chess_small"), ("kuhn_poker", "matrix_rps")])
+def test_policies_with_the_name_of_another_game_are_refused(name, other,
+                                                            tmp_path):
+  path = _renamed(tmp_path, _average(name),
+                  game=str(pyspiel.load_game(other)))
+  with pytest.raises(ValueError, match="^path=.*must be"):
+    policies.load_policy(path)
+
+
+def test_policies_with_other_information_states_are_refused(tmp_path):
+  policy = _average("kuhn_poker")
+  info_states = ["nonsense", *policy.info_states[1:]]
+  path = _renamed(tmp_path, policy, info_states=info_states)
+  with pytest.raises(ValueError, match="^path=.*has no 'nonsense'"):
+    policies.load_policy(path)
+  actions = [[1, 2], *policy.actions[1:]]
+  path = _renamed(tmp_path, _average("leduc_poker"), actions=[
+      list(reversed(legal)) for legal in _average("leduc_poker").actions])
+  policies.load_policy(path)  # any order
+  path = _renamed(tmp_path, policy, game="leduc_poker()", actions=actions)
+  with pytest.raises(ValueError, match="^path=.*must be"):
+    policies.load_policy(path)
+  part = policies.TablePolicy(policy.game, policy.info_states[1:],
+                              policy.players[1:], policy.actions[1:],
+                              policy.probabilities[2:])
+  part.save(path)
+  with pytest.raises(ValueError, match="^path=.* are None; must be"):
+    policies.load_policy(path)
+
+
+def test_what_a_policy_plays_must_have_its_abstraction(tmp_path):
+  path = _renamed(tmp_path, _average("kuhn_poker"), plays="tic_tac_toe()")
+  with pytest.raises(ValueError, match="^path="):
+    policies.load_policy(path)
+  path = _renamed(tmp_path, _average("liars_dice_ir(dice_sides=2)"),
+                  plays="liars_dice(dice_sides=2)")
+  assert str(policies.load_policy(path).game) == "liars_dice(dice_sides=2)"
+  path = _renamed(tmp_path, _average("kuhn_poker"), plays="matrix_mp()")
+  with pytest.raises(ValueError, match="(?s)^path=.*not one of kuhn_poker"):
+    policies.load_policy(path)
 
 
 @pytest.mark.parametrize("name", ["dudo(numdice=1,dice_sides=2)",

@@ -16,7 +16,6 @@ round, because the file of a large match may be larger than a machine's memory.
 from typing import NamedTuple
 
 import numpy as np
-import pyspiel
 
 from dudo_spiel import annotations
 from dudo_spiel import validation
@@ -29,6 +28,7 @@ from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.runtime import base_solver
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import ram
+from dudo_spiel.algorithms.tabular.tree import named_games
 
 _SCHEDULE = ("iteration", "work_done", "next_expansion", "next_drop", "nodes",
              "rows")
@@ -217,10 +217,10 @@ def average_policy(path: annotations.PathLike) -> recall_policy.RecallPolicy:
     digest = archive.digest
     name = checkpoint.field(path, archive.header, "game", checkpoint.text)
   try:
-    game = pyspiel.load_game(name)
-  except pyspiel.SpielError as error:
-    raise ValueError(f"path={path!r}: its game {name[:99]} cannot be "
-                     "loaded") from error
+    game = named_games.load(name)
+  except ValueError as error:
+    raise ValueError(f"path={path!r}: its game {name[:99]} cannot be loaded "
+                     f"({error})") from error
   match = round_rules.round_rules(game)
   return recall_policy.RecallPolicy(game, {
       key: _SavedRound(path, digest, match, key)
