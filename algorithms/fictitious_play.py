@@ -176,6 +176,11 @@ class BDFPSolver(FictitiousPlaySolver):
     super().refresh()
     self._keep_exact()
 
+  def _check_tables(self, path, tables):
+    super()._check_tables(path, tables)
+    if "cumulative" in tables:  # the strategy in float64
+      super()._check_tables(path, {"strategy": tables["cumulative"]})
+
 
 class XFPSolver(FictitiousPlaySolver):
   """Extensive-form fictitious play.

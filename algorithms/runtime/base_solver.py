@@ -23,6 +23,7 @@ from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import progress
 
 FILE_KIND = "solver"
+_POSITIVE = ("cumulative", "mean", "state")  # tables without negative numbers
 _MAX_SEED = 2**64 - 1
 _MAX_MEASURE_SECONDS = 1.0  # of an interrupted `solve`
 
@@ -369,7 +370,7 @@ class Solver:
                                    validation.integer, 0, checkpoint.MAX_COUNT)
       tables = self._tables()
       saved = {name: archive.read(name, table.shape, (table.dtype,),
-                                  0.0 if name == "cumulative" else -math.inf,
+                                  0.0 if name in _POSITIVE else -math.inf,
                                   math.inf if name == "state" else None)
                for name, table in tables.items()}
       self._check_tables(path, saved)
