@@ -14,7 +14,6 @@ correlated equilibria.
 from collections.abc import Sequence
 import itertools
 import math
-import os
 
 import numpy as np
 import pyspiel
@@ -111,15 +110,15 @@ class RegretMatchingSolver(base_solver.Solver):
   def _fingerprint(self):
     return self.form.fingerprint()
 
-  def _check_tables(self, path, tables):
+  def _read_extras(self, archive, tables):
     for name in ("strategy_0", "strategy_1"):
       if not _is_distribution(tables[name]):
-        raise ValueError(f"path={os.fsdecode(path)!r}: its {name} must be a "
+        raise ValueError(f"path={archive.path!r}: its {name} must be a "
                          "distribution")
     for name in ("cumulative_0", "cumulative_1", "joint"):
       if np.any(tables[name] < 0.0):
-        raise ValueError(f"path={os.fsdecode(path)!r}: its {name} must not "
-                         "have negative numbers")
+        raise ValueError(f"path={archive.path!r}: its {name} must not have "
+                         "negative numbers")
 
   @property
   def memory_bytes(self) -> int:

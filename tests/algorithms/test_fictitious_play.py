@@ -344,7 +344,7 @@ def test_a_bad_file_changes_nothing(spoil, message, tmp_path):
                    for _ in range(2))
   saved.solve(max_iterations=9)
   saved.save(path)
-  header, arrays = checkpoint.load(path, "solver")
+  header, arrays = helpers.load_file(path, "solver")
   arrays = dict(arrays)
   spoil(header, arrays)
   checkpoint.save(path, "solver", header, arrays)
