@@ -131,11 +131,10 @@ class RegretMatchingSolver(base_solver.Solver):
 
   def average_strategies(self) -> tuple[np.ndarray, np.ndarray]:
     """Returns both players' average strategies: [row], [column] float64."""
-    return tuple(
-        cumulative / cumulative.sum() if cumulative.any() else current
-        for cumulative, current in zip(
-            (self.tables.cumulative_0, self.tables.cumulative_1),
-            self.current_strategies()))
+    cumulative = self.tables.cumulative_0, self.tables.cumulative_1
+    if not (cumulative[0].any() and cumulative[1].any()):
+      return self.current_strategies()
+    return tuple(table / table.sum() for table in cumulative)
 
   def joint_distribution(self) -> np.ndarray:
     """Returns the distribution of joint play: [row, column] float64.

@@ -364,7 +364,7 @@ def test_averages_that_are_none_are_refused(name, message, tmp_path):
                                       dtype="float32")
   solver.run(3)
   solver.save(path)
-  header, arrays = checkpoint.load(path, "solver")
+  header, arrays = helpers.load_file(path, "solver")
   changed = {"cumulative": 1e30 * arrays["cumulative"], "mean": -arrays["mean"]}
   checkpoint.save(path, "solver", header, {**arrays, name: changed[name]})
   with pytest.raises(ValueError, match=message):

@@ -1,5 +1,6 @@
 """Regret matching: oracle, equilibria, correlated play, policies, errors."""
 
+import helpers
 import numpy as np
 from oracles import regret_matching_oracle as oracle
 import pyspiel
@@ -241,7 +242,7 @@ def test_without_an_average_it_is_the_current_strategy(name, tmp_path):
   solver = _solver("matrix_rps")
   solver.run(3)
   solver.save(path)
-  header, arrays = checkpoint.load(path, "solver")
+  header, arrays = helpers.load_file(path, "solver")
   checkpoint.save(path, "solver", header, {**arrays, name: 0.0 * arrays[name]})
   solver.load(path)
   assert np.isfinite([solver.nash_conv(), solver.cce_dist()]).all()
