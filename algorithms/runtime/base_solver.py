@@ -24,6 +24,7 @@ from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import progress
 
 FILE_KIND = "solver"
+_POSITIVE = ("cumulative", "mean", "state")  # tables without negative numbers
 _MAX_SEED = 2**64 - 1
 _MAX_MEASURE_SECONDS = 1.0  # of an interrupted `solve`
 
@@ -356,7 +357,7 @@ class Solver(one_thread.OneThread):
                                    validation.integer, 0, checkpoint.MAX_COUNT)
       tables = self._tables()
       saved = {name: archive.read(name, table.shape, (table.dtype,),
-                                  0.0 if name == "cumulative" else -math.inf,
+                                  0.0 if name in _POSITIVE else -math.inf,
                                   math.inf if name == "state" else None)
                for name, table in tables.items()}
       extras = self._read_extras(archive, saved)
