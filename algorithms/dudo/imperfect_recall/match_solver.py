@@ -140,6 +140,8 @@ class MatchSolver(base_solver.Solver):
   """
 
   _CHECK_GROWTH = 2.0  # a measurement takes much longer than an iteration
+  # The latter two may compute values that training has just made invalid.
+  _EXCLUSIVE = frozenset({"load", "value", "expected_values"})
 
   def __init__(self, game: pyspiel.Game, recall_length: int = 3, seed: int = 0,
                num_threads: int | None = None, *,
@@ -167,7 +169,6 @@ class MatchSolver(base_solver.Solver):
             num_shifts=pair_trainer.num_shifts(self.match, pair, hands_met),
             gamma=self._gamma, dtype=self._dtype) for pair in pairs]
     self._is_compiled = False
-    self._measured_sweeps = -1  # in all, at the last measurement of `solve`
     self._next_save = 0.0  # by the clock, within `run`
 
   @property
@@ -305,8 +306,7 @@ class MatchSolver(base_solver.Solver):
     self._check_size()
     return super().solve(target_exploitability, max_iterations, max_seconds)
 
-  @property
-  def _num_sweeps(self):
+  def _work_done(self):
     return sum(trainer.num_sweeps for trainer in self._trainers)
 
   def _measure(self):
@@ -314,12 +314,6 @@ class MatchSolver(base_solver.Solver):
       self._advance(_FIRST_ITERATIONS - self.iteration)
     return (self._by_seat(self._values_of(len(self._trainers))),
             self.nash_conv())
-
-  def _after_check(self, check):
-    self._measured_sweeps = self._num_sweeps
-
-  def _is_measured_by(self, check):
-    return self._measured_sweeps == self._num_sweeps
 
   # Training.
 
@@ -427,18 +421,24 @@ class MatchSolver(base_solver.Solver):
         goal, initial=done if total else 0, leave=True,
         bar_format=schedule.bar_format(by_time)) as bar:
       status = schedule.Status(bar)
-      for trainers in self._waves(engine):
-        if len(trainers) == 1:
-          chunks = self._train(trainers[0], *next(limits))
-        else:
-          chunks = self._train_apart(
-              trainers, list(itertools.islice(limits, len(trainers))), engine)
-        with contextlib.closing(chunks):
-          for trainer, size, elapsed in chunks:
-            status.show(trainer, elapsed if by_time else size)
-            self._save_now_and_then(save_to)
+      with contextlib.closing(
+          self._steps(self._train_all(engine, limits))) as chunks:
+        for trainer, size, elapsed in chunks:
+          status.show(trainer, elapsed if by_time else size)
+          self._save_now_and_then(save_to)
     if save_to is not None:
       self.save(save_to)
+
+  def _train_all(self, engine, limits):
+    """Trains all rounds until their limits are reached; yields as `_train`."""
+    for trainers in self._waves(engine):
+      if len(trainers) == 1:
+        chunks = self._train(trainers[0], *next(limits))
+      else:
+        chunks = self._train_apart(
+            trainers, list(itertools.islice(limits, len(trainers))), engine)
+      with contextlib.closing(chunks):
+        yield from chunks
 
   def _waves(self, engine):
     """Returns lists of trainers that can train at the same time, in order."""
@@ -490,9 +490,6 @@ class MatchSolver(base_solver.Solver):
     return {**self.match.abstraction.identity, "seed": self._seed,
             "hands_met": self._hands_met, "gamma": self._gamma,
             "dtype": self._dtype.name}
-
-  def _fingerprint(self):
-    return str(self.game)
 
   def save(self, path: annotations.PathLike) -> None:
     """Writes all that is needed to go on exactly from here to one file.

@@ -5,6 +5,7 @@ import os
 import shutil
 import time
 
+import helpers
 import match_helpers
 import numpy as np
 import pytest
@@ -165,7 +166,7 @@ def test_rounds_without_iterations_take_no_space(tmp_path, monkeypatch):
     solver.run(4)
   monkeypatch.undo()
   solver.save(tmp_path / _PATH)
-  _, arrays = checkpoint.load(tmp_path / _PATH, "solver")
+  _, arrays = helpers.load_file(tmp_path / _PATH, "solver")
   assert sorted(arrays) == ["1v1 regret", "1v1 total", "1v2 regret",
                             "1v2 total", "2v1 regret", "2v1 total", "seconds",
                             "states"]

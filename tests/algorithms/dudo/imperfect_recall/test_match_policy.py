@@ -1,6 +1,7 @@
 import itertools
 import os
 
+import helpers
 import numpy as np
 from open_spiel.python import policy as policy_lib
 from oracles import abstraction_oracle
@@ -161,7 +162,7 @@ def test_probabilities_of_any_weights_sum_to_one(weight):
 def test_files_with_weights_that_no_training_makes(tmp_path):
   path = tmp_path / "policy.npz"
   _policy_of(1.0, np.float32).save(path)
-  header, arrays = checkpoint.load(path, match_policy.FILE_KIND)
+  header, arrays = helpers.load_file(path, match_policy.FILE_KIND)
   kind = header.pop("kind")
   for dtype in (np.float32, np.float64):
     checkpoint.save(path, kind, header, {
@@ -281,7 +282,7 @@ def test_files_of_other_abstractions(memory, tmp_path):
     assert loaded.match.abstraction.name == memory
     for key, table in saved.tables.items():
       assert np.array_equal(loaded.tables[key], table)
-  header, arrays = checkpoint.load(path, match_policy.FILE_KIND)
+  header, arrays = helpers.load_file(path, match_policy.FILE_KIND)
   kind = header.pop("kind")
   for wrong in ("claims0", 3, None):
     checkpoint.save(path, kind, {**header, "memory": wrong}, arrays)
