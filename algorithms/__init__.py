@@ -25,7 +25,8 @@ What to import:
 Internal packages, lowest layer first; each imports only from earlier ones:
 
   runtime: compiled code, random numbers, arguments, files, the base of solvers.
-  compiled: any OpenSpiel game as arrays, and what iterates on them.
+  tabular: any OpenSpiel game as arrays, and what iterates on them.
   graphs: fixed-strategy iteration on graphs, whatever game they come from.
-  single_round, match: four-player Dudo; matches of two-player Dudo.
+  dudo_single_round, dudo: four-player Dudo; matches of two-player Dudo.
+  doubt: Q-learning of when to doubt.
 """

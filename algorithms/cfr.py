@@ -99,12 +99,38 @@ def _discount(t, power):
     return 1.0 / (1.0 + t**-power)
 
 
+# The parameters that tell variants apart, and solvers that have each.
+_SOLVERS_WITH = {"alpha": "DiscountedCFRSolver or DCFRPlusSolver",
+                 "beta": "DiscountedCFRSolver", "gamma": "DiscountedCFRSolver",
+                 "prediction": "PredictiveCFRPlusSolver"}
+
+
+def _common(solver, kwargs, *own):
+  """Returns the arguments of a named variant that do not tell variants apart.
+
+  Args:
+    solver: name of the class.
+    kwargs: dict of its arguments.
+    *own: names of the parameters that the class has, for the message.
+
+  Raises:
+    ValueError: if an argument would make it another variant.
+  """
+  for name, others in _SOLVERS_WITH.items():
+    if name in kwargs and name not in own:
+      allowed = " and ".join(own) if own else "none"
+      raise ValueError(f"{name}={kwargs[name]!r}: {solver} takes {allowed} of "
+                       f"{', '.join(_SOLVERS_WITH)}; use {others}, or "
+                       "RegretSolver, which takes all")
+  return kwargs
+
+
 class CFRSolver(RegretSolver):
   """CFR (Zinkevich et al. 2007).
 
   Args:
     game: a `pyspiel.Game`.
-    **kwargs: the other arguments of `RegretSolver`.
+    **kwargs: the arguments of `tabular.table_solver.TableSolver`.
 
   Example:
     >>> import pyspiel
@@ -115,6 +141,9 @@ class CFRSolver(RegretSolver):
     (1000, True)
   """
 
+  def __init__(self, game: pyspiel.Game, **kwargs: Any) -> None:
+    super().__init__(game, **_common("CFRSolver", kwargs))
+
 
 class CFRPlusSolver(RegretSolver):
   """CFR+ (Tammelin 2014): regret matching+ and a linear average.
@@ -122,7 +151,7 @@ class CFRPlusSolver(RegretSolver):
   Args:
     game: a `pyspiel.Game`.
     gamma: 1 for the linear, 2 for the quadratic average.
-    **kwargs: the other arguments of `RegretSolver`.
+    **kwargs: the arguments of `tabular.table_solver.TableSolver`.
 
   Example:
     >>> import pyspiel
@@ -135,7 +164,8 @@ class CFRPlusSolver(RegretSolver):
 
   def __init__(self, game: pyspiel.Game, *, gamma: float = 1.0,
                **kwargs: Any) -> None:
-    super().__init__(game, beta=-np.inf, gamma=gamma, **kwargs)
+    super().__init__(game, beta=-np.inf, gamma=gamma,
+                     **_common("CFRPlusSolver", kwargs, "gamma"))
 
 
 class LinearCFRSolver(RegretSolver):
@@ -143,11 +173,12 @@ class LinearCFRSolver(RegretSolver):
 
   Args:
     game: a `pyspiel.Game`.
-    **kwargs: the other arguments of `RegretSolver`.
+    **kwargs: the arguments of `tabular.table_solver.TableSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, **kwargs: Any) -> None:
-    super().__init__(game, alpha=1.0, beta=1.0, gamma=1.0, **kwargs)
+    super().__init__(game, alpha=1.0, beta=1.0, gamma=1.0,
+                     **_common("LinearCFRSolver", kwargs))
 
 
 class DiscountedCFRSolver(RegretSolver):
@@ -158,7 +189,7 @@ class DiscountedCFRSolver(RegretSolver):
     alpha: discount of positive regrets.
     beta: discount of negative regrets.
     gamma: weight of the average.
-    **kwargs: the other arguments of `RegretSolver`.
+    **kwargs: the arguments of `tabular.table_solver.TableSolver`.
 
   Example:
     >>> import pyspiel
@@ -176,7 +207,9 @@ class DiscountedCFRSolver(RegretSolver):
 
   def __init__(self, game: pyspiel.Game, *, alpha: float = 1.5,
                beta: float = 0.0, gamma: float = 2.0, **kwargs: Any) -> None:
-    super().__init__(game, alpha=alpha, beta=beta, gamma=gamma, **kwargs)
+    super().__init__(
+        game, alpha=alpha, beta=beta, gamma=gamma,
+        **_common("DiscountedCFRSolver", kwargs, "alpha", "beta", "gamma"))
 
 
 class PredictiveCFRPlusSolver(RegretSolver):
@@ -185,13 +218,13 @@ class PredictiveCFRPlusSolver(RegretSolver):
   Args:
     game: a `pyspiel.Game`.
     gamma: weight of the average.
-    **kwargs: the other arguments of `RegretSolver`.
+    **kwargs: the arguments of `tabular.table_solver.TableSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, *, gamma: float = 2.0,
                **kwargs: Any) -> None:
     super().__init__(game, beta=-np.inf, gamma=gamma, prediction=True,
-                     **kwargs)
+                     **_common("PredictiveCFRPlusSolver", kwargs, "gamma"))
 
 
 class PDCFRPlusSolver(RegretSolver):
@@ -201,7 +234,7 @@ class PDCFRPlusSolver(RegretSolver):
     game: a `pyspiel.Game`.
     alpha: discount of the (positive) regrets.
     gamma: weight of the average.
-    **kwargs: the other arguments of `RegretSolver`.
+    **kwargs: the arguments of `tabular.table_solver.TableSolver`.
 
   Example:
     >>> import pyspiel
@@ -217,7 +250,8 @@ class PDCFRPlusSolver(RegretSolver):
   def __init__(self, game: pyspiel.Game, *, alpha: float = 2.3,
                gamma: float = 5.0, **kwargs: Any) -> None:
     super().__init__(game, alpha=alpha, beta=-np.inf, gamma=gamma,
-                     prediction=True, **kwargs)
+                     prediction=True,
+                     **_common("PDCFRPlusSolver", kwargs, "alpha", "gamma"))
 
 
 class DCFRPlusSolver(RegretSolver):
@@ -230,12 +264,13 @@ class DCFRPlusSolver(RegretSolver):
     game: a `pyspiel.Game`.
     alpha: discount of the (positive) regrets.
     gamma: weight of the average.
-    **kwargs: the other arguments of `RegretSolver`.
+    **kwargs: the arguments of `tabular.table_solver.TableSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, *, alpha: float = 1.5,
                gamma: float = 4.0, **kwargs: Any) -> None:
-    super().__init__(game, alpha=alpha, beta=-np.inf, gamma=gamma, **kwargs)
+    super().__init__(game, alpha=alpha, beta=-np.inf, gamma=gamma,
+                     **_common("DCFRPlusSolver", kwargs, "alpha", "gamma"))
 
 
 class SAPCFRPlusSolver(RegretSolver):
@@ -244,13 +279,13 @@ class SAPCFRPlusSolver(RegretSolver):
   Args:
     game: a `pyspiel.Game`.
     gamma: weight of the average.
-    **kwargs: the other arguments of `RegretSolver`.
+    **kwargs: the arguments of `tabular.table_solver.TableSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, *, gamma: float = 2.0,
                **kwargs: Any) -> None:
     super().__init__(game, beta=-np.inf, gamma=gamma, prediction=1 / 3,
-                     **kwargs)
+                     **_common("SAPCFRPlusSolver", kwargs, "gamma"))
 
 
 class APCFRPlusSolver(table_solver.TableSolver):
@@ -266,7 +301,7 @@ class APCFRPlusSolver(table_solver.TableSolver):
     game: a `pyspiel.Game`.
     gamma: weight of the average.
     max_asymmetry: the largest asymmetry. 0 is PCFR+.
-    **kwargs: the other arguments of `RegretSolver`.
+    **kwargs: the arguments of `tabular.table_solver.TableSolver`.
   """
 
   _TABLES = ("regret", "cumulative", "latest", "state")
@@ -275,7 +310,7 @@ class APCFRPlusSolver(table_solver.TableSolver):
                max_asymmetry: float = 5.0, **kwargs: Any) -> None:
     self._gamma = validation.number("gamma", gamma, 0.0, 1000.0)
     self._limit = validation.number("max_asymmetry", max_asymmetry, 0.0, 1e100)
-    super().__init__(game, **kwargs)
+    super().__init__(game, **_common("APCFRPlusSolver", kwargs, "gamma"))
 
   def _parameters(self):
     return {**super()._parameters(), "gamma": self._gamma,
@@ -315,7 +350,7 @@ class VADCFRSolver(table_solver.TableSolver):
     game: a `pyspiel.Game`.
     warmup_iterations: number of first iterations that do not count in the
       average.
-    **kwargs: the other arguments of `RegretSolver`.
+    **kwargs: the arguments of `tabular.table_solver.TableSolver`.
   """
 
   _TABLES = ("regret", "cumulative", "state")
@@ -324,7 +359,7 @@ class VADCFRSolver(table_solver.TableSolver):
                **kwargs: Any) -> None:
     self._warmup = validation.integer("warmup_iterations", warmup_iterations, 0,
                                       2**53)
-    super().__init__(game, **kwargs)
+    super().__init__(game, **_common("VADCFRSolver", kwargs))
 
   def _parameters(self):
     return {**super()._parameters(), "warmup_iterations": self._warmup}
@@ -379,8 +414,12 @@ class HSDCFRSolver(ScheduledSolver):
 
   Args:
     game: a `pyspiel.Game`.
-    **kwargs: the other arguments of `ScheduledSolver`.
+    **kwargs: `planned_iterations` and `gamma` of `ScheduledSolver`, and the
+      arguments of `tabular.table_solver.TableSolver`.
   """
+
+  def __init__(self, game: pyspiel.Game, **kwargs: Any) -> None:
+    super().__init__(game, **_common("HSDCFRSolver", kwargs, "gamma"))
 
   def _powers(self, t):
     progress = self._progress(t)
@@ -393,11 +432,13 @@ class HSPCFRPlusSolver(ScheduledSolver):
 
   Args:
     game: a `pyspiel.Game`.
-    **kwargs: the other arguments of `ScheduledSolver`.
+    **kwargs: `planned_iterations` and `gamma` of `ScheduledSolver`, and the
+      arguments of `tabular.table_solver.TableSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, **kwargs: Any) -> None:
-    super().__init__(game, beta=-np.inf, prediction=True, **kwargs)
+    super().__init__(game, beta=-np.inf, prediction=True,
+                     **_common("HSPCFRPlusSolver", kwargs, "gamma"))
 
 
 class HSPDCFRPlusSolver(ScheduledSolver):
@@ -406,12 +447,15 @@ class HSPDCFRPlusSolver(ScheduledSolver):
   Args:
     game: a `pyspiel.Game`.
     alpha: discount of the (positive) regrets.
-    **kwargs: the other arguments of `ScheduledSolver`.
+    **kwargs: `planned_iterations` and `gamma` of `ScheduledSolver`, and the
+      arguments of `tabular.table_solver.TableSolver`.
   """
 
   def __init__(self, game: pyspiel.Game, *, alpha: float = 2.3,
                **kwargs: Any) -> None:
-    super().__init__(game, alpha=alpha, beta=-np.inf, prediction=True, **kwargs)
+    super().__init__(
+        game, alpha=alpha, beta=-np.inf, prediction=True,
+        **_common("HSPDCFRPlusSolver", kwargs, "alpha", "gamma"))
 
 
 SOLVERS = {

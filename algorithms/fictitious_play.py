@@ -44,14 +44,9 @@ _BEST = "best"  # the name of the best strategy in files
 
 
 class _Best(NamedTuple):
-  """The best strategy that `solve` has measured.
-
-  Attributes:
-    check: the `base_solver.Check`.
-    strategy: [entry] float64.
-  """
+  """The best strategy that `solve` has measured."""
   check: base_solver.Check
-  strategy: np.ndarray
+  strategy: np.ndarray  # [entry] float64
 
 
 class FictitiousPlaySolver(table_solver.TableSolver):
@@ -96,10 +91,12 @@ class FictitiousPlaySolver(table_solver.TableSolver):
              self.tables.strategy)
     return self.compiled.normalized(exact.astype(np.float64))
 
-  def _after_check(self, check):
+  def _check(self, seconds):
+    check = super()._check(seconds)
     if (self._best is None or
         check.exploitability < self._best.check.exploitability):
       self._best = _Best(check, self._average())
+    return check
 
   def _target_exploitability(self, check):
     return self._best.check.exploitability
@@ -125,14 +122,15 @@ class FictitiousPlaySolver(table_solver.TableSolver):
     check, strategy = self._best
     return {_BEST: dataclasses.asdict(check)}, {_BEST: strategy}
 
-  def _read_extras(self, archive):
+  def _read_extras(self, archive, tables):
+    super()._read_extras(archive, tables)
     if (archive.header.get(_BEST, "") is None and
         _BEST not in archive.names):  # saved before the first `solve`
       return None
     check = checkpoint.field(archive.path, archive.header, _BEST, _saved_check,
                              self.compiled.num_players)
     strategy = archive.read(_BEST, (self.compiled.num_entries,), (np.float64,))
-    self._check_tables(archive.path, {"strategy": strategy})
+    self._check_strategy(archive, strategy)
     return _Best(check, strategy)
 
   def _restore_extras(self, extras):
@@ -175,6 +173,11 @@ class BDFPSolver(FictitiousPlaySolver):
     """Updates what depends on `tables.strategy`, after a change of it."""
     super().refresh()
     self._keep_exact()
+
+  def _read_extras(self, archive, tables):
+    if "cumulative" in tables:  # the strategy in float64
+      self._check_strategy(archive, tables["cumulative"])
+    return super()._read_extras(archive, tables)
 
 
 class XFPSolver(FictitiousPlaySolver):

@@ -76,13 +76,7 @@ class PrunedPassThroughSolver(_PassThroughSolver):
     self._check_can_prune("threshold", threshold)
 
   def _threshold_at(self, iteration):
-    value = self._threshold
-    if callable(value):
-      try:
-        value = value(int(iteration))
-      except TypeError as error:
-        raise ValueError(f"threshold={value!r}: must be a number or a function "
-                         f"of the iteration ({error})") from error
+    value = graph_solver.setting_at("threshold", self._threshold, iteration)
     return validation.number("threshold", value, 0.0, 1.0)
 
   def _write_settings(self, settings, iterations):

@@ -143,7 +143,7 @@ class PFSISolver(FSISolver):
 
   def _write_settings(self, settings, iterations):
     for name, setting in self._pruning.items():
-      values = ([_setting_at(name, setting, i) for i in iterations]
+      values = ([graph_solver.setting_at(name, setting, i) for i in iterations]
                 if callable(setting) else [setting])
       for value in values:
         if name == "depth":
@@ -158,15 +158,6 @@ class PFSISolver(FSISolver):
     return {**super()._parameters(),
             **{name: repr(setting) if callable(setting) else setting
                for name, setting in self._pruning.items()}}
-
-
-def _setting_at(name, setting, iteration):
-  """Returns the value of a setting that is a function of the iteration."""
-  try:
-    return setting(int(iteration))
-  except TypeError as error:
-    raise ValueError(f"{name}={setting!r}: must be a number or a function of "
-                     f"the iteration ({error})") from error
 
 
 def _plain(value):

@@ -76,10 +76,9 @@ def _can_play(policy, game):
     policy.check_game(game)
   except ValueError:
     return False
-  if not isinstance(game, dudo.DudoIRGame):
-    return True
   # Players must remember what the policy goes by.
-  return policy.remembered_span(sum(game.start_dice)) <= game.recall_length
+  return not isinstance(game, dudo.DudoIRGame) or (
+      policy.remembered_span(sum(game.start_dice)) <= game.recall_length)
 
 
 def _best_for_dudo(game):

@@ -3,7 +3,7 @@
 A report on regret minimisation (2024), section 4: the agent has a probability
 of doubting for each pair of its own dice and a claim, and moves it by what its
 doubts have brought. Everything else it does as the simple opponents do. See
-`match.doubt_kernels` for the update and the opponents.
+`doubt.doubt_kernels` for the update and the opponents.
 
 This is no way to an equilibrium. `play_games` measures how often the policy
 wins, and for two players `policy.to_match_policy()` meets other policies in
@@ -11,7 +11,6 @@ wins, and for two players `policy.to_match_policy()` meets other policies in
 """
 
 import math
-import os
 from typing import NamedTuple
 
 import numpy as np
@@ -107,13 +106,10 @@ class DoubtLearner(base_solver.Solver):
             **{name: getattr(self._settings, name) for name in (
                 "player", "alpha", "round_reward", "game_reward")}}
 
-  def _fingerprint(self):
-    return str(self.game)
-
-  def _check_tables(self, path, tables):
+  def _read_extras(self, archive, tables):
     for name, table in tables.items():
       if np.any(table < 0) or name == "doubt" and np.any(table > 1.0):
-        raise ValueError(f"path={os.fsdecode(path)!r}: its {name} must not be "
+        raise ValueError(f"path={archive.path!r}: its {name} must not be "
                          "negative" + " or above 1" * (name == "doubt"))
 
   @property

@@ -14,7 +14,6 @@ correlated equilibria.
 from collections.abc import Sequence
 import itertools
 import math
-import os
 
 import numpy as np
 import pyspiel
@@ -111,15 +110,15 @@ class RegretMatchingSolver(base_solver.Solver):
   def _fingerprint(self):
     return self.form.fingerprint()
 
-  def _check_tables(self, path, tables):
+  def _read_extras(self, archive, tables):
     for name in ("strategy_0", "strategy_1"):
       if not _is_distribution(tables[name]):
-        raise ValueError(f"path={os.fsdecode(path)!r}: its {name} must be a "
+        raise ValueError(f"path={archive.path!r}: its {name} must be a "
                          "distribution")
     for name in ("cumulative_0", "cumulative_1", "joint"):
       if np.any(tables[name] < 0.0):
-        raise ValueError(f"path={os.fsdecode(path)!r}: its {name} must not "
-                         "have negative numbers")
+        raise ValueError(f"path={archive.path!r}: its {name} must not have "
+                         "negative numbers")
 
   @property
   def memory_bytes(self) -> int:
@@ -132,17 +131,17 @@ class RegretMatchingSolver(base_solver.Solver):
 
   def average_strategies(self) -> tuple[np.ndarray, np.ndarray]:
     """Returns both players' average strategies: [row], [column] float64."""
-    if self.iteration == 0:
+    cumulative = self.tables.cumulative_0, self.tables.cumulative_1
+    if not (cumulative[0].any() and cumulative[1].any()):
       return self.current_strategies()
-    return tuple(table / table.sum() for table in (self.tables.cumulative_0,
-                                                   self.tables.cumulative_1))
+    return tuple(table / table.sum() for table in cumulative)
 
   def joint_distribution(self) -> np.ndarray:
     """Returns the distribution of joint play: [row, column] float64.
 
     With exact updates both players' strategies count with their probabilities.
     """
-    if self.iteration == 0:
+    if not self.tables.joint.any():
       return np.outer(*self.current_strategies())
     return self.tables.joint / self.tables.joint.sum()
 

@@ -1,4 +1,4 @@
-"""The console scripts `dudo-play` and `dudo-solve`."""
+"""The console scripts `dudo-play`, `dudo-solve` and `dudo-page`."""
 
 # First, and nothing large beside it: it handles Ctrl-C from here on, also while
 # the programs import OpenSpiel.
@@ -16,6 +16,11 @@ def _run(name):
 def play():
   """Runs `play_dudo.py`."""
   _run("play_dudo")
+
+
+def page():
+  """Runs `dudo_page.py`."""
+  _run("dudo_page")
 
 
 def solve():

@@ -1,14 +1,15 @@
 """Serves a page on this machine to play Dudo and to look into strategies.
 
 It prints an address; open it in a browser. Without flags it shows the policy
-that comes with the package. It needs the extra web:
-.venv/bin/pip install -e ".[web]"
+that comes with the package. It needs the extra web: pip install -e ".[web]" in
+a clone, else pip install "dudo_spiel[web]".
 """
 
 from dudo_spiel_examples.support import binary
 
 import logging
 import socket
+import sys
 import threading
 
 from absl import flags
@@ -35,8 +36,9 @@ def main(_):
     from dudo_spiel.web import app as page_app
     from dudo_spiel.web import policy_store
   except ImportError as error:
-    raise ValueError(f"the page needs {error.name}: "
-                     'pip install "dudo_spiel[web]"') from error
+    raise ValueError(
+        f"the page needs {error.name}, of the extra web; install it with "
+        f'{sys.executable} -m pip install "dudo_spiel[web]"') from error
   # It warns of every request that waits, which tells people nothing.
   logging.getLogger("waitress.queue").setLevel(logging.ERROR)
   family = socket.AF_INET6 if ":" in _HOST.value else socket.AF_INET

@@ -16,6 +16,7 @@ from absl import flags
 import numpy as np
 
 from dudo_spiel import bots
+from dudo_spiel import validation
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import policy_bots
 from dudo_spiel.terminal import coach
@@ -29,7 +30,7 @@ _OPPONENTS = flags.DEFINE_list(
     "heuristic, random, uniform, trained (two-player dudo and small games for "
     "two, such as leduc_poker), or policy files. Default: the best bot that "
     "plays the game.")
-_SEAT = flags.DEFINE_integer("seat", 0, "Your seat, from 0.")
+_SEAT = flags.DEFINE_integer("seat", 1, "Which player you are, from 1.")
 _SEED = flags.DEFINE_integer("seed", None, "Seed of the dice and bots.",
                              lower_bound=0, upper_bound=2**32 - 1)
 _HINTS = flags.DEFINE_bool(
@@ -88,21 +89,22 @@ def make_coach(names, game, seat):
 def main(_):
   rng = np.random.RandomState(_SEED.value)
   game = binary.load_turn_based_game(_GAME.value)
-  narration = registry.make_narrator(game, _SEAT.value, style(), _ODDS.value)
+  seat = validation.integer("--seat", _SEAT.value, 1, game.num_players()) - 1
+  narration = registry.make_narrator(game, seat, style(), _ODDS.value)
   names = itertools.cycle(_OPPONENTS.value or policy_bots.bot_names(game)[:1])
   opponents = {player: next(names) for player in range(game.num_players())
-               if player != _SEAT.value}
+               if player != seat}
   with binary.errors_of("opponents"):
     players = {player: policy_bots.make_bot(name, game, player, rng)
                for player, name in opponents.items()}
-    adviser = make_adviser(opponents.values(), game, _SEAT.value, rng)
+    adviser = make_adviser(opponents.values(), game, seat, rng)
     notes = [line for name in dict.fromkeys(opponents.values())
              for line in narrator.wrapped(
                  f"About {policy_bots.describe(name, game)}")]
   the_coach = None
   if _HINTS.value:
     with binary.errors_of("hints"):
-      the_coach = make_coach(opponents.values(), game, _SEAT.value)
+      the_coach = make_coach(opponents.values(), game, seat)
   is_interactive = sys.stdin.isatty()
   if is_interactive:
     with contextlib.suppress(ImportError):  # not every system has it

@@ -89,7 +89,7 @@ def main(_):
               0.1 / max(fraction.denominator, 10)**2)
   print(f"game            {_GAME.value} ({solver.compiled.form_name} form, "
         f"{solver.compiled.tree.num_info_sets:,} information sets)")
-  print(f"value           {result.value:.9f} to player 0"
+  print(f"value           {result.value:.9f} to player 1"
         + (f" (close to {fraction})" if is_close else ""))
   print(f"exploitability  {result.exploitability:.3g}" + (
       f" with every action at least {_EPSILON.value}, "

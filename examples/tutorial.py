@@ -95,8 +95,8 @@ def kuhn_poker():
   for card, (mine, theirs) in {"jack": (0, 1), "queen": (1, 2),
                                "king": (2, 0)}.items():
     state = game.new_initial_state()
-    state.apply_action(mine)  # deals the card of player 0
-    state.apply_action(theirs)  # deals the card of player 1
+    state.apply_action(mine)  # deals the card of player 1
+    state.apply_action(theirs)  # deals the card of player 2
     bet = policy.action_probabilities(state)[1]  # 0 is check, 1 is bet
     print(f"{card} bets {bet:.3f}")
   value = solver.expected_values()[0]

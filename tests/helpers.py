@@ -12,6 +12,8 @@ from typing import NamedTuple
 import example_server
 import pyspiel
 
+from dudo_spiel.algorithms.runtime import checkpoint
+
 EXAMPLES = pathlib.Path(__file__).parent.parent / "examples"
 # Every program by the name of its file.
 PROGRAMS = {path.name: path for path in sorted(EXAMPLES.rglob("*.py"))
@@ -47,6 +49,12 @@ def defined_flags(program):
                         ast.unparse(node.func).rpartition("_")[2],
                         ast.unparse(texts[-1])))
   return found
+
+
+def load_file(path, kind):
+  """Returns (header, arrays) of a file that must hold this kind of thing."""
+  with checkpoint.opened(path, kind) as archive:
+    return archive.header, {name: archive.read(name) for name in archive.names}
 
 
 def run_example(name, *flags, stdin="", check=True, cwd=None):

@@ -1,17 +1,22 @@
 """The version is the same everywhere; an installed wheel does all it should."""
 
 import ast
+import json
 import os
 import pathlib
 import re
+import shlex
+import signal
 import subprocess
 import sys
 import tarfile
+import urllib.request
 import venv
 import zipfile
 
 import helpers
 import pytest
+from web import page_server
 
 import dudo_spiel
 
@@ -38,6 +43,12 @@ def test_citation_has_the_version_and_its_date():
   assert fields["version"] == dudo_spiel.__version__
   assert f"[{fields['version']}] - {fields['date-released']}" in changes
   assert "  - name: The dudo_spiel developers\n" in text and "@" not in text
+
+
+def test_readme_names_the_wheel():
+  text = (_ROOT / "README.md").read_text("utf-8")
+  assert set(re.findall(r"dudo_spiel-[\d.]+-py3-none-any\.whl", text)) == {
+      f"dudo_spiel-{dudo_spiel.__version__}-py3-none-any.whl"}
 
 
 def _run(command, stdin="", code=0, **options):
@@ -113,11 +124,38 @@ def test_every_program_is_an_installed_module(scripts, tmp_path):
     assert output.partition("\nflags:\n")[0].strip() == docstring
 
 
+def _outside_environment():
+  return {key: value for key, value in os.environ.items()
+          if key not in ("PYTHONPATH", "NUMBA_CACHE_DIR")}
+
+
+@pytest.mark.slow
+def test_installed_page(scripts, tmp_path):
+  """It says what is missing; that command installs it; then it serves."""
+  result = subprocess.run([scripts / "dudo-page"], capture_output=True,
+                          text=True, check=False, cwd=tmp_path)
+  assert (result.returncode, result.stdout) == (1, "")
+  message, _, command = result.stderr.partition(" with ")
+  assert message == ("error: the page needs waitress, of the extra web; "
+                     "install it")
+  _run(shlex.split(command), cwd=tmp_path)
+  with page_server.PageServer(
+      command=[scripts / "dudo-page"], cwd=tmp_path,
+      env=_outside_environment()) as server:
+    with urllib.request.urlopen(server.url, timeout=60) as answer:
+      assert b"<title>" in answer.read()
+    with urllib.request.urlopen(f"{server.url}api/info",
+                                timeout=60) as answer:
+      assert json.load(answer)["trained_dice"]
+    server.process.send_signal(signal.SIGINT)
+    _, errors = server.process.communicate(timeout=60)
+    assert server.process.returncode == 130 and "Traceback" not in errors
+
+
 @pytest.mark.slow
 def test_installed_programs_and_policies_work(scripts, tmp_path):
   """All of it in one environment, as kernels are compiled once."""
-  environment = {key: value for key, value in os.environ.items()
-                 if key not in ("PYTHONPATH", "NUMBA_CACHE_DIR")}
+  environment = _outside_environment()
 
   def run(name, *flags, **options):
     return _run([scripts / name, *flags], cwd=tmp_path, env=environment,
@@ -134,7 +172,7 @@ def test_installed_programs_and_policies_work(scripts, tmp_path):
     assert "exploitability" in run(*command, *solve)
   assert "Solves any OpenSpiel game" in run("dudo-solve", "--help", code=1)
   played = run("dudo-play", "--game=dudo(numdice=3)", stdin="6x1\n" * 9)
-  assert "Player 1 (trained)" in played
+  assert "Player 2 (trained)" in played
   assert "Your return is" in played.splitlines()[-1]
   for dice in (1, 5):
     assert run("python", "-c", "import pyspiel, dudo_spiel; "

@@ -24,9 +24,18 @@ Opponents may also be the heuristic bot (`dudo_spiel.bots.HeuristicBot`). The
 rules are those of `dudo` without wild ones and exact rewards, where a doubt
 costs one die; so claim (n, r) has the number (n - 1) sides + r - 1 at any time.
 
-All numbers of a game come from one stream, in this order: in a round, one for
-each roll, in seat order; then for each turn one for a doubt, unless it is
-forced or impossible, and those of a claim.
+All random numbers of a game come from one stream, in this order: in a round,
+one for each roll, in seat order; then for each turn one for a doubt, unless it
+is forced or impossible, and those of a claim.
+
+Kernels take some of these:
+
+  rules, settings, tables: the NamedTuples below; `tables` is modified in place.
+  row: the row of a player's roll. `own` is the player's number of dice.
+  total: number of dice in play.
+  last: the last claim, -1 for none.
+  begin, counter: where the stream of random numbers begins, and [1] int64, the
+    number that was drawn last; counted up.
 """
 
 from typing import NamedTuple
@@ -125,16 +134,7 @@ def _odds(rules, row, own, claim, total):
 
 @jit.kernel
 def _dummy_claim(rules, row, total, last, begin, counter):
-  """Returns the claim of a dummy: honest, a bluff, or at random.
-
-  Args:
-    rules: the `DoubtRules`.
-    row: of the dummy's roll.
-    total: how many dice are in play.
-    last: the last claim, -1 for none.
-    begin: where the stream of random numbers begins.
-    counter: [1] int64, the number that was drawn last; counted up.
-  """
+  """Returns the claim of a dummy: honest, a bluff, or at random."""
   sides = rules.num_sides
   kind = int(3.0 * random_streams.draw(begin, counter))
   claim = -1
@@ -162,16 +162,7 @@ def _dummy_claim(rules, row, total, last, begin, counter):
 
 @jit.kernel
 def _heuristic_claim(rules, row, own, total, last, x):
-  """Returns a claim with a probability in proportion to its odds.
-
-  Args:
-    rules: the `DoubtRules`.
-    row: of the player's roll.
-    own: how many dice the player has.
-    total: how many dice are in play.
-    last: the last claim, -1 for none.
-    x: a random number, uniform in [0, 1).
-  """
+  """Returns a claim with a probability in proportion to its odds."""
   end = rules.num_sides * total
   norm = 0.0
   for claim in range(last + 1, end):
@@ -196,20 +187,9 @@ def _learn(settings, doubt, row, claim, reward):
 
 @jit.kernel
 def _play_round(rules, settings, doubt, starter, dice, rows, begin, counter):
-  """Plays a round.
+  """Plays a round; returns (claimant, challenger, the claim doubted).
 
-  Args:
-    rules: the `DoubtRules`.
-    settings: the `DoubtSettings`.
-    doubt: [row, claim] float64, the agent's table.
-    starter: the player who claims first.
-    dice: [player] int64, how many each has.
-    rows: [player] int64, filled with the rolls.
-    begin: where the stream of random numbers begins.
-    counter: [1] int64, the number that was drawn last; counted up.
-
-  Returns:
-    (claimant, challenger, the claim that was doubted).
+  `rows`, [player] int64, is filled with the rolls.
   """
   total = 0
   for player in range(len(dice)):
@@ -250,13 +230,7 @@ def _play_round(rules, settings, doubt, starter, dice, rows, begin, counter):
 def _play_game(rules, settings, tables, starter, record, begin):
   """Plays a game and learns from it; returns whether the agent won.
 
-  Args:
-    rules: the `DoubtRules`.
-    settings: the `DoubtSettings`.
-    tables: the `DoubtTables`, modified in place.
-    starter: the player who claims first.
-    record: [round, 2] int64, scratch for the agent's doubts.
-    begin: where the stream of random numbers begins.
+  `record`, [round, 2] int64, is scratch for the agent's doubts.
   """
   dice = rules.start_dice.copy()
   rows = np.zeros_like(dice)
@@ -291,16 +265,7 @@ def _play_game(rules, settings, tables, starter, record, begin):
 
 @jit.kernel
 def play(rules, settings, tables, seed, games, count):
-  """Plays games, one after the other.
-
-  Args:
-    rules: the `DoubtRules`.
-    settings: the `DoubtSettings`.
-    tables: the `DoubtTables`, modified in place.
-    seed: uint64.
-    games: how many.
-    count: [1] int64, how many were played in all; counted up.
-  """
+  """Plays games, one after the other, and counts them in `count`, [1] int64."""
   record = np.empty((np.sum(rules.start_dice), 2), np.int64)
   for _ in range(games):
     starter = rules.starter

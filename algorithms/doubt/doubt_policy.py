@@ -74,10 +74,8 @@ class LastClaimPolicy(convertible.ConvertiblePolicy):
   def _doubts(self, hands, total, last):
     """Returns [hand] float64, the probability that a hand doubts a claim.
 
-    Args:
-      hands: (dice, rolls): of how many dice, and a slice of their rolls.
-      total: how many dice are in play.
-      last: the claim.
+    `hands` is (number of dice, slice of their rolls), `total` the number of
+    dice in play.
     """
     raise NotImplementedError
 
@@ -228,12 +226,7 @@ class DoubtPolicy(DummyPolicy):
 
 
 def from_file(archive, game):
-  """Returns the policy in a file.
-
-  Args:
-    archive: the `checkpoint.Archive`.
-    game: the `pyspiel.Game` of the policy.
-  """
+  """Returns the policy in a `checkpoint.Archive`."""
   table = archive.read("table", table_shape(check_game(game)), (np.float64,),
                        0.0)
   return DoubtPolicy(game, table)

@@ -3,6 +3,17 @@
 `response_rate` describes the algorithm. Whatever depends on a deal of the other
 players is a vector over deals. Policies are tables [policy, entry, roll] of
 probabilities, so that a vector reads one row of an entry.
+
+Kernels take some of these:
+
+  graph: the `graph_arrays.GraphArrays`.
+  dice: the `graph_arrays.DiceOutcomes`.
+  others: the `Others`; of two of them, `sample` has the deals on which to
+    decide, and `test` those on which to measure.
+  responder: the `ResponderRoll`.
+  decisions: the `Decisions`; `value` is written, and `choice` if the responder
+    is learning.
+  scratch: the `ResponseScratch`, modified in place.
 """
 
 from typing import NamedTuple
@@ -32,18 +43,6 @@ class Others(NamedTuple):
   weights: np.ndarray
 
 
-class Truth(NamedTuple):
-  """What decides whether claims are true.
-
-  Attributes:
-    counts: [roll, value - 1] int32, number of dice of a roll that show the
-      value.
-    amounts: [claim] int32, number of dice that are claimed.
-  """
-  counts: np.ndarray
-  amounts: np.ndarray
-
-
 class ResponderRoll(NamedTuple):
   """The responder and its roll.
 
@@ -58,7 +57,7 @@ class ResponderRoll(NamedTuple):
 
 
 class Decisions(NamedTuple):
-  """The responder's decisions with one roll, and their values.
+  """The responder's decisions with one roll, their values, and scratch.
 
   Attributes:
     reach: [node, deal] float32, from `forward`; nodes that no deal reaches are
@@ -66,9 +65,9 @@ class Decisions(NamedTuple):
     choice: [node] int16, the responder's actions: the first of those with the
       highest value over all deals.
     value: [node, deal] float32, the responder's expected return at each node.
-    is_true: [deal] float32, scratch: 1 where a claim is true, else 0.
-    challenges: [number, deal] float32, scratch: the probability of each number
-      of challenges by the others.
+    is_true: [deal] float32: 1 where a claim is true, else 0.
+    challenges: [count, deal] float32: the probability that this many of the
+      others challenge.
   """
   reach: np.ndarray
   choice: np.ndarray
@@ -88,17 +87,15 @@ class ResponseScratch(NamedTuple):
     choices: [thread, node] int16, written.
     values: [thread, deal] float64, written: the responder's expected return in
       each deal.
-    sample_value: [thread, node, deal] float32.
-    test_value: [thread, node, deal] float32.
+    value: [thread, node, deal] float32.
     is_true: [thread, deal] float32.
-    challenges: [thread, number, deal] float32.
+    challenges: [thread, count, deal] float32.
   """
   sample_reach: np.ndarray
   test_reach: np.ndarray
   choices: np.ndarray
   values: np.ndarray
-  sample_value: np.ndarray
-  test_value: np.ndarray
+  value: np.ndarray
   is_true: np.ndarray
   challenges: np.ndarray
 
@@ -133,11 +130,8 @@ def _copy(row, other):
 def forward(graph, others, seat, reach):
   """Writes the others' reach of each node, summed over all paths.
 
-  Args:
-    graph: the `graph_arrays.GraphArrays`.
-    others: the `Others`.
-    seat: the responder's seat; its actions count with probability 1.
-    reach: [node, deal] float32, zeros to which the reaches are added.
+  `reach` is [node, deal] float32, zeros before. The actions of the responder's
+  seat count with probability 1.
   """
   players = len(others.which)
   _fill(reach[0], 1.0)
@@ -181,34 +175,24 @@ def _claim_of(graph, players, terminal):
 
 
 @jit.kernel
-def _write_truth(truth, others, claim, roll, is_true):
+def _write_truth(dice, others, claim, roll, is_true):
   """Writes [deal] float32, 1 where a claim is true, else 0."""
-  value = claim % truth.counts.shape[1]
-  missing = truth.amounts[claim] - truth.counts[roll, value]
+  value = claim % dice.counts.shape[1]
+  missing = dice.amounts[claim] - dice.counts[roll, value]
   counts = others.counts[value]
   for d in range(len(is_true)):
     is_true[d] = 1.0 if counts[d] >= missing else 0.0
 
 
 @jit.kernel
-def _decide(graph, truth, others, responder, decisions, node):
-  """Writes the value of a node of decisions.
-
-  Args:
-    graph: the `graph_arrays.GraphArrays`.
-    truth: the `Truth`.
-    others: the `Others`.
-    responder: the `ResponderRoll`.
-    decisions: the `Decisions`; `value` is written, and `choice` if the
-      responder is learning.
-    node: the node.
-  """
+def _decide(graph, dice, others, responder, decisions, node):
+  """Writes the value of a node of decisions."""
   value, challenges = decisions.value, decisions.challenges
   players = len(others.which)
   one = np.float32(1.0)
   begin, first = graph.child_begin[node], graph.actor[node]
   is_true, passed = decisions.is_true, value[graph.child[begin]]
-  _write_truth(truth, others, _claim_of(graph, players, graph.child[begin + 1]),
+  _write_truth(dice, others, _claim_of(graph, players, graph.child[begin + 1]),
                responder.roll, is_true)
   nobody = challenges[0]
   _fill(nobody, 1.0)
@@ -251,17 +235,8 @@ def _decide(graph, truth, others, responder, decisions, node):
 
 
 @jit.kernel
-def _backward(graph, truth, others, responder, decisions):
-  """Writes the responder's expected return at each node, for one roll.
-
-  Args:
-    graph: the `graph_arrays.GraphArrays`.
-    truth: the `Truth`.
-    others: the `Others`.
-    responder: the `ResponderRoll`.
-    decisions: the `Decisions`; `value` is written, and `choice` if the
-      responder is learning.
-  """
+def _backward(graph, dice, others, responder, decisions):
+  """Writes the responder's expected return at each node, for one roll."""
   choice, value, is_true = decisions.choice, decisions.value, decisions.is_true
   players, num_nodes = len(others.which), len(graph.actor)
   for node in range(num_nodes - 1, -1, -1):
@@ -270,7 +245,7 @@ def _backward(graph, truth, others, responder, decisions):
       _fill(to, 0.0)
       continue
     if graph.deciders[node]:
-      _decide(graph, truth, others, responder, decisions, node)
+      _decide(graph, dice, others, responder, decisions, node)
       continue
     player, begin = graph.actor[node], graph.child_begin[node]
     _fill(to, 0.0)
@@ -281,7 +256,7 @@ def _backward(graph, truth, others, responder, decisions):
         after = value[child]
       else:  # all others must challenge
         after = is_true
-        _write_truth(truth, others, _claim_of(graph, players, child),
+        _write_truth(dice, others, _claim_of(graph, players, child),
                      responder.roll, is_true)
         if player != responder.seat:
           for d in range(len(to)):
@@ -304,55 +279,40 @@ def _backward(graph, truth, others, responder, decisions):
 
 
 @jit.kernel
-def _respond_with(graph, truth, sample, test, responder, scratch, thread):
+def _respond_with(graph, dice, sample, test, responder, scratch, thread):
   """Finds the decisions of one roll.
 
-  Args:
-    graph: the `graph_arrays.GraphArrays` as a plain tuple.
-    truth: the `Truth` as a plain tuple.
-    sample: the `Others` as a plain tuple, on whose deals to decide.
-    test: the `Others` as a plain tuple, on whose deals to measure.
-    responder: (seat, roll).
-    scratch: the `ResponseScratch` as a plain tuple, modified in place.
-    thread: the number of the thread.
+  NamedTuples are plain tuples here. `responder` is (seat, roll).
   """
   nodes = graph_arrays.GraphArrays(*graph)
-  claims = Truth(*truth)
+  outcomes = graph_arrays.DiceOutcomes(*dice)
   seat, roll = responder
   rows = ResponseScratch(*scratch)
-  choice, value = rows.choices[thread], rows.sample_value[thread]
+  choice, value = rows.choices[thread], rows.value[thread]
   is_true, challenges = rows.is_true[thread], rows.challenges[thread]
-  _backward(nodes, claims, Others(*sample), ResponderRoll(seat, roll, True),
+  _backward(nodes, outcomes, Others(*sample), ResponderRoll(seat, roll, True),
             Decisions(rows.sample_reach, choice, value, is_true, challenges))
   if len(rows.test_reach):
-    value = rows.test_value[thread]
-    _backward(nodes, claims, Others(*test), ResponderRoll(seat, roll, False),
+    _backward(nodes, outcomes, Others(*test), ResponderRoll(seat, roll, False),
               Decisions(rows.test_reach, choice, value, is_true, challenges))
   _copy(rows.values[thread], value[0])
 
 
-def respond_serial(graph, truth, sample, test, seat, rolls, scratch):
+def respond_serial(graph, dice, sample, test, seat, rolls, scratch):
   """Does what `respond` does, with the same arguments, in one thread."""
   for thread, roll in enumerate(rolls):
-    _respond_with(graph[:], truth[:], sample[:], test[:], (seat, roll),
+    _respond_with(graph[:], dice[:], sample[:], test[:], (seat, roll),
                   scratch[:], thread)
 
 
 @jit.kernel(parallel=True)
-def respond(graph, truth, sample, test, seat, rolls, scratch):
+def respond(graph, dice, sample, test, seat, rolls, scratch):
   """Finds the decisions of some rolls, and their values.
 
-  Args:
-    graph: the `graph_arrays.GraphArrays`.
-    truth: the `Truth`.
-    sample: the `Others`, on whose deals to decide.
-    test: the `Others`, on whose deals to measure.
-    seat: the responder's seat.
-    rolls: [thread] int64, the responder's rolls, one per thread.
-    scratch: the `ResponseScratch`, modified in place.
+  `rolls` is [thread] int64, the responder's rolls, one per thread.
   """
-  plain_graph, plain_truth, plain_scratch = graph[:], truth[:], scratch[:]
+  plain_graph, plain_dice, plain_scratch = graph[:], dice[:], scratch[:]
   plain_sample, plain_test = sample[:], test[:]
   for thread in numba.prange(len(rolls)):
-    _respond_with(plain_graph, plain_truth, plain_sample, plain_test,
+    _respond_with(plain_graph, plain_dice, plain_sample, plain_test,
                   (seat, rolls[thread]), plain_scratch, np.int64(thread))

@@ -184,8 +184,6 @@ class _DecisionFinder:
     ids = list(others)
     self._which = np.array([ids.index(id(p)) if player != seat else -1
                             for player, p in enumerate(policies)])
-    dice = self._graph.dice
-    self._truth = response_kernels.Truth(dice.counts, dice.amounts)
 
   def _probabilities(self, policy):
     """Returns [entry, roll] float32, a policy's probabilities."""
@@ -213,7 +211,7 @@ class _DecisionFinder:
     return entries
 
   def _others(self, rolls, weights):
-    counts = self._truth.counts[rolls]  # [player, deal, value - 1]
+    counts = self._graph.dice.counts[rolls]  # [player, deal, value - 1]
     counts[self._seat] = 0
     return response_kernels.Others(
         self._tables, self._which, rolls,
@@ -243,16 +241,14 @@ class _DecisionFinder:
     test = sample if is_all else self._sample(num_deals, seed, 1)
     shape = graph.num_nodes, len(sample.weights)
     ram.check("num_deals", num_deals,
-              4 * shape[0] * shape[1] * (2 + 2 * threads),
+              4 * shape[0] * shape[1] * (2 + threads),
               f"a response in {layout.game}", "fewer of them or fewer threads")
-    test_shape = (0, shape[1]) if is_all else shape
     scratch = response_kernels.ResponseScratch(
         sample_reach=np.zeros(shape, np.float32),
-        test_reach=np.zeros(test_shape, np.float32),
+        test_reach=np.zeros((0 if is_all else shape[0], shape[1]), np.float32),
         choices=np.zeros((layout.num_rolls, graph.num_nodes), np.int16),
         values=np.zeros((layout.num_rolls, shape[1])),
-        sample_value=np.empty((threads, *shape), np.float32),
-        test_value=np.empty((threads, *test_shape), np.float32),
+        value=np.empty((threads, *shape), np.float32),
         is_true=np.empty((threads, shape[1]), np.float32),
         challenges=np.empty((threads, layout.num_players, shape[1]),
                             np.float32))
@@ -267,7 +263,7 @@ class _DecisionFinder:
       for first in range(0, layout.num_rolls, threads):
         rolls = np.arange(first, min(first + threads, layout.num_rolls))
         jit.run(threads, response_kernels.respond_serial,
-                response_kernels.respond, graph.arrays, self._truth, sample,
+                response_kernels.respond, graph.arrays, graph.dice, sample,
                 test, self._seat, rolls,
                 scratch._replace(choices=choices[rolls[0]:rolls[-1] + 1],
                                  values=values[rolls[0]:rolls[-1] + 1]))

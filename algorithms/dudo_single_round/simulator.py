@@ -85,16 +85,12 @@ class DiceRules(NamedTuple):
   Attributes:
     claim_window: number of next claims that are legal.
     first_forced: claims from this number on must be challenged.
-    num_claims: number of claims.
-    num_sides: number of sides of a die.
     counts: [roll, value - 1] int32, number of dice that show the value.
     amounts: [claim] int32, number of dice that it claims.
     cumulative: [roll] float64, the distribution function of rolls.
   """
   claim_window: int
   first_forced: int
-  num_claims: int
-  num_sides: int
   counts: np.ndarray
   amounts: np.ndarray
   cumulative: np.ndarray
@@ -120,7 +116,7 @@ class SimulationScratch(NamedTuple):
   Attributes:
     rolls: [thread, seat] int64, the rolls of a group of games.
     memory: [thread, player] int64, the values that each player remembers.
-    weights: [thread, action] float64.
+    weights: [thread, action] float64; converting each weight once is faster.
   """
   rolls: np.ndarray
   memory: np.ndarray
@@ -141,18 +137,23 @@ class GameTurn(NamedTuple):
 
 
 @jit.inline
-def _choose(weights, count, x):
-  """Returns an action, sampled in proportion to the weights.
+def _act(lineup, weights, counts, position, roll, entry, count, x):
+  """Returns a player's action, sampled by the uniform random number x.
 
-  Args:
-    weights: [action] float64.
-    count: number of actions.
-    x: uniform random number.
+  It counts the decision in `counts`, (decisions, untrained), the thread's rows
+  of the `Tally`. `entry` is the first of the information set.
   """
+  decisions, untrained = counts
+  player = lineup.players[position]
+  begin = (lineup.weight_begin[player] + roll * lineup.num_entries[player] +
+           entry)
   total = 0.0
   for a in range(count):
+    weights[a] = lineup.weights[begin + a]
     total += weights[a]
+  decisions[position] += 1
   if not total > 0.0:
+    untrained[position] += 1
     return np.int64(x * count)
   quantile = x * total
   action = 0
@@ -166,46 +167,10 @@ def _choose(weights, count, x):
 
 
 @jit.inline
-def _act(lineup, scratch, counts, position, roll, entry, count, x):
-  """Returns a player's action, and counts the decision.
-
-  Args:
-    lineup: the `Lineup`.
-    scratch: [action] float64.
-    counts: (decisions, untrained), the thread's rows of the `Tally`.
-    position: the player's position in the line-up.
-    roll: the player's roll.
-    entry: the first entry of the information set.
-    count: number of actions.
-    x: uniform random number.
-  """
-  decisions, untrained = counts
-  player = lineup.players[position]
-  begin = lineup.weight_begin[player] + roll * lineup.num_entries[player]
-  begin += entry
-  total = 0.0
-  for a in range(count):
-    scratch[a] = lineup.weights[begin + a]
-    total += scratch[a]
-  decisions[position] += 1
-  if not total > 0.0:
-    untrained[position] += 1
-  return _choose(scratch, count, x)
-
-
-@jit.inline
 def _challengers(lineup, rules, scratch, game, tally, thread, claim, draw):
-  """Returns the seats that challenge a claim, as bits.
+  """Returns the seats that challenge a claim (claim, claimer), as bits.
 
-  Args:
-    lineup: the `Lineup`.
-    rules: the `DiceRules`.
-    scratch: the `SimulationScratch`.
-    game: the `GameTurn`.
-    tally: the `Tally`, added to.
-    thread: the number of the thread.
-    claim: (claim, claimer's seat).
-    draw: the number of the first random number.
+  `draw` is the number of the first random number.
   """
   last, claimer = claim
   memory, rolls = scratch.memory[thread], scratch.rolls[thread]
@@ -233,19 +198,13 @@ def _challengers(lineup, rules, scratch, game, tally, thread, claim, draw):
 def _add_returns(rules, rolls, game, claim, challengers, returns):
   """Adds the returns of a game whose last claim was challenged.
 
-  Args:
-    rules: the `DiceRules`.
-    rolls: [seat] int64.
-    game: the `GameTurn`.
-    claim: (claim, claimer's seat).
-    challengers: the seats that challenge, as bits.
-    returns: [position] float64, added to.
+  `claim` is (claim, claimer), `challengers` are seats as bits.
   """
   last, claimer = claim
   seats = len(returns)
   count = 0
   for seat in range(seats):
-    count += rules.counts[rolls[seat], last % rules.num_sides]
+    count += rules.counts[rolls[seat], last % rules.counts.shape[1]]
   losers = challengers if count >= rules.amounts[last] else 1 << claimer
   winners = 0
   for seat in range(seats):
@@ -257,27 +216,18 @@ def _add_returns(rules, rolls, game, claim, challengers, returns):
 
 @jit.kernel
 def _play(lineup, rules, scratch, game, tally, thread):
-  """Plays one game.
-
-  Args:
-    lineup: the `Lineup`.
-    rules: the `DiceRules`.
-    scratch: the `SimulationScratch`, with the rolls.
-    game: the `GameTurn`.
-    tally: the `Tally`, added to.
-    thread: the number of the thread.
-  """
+  """Plays one game."""
   rolls, memory = scratch.rolls[thread], scratch.memory[thread]
   memories = lineup.memories
   counts = tally.decisions[thread], tally.untrained[thread]
-  seats = len(lineup.players)
+  seats, sides = len(lineup.players), rules.counts.shape[1]
   for player in range(len(memories)):
     memory[player] = 0
   last, claimer, draw = -1, 0, seats
   while True:
     position = (claimer + game.rotation) % seats
     player = lineup.players[position]
-    count = min(last + 1 + rules.claim_window, rules.num_claims) - last - 1
+    count = min(rules.claim_window, len(rules.amounts) - last - 1)
     entry = lineup.claim_entry[lineup.claim_begin[player] + memory[player] +
                                (last + 1) * memories[player]]
     action = _act(lineup, scratch.weights[thread], counts, position,
@@ -285,9 +235,8 @@ def _play(lineup, rules, scratch, game, tally, thread):
                   random_streams.uniform(game.stream, draw))
     if last >= 0:
       for player in range(len(memories)):
-        memory[player] = (
-            last % rules.num_sides + 1 +
-            (rules.num_sides + 1) * memory[player]) % memories[player]
+        memory[player] = (last % sides + 1 +
+                          (sides + 1) * memory[player]) % memories[player]
     last += 1 + action
     challengers = _challengers(lineup, rules, scratch, game, tally, thread,
                                (last, claimer), draw + 1)
@@ -303,8 +252,7 @@ def _play(lineup, rules, scratch, game, tally, thread):
 def _play_slice(lineup, rules, scratch, seed, tally, groups, thread):
   """Plays a thread's slice of the groups.
 
-  Its arguments are those of `_play_groups`, named tuples as plain ones, and the
-  number of the thread. Its caller must keep the arrays.
+  Named tuples are plain ones here. The caller must keep the arrays.
   """
   begin, end = groups
   players = jit.borrowed(Lineup(*lineup))
@@ -326,13 +274,7 @@ def _play_slice(lineup, rules, scratch, seed, tally, groups, thread):
 def _play_groups(lineup, rules, scratch, seed, tally, groups):
   """Plays groups of games: in each of them all rotations of the line-up.
 
-  Args:
-    lineup: the `Lineup`.
-    rules: the `DiceRules`.
-    scratch: the `SimulationScratch`.
-    seed: uint64, of the random numbers.
-    tally: the `Tally`, added to. Its threads share the groups.
-    groups: (begin, end) of the groups to play.
+  `groups` is (begin, end), which the threads share.
   """
   plain_lineup, plain_rules, plain_tally = lineup[:], rules[:], tally[:]
   plain_scratch = scratch[:]
@@ -342,34 +284,23 @@ def _play_groups(lineup, rules, scratch, seed, tally, groups):
 
 
 def _find_players(game, lineup):
-  """Finds the distinct players of a line-up of policies and names of bots.
+  """Returns the distinct policies of a line-up, and [position] who plays."""
+  keys = [item if isinstance(item, str) else id(item) for item in lineup]
+  distinct = list(dict.fromkeys(keys))
+  policies = [_as_policy(game, lineup[keys.index(key)]) for key in distinct]
+  return policies, np.array([distinct.index(key) for key in keys])
 
-  Args:
-    game: the game.
-    lineup: list of policies and names of bots.
 
-  Returns:
-    (policies, players): a `SingleRoundPolicy` for each distinct player; and
-    [position] int64, the player at each position.
-  """
-  policies, players, found = [], [], []
-  for item in lineup:
-    same = [i for i, other in enumerate(found)
-            if other is item or (isinstance(item, str) and other == item)]
-    if same:
-      players.append(same[0])
-      continue
-    players.append(len(found))
-    found.append(item)
-    if isinstance(item, str) and item in single_round_policy.BOTS:
-      item = single_round_policy.bot_policy(game, item)
-    if not isinstance(item, single_round_policy.SingleRoundPolicy):
-      names = ", ".join(map(repr, single_round_policy.BOTS))
-      raise ValueError(f"lineup={item!r}: must be a SingleRoundPolicy or one "
-                       f"of {names}")
-    item.check_game(game)
-    policies.append(item)
-  return policies, np.array(players)
+def _as_policy(game, item):
+  """Returns an item of a line-up as a `SingleRoundPolicy` for the game."""
+  if isinstance(item, str) and item in single_round_policy.BOTS:
+    item = single_round_policy.bot_policy(game, item)
+  if not isinstance(item, single_round_policy.SingleRoundPolicy):
+    names = ", ".join(map(repr, single_round_policy.BOTS))
+    raise ValueError(f"lineup={item!r}: must be a SingleRoundPolicy or one "
+                     f"of {names}")
+  item.check_game(game)
+  return item
 
 
 def _make_lineup(policies, players):
@@ -438,17 +369,15 @@ def play_games(game: pyspiel.Game,
   threads = jit.thread_count(num_threads)
   tables = _make_lineup(*_find_players(game, lineup))
   rules = DiceRules(game.claim_window, game.first_forced,
-                    game.order.num_claims, game.order.num_sides,
                     game.roll_table.counts, game.order.quantities,
                     np.cumsum(game.roll_table.probabilities))
   groups = num_games // seats
   tally = Tally(np.zeros((groups, seats)),
                 *np.zeros((2, threads, seats), np.int64))
-  num_actions = max(min(rules.claim_window, rules.num_claims), 2)
   scratch = SimulationScratch(
       graph_kernels.thread_rows(threads, seats, np.int64),
       graph_kernels.thread_rows(threads, seats, np.int64),
-      graph_kernels.thread_rows(threads, num_actions))
+      graph_kernels.thread_rows(threads, max(game.claim_window, 2)))
   _play_all(tables, rules, scratch, random_streams.seed_for(seed, _STREAM),
             tally)
   returns = tally.returns / seats

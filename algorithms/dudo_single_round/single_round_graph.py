@@ -47,11 +47,8 @@ class SingleRoundGraph(game_graph.Graph):
   After the root, the first claim, come for each claim first the decisions in
   each of its situations, by memory and claimer, then the next claims.
 
-  Args:
-    layout: the `single_round_layout.SetLayout`.
-
   Attributes:
-    layout: as given.
+    layout: the `single_round_layout.SetLayout`, as given.
   """
 
   def __init__(self, layout):
@@ -66,12 +63,7 @@ class SingleRoundGraph(game_graph.Graph):
             *self.dice, self.set_entry)
 
   def table_dtype(self, dtype):
-    """Returns the name of the type that tables of this graph should have.
-
-    Args:
-      dtype: "float64" or "float32" as the user chose; None for float32, unless
-        there are too many claims for it.
-    """
+    """Returns float32 as the default, unless there are too many claims."""
     is_large = self.layout.num_claims > _MAX_FLOAT32_CLAIMS
     if is_large and dtype == "float32":
       raise ValueError(f"dtype='float32': must be 'float64' with more than "
@@ -80,14 +72,7 @@ class SingleRoundGraph(game_graph.Graph):
     return dtype or ("float64" if is_large else "float32")
 
   def policy(self, weights, game):
-    """Returns a `single_round_policy.SingleRoundPolicy`.
-
-    Args:
-      weights: [column * entries + entry]; probabilities are proportional to
-        their positive parts, and uniform where there are none.
-      game: the `pyspiel.Game` that the policy is for: the graph's own, or one
-        of which that is an abstraction.
-    """
+    """Returns a `single_round_policy.SingleRoundPolicy`."""
     return single_round_policy.SingleRoundPolicy(
         game, np.maximum(weights, 0).reshape(self.num_columns, -1),
         self.layout)

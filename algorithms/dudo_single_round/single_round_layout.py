@@ -67,11 +67,7 @@ def abstract_game(game: pyspiel.Game, abstraction: str | None = None,
 
 
 def num_claim_lines(game):
-  """Returns the number of sequences of claims, the empty one included.
-
-  Args:
-    game: the `pyspiel.Game`, `dudo_single_round` or an abstraction of it.
-  """
+  """Returns the number of sequences of claims, the empty one included."""
   return sum(_lines_by_claim(game))
 
 
@@ -87,11 +83,7 @@ def _lines_by_claim(game):
 
 
 def num_info_states(game):
-  """Returns the number of information states of all players.
-
-  Args:
-    game: the `pyspiel.Game`, `dudo_single_round` or an abstraction of it.
-  """
+  """Returns the number of information states of all players."""
   others = game.num_players() - 1
   if not hasattr(game, "abstraction"):  # the player to claim, then the others
     lines = _lines_by_claim(game)
@@ -161,9 +153,8 @@ class SetLayout:
   def after(self, memory, claim):
     """Returns the memory when the current claim is no longer the last.
 
-    Args:
-      memory: int or array, the values of the claims before the current one.
-      claim: the current claim; -1, before the first, leaves no value.
+    `memory` is an int or array, the values of the claims before `claim`. Claim
+    -1, before the first, leaves no value.
     """
     if claim < 0:
       return memory
@@ -216,14 +207,9 @@ class SetLayout:
                      self.num_entries).astype(np.int32)
 
   def locate(self, state, player):
-    """Returns the first entry of a player's information set in the column.
+    """Returns the first entry of the set of a player who acts in a state.
 
-    Args:
-      state: a state of `dudo_single_round` in which the player acts.
-      player: the player.
-
-    Returns:
-      The first entry, or -1 where Challenge is the only legal action.
+    It is -1 where Challenge is the only legal action.
     """
     claims = state.claim_list()
     memory = 0

@@ -120,12 +120,10 @@ class SingleRoundPolicy(convertible.ConvertiblePolicy):
 
 
 def from_file(archive, game, plays=None):
-  """Returns the policy in a file.
+  """Returns the policy in a `checkpoint.Archive`.
 
-  Args:
-    archive: the `checkpoint.Archive`.
-    game: the `pyspiel.Game` that has the policy's information states.
-    plays: the `pyspiel.Game` that the policy is for, if it is another one.
+  `game` has the policy's information states; the policy is for `plays`, if that
+  is another game.
   """
   _check_abstract(game)
   layout = single_round_layout.SetLayout(game)

@@ -4,15 +4,8 @@ In `dudo_single_round` everyone except the claimer passes or challenges. A node
 of decisions (see `game_graph`) stands for 2^d - 1 states of d players; all
 states of one player are the same information set. Where no state can be flagged
 the sums over these states have a closed form. Elsewhere the states are visited
-one by one, as nodes are in `fsi_kernels`.
-
-Kernels take some of these:
-
-  graph: the `graph_arrays.GraphArrays`, of pointers.
-  tables: the `regret_tables.RegretTables`, of pointers.
-  scratch: the `fsi_kernels.FSIScratch` of the thread.
-  node: the number of the node.
-  settings: the `fsi_kernels.IterationSettings`.
+one by one, as nodes are in `fsi_kernels`, whose scratch and settings these
+kernels use.
 """
 
 import numpy as np
@@ -31,12 +24,7 @@ _0, _1 = np.uintp(0), np.uintp(1)
 def flag_number(seed, iteration, players, node, heap):
   """Returns the random number by which a state flags its children.
 
-  Args:
-    seed: uint64.
-    iteration: the number of the iteration.
-    players: number of players.
-    node: the node.
-    heap: the number of the state at a node of decisions, else 0.
+  `heap` is the number of the state at a node of decisions, else 0.
   """
   return random_streams.uniform(random_streams.stream(seed, iteration),
                                 players + (node << players) + heap)
@@ -151,7 +139,7 @@ def _pass_on(graph, tables, scratch, node, settings):
 
 @jit.inline
 def _2(number):
-  """Returns twice a number, of its type."""
+  """Returns twice a number, of its type; a product is slower here."""
   return number + number
 
 

@@ -11,14 +11,8 @@ each player i the product of those of i's own actions. `seats` is the number of
 players, rounded up to a multiple of four for `simd`. The reaches of an empty
 seat are never read.
 
-Kernels on nodes take some of these:
-
-  graph: the `graph_arrays.GraphArrays`, of pointers.
-  tables: the `regret_tables.RegretTables`, of pointers.
-  scratch: the `FSIScratch` of the thread, of pointers.
-  settings: the `IterationSettings`.
-  node: the number of a node.
-  player: the player who acts there.
+Kernels on nodes get pointers (`graph_kernels.thread_pointers`). `settings` is
+an `IterationSettings`, and `player` acts at the node.
 """
 
 from typing import Any
@@ -88,9 +82,9 @@ class IterationSettings(NamedTuple):
 class FSIScratch(NamedTuple):
   """Scratch of iterations, and sizes.
 
-  The solver's arrays have one more axis, [thread, ...]. Kernels get pointers to
-  those of one thread, as below. A node of decisions stands for states with heap
-  numbers (see `game_graph`). Arrays of floats have the type of the tables.
+  The solver's arrays have one more axis, [thread, ...]; kernels get those of
+  one thread. A node of decisions stands for states with heap numbers (see
+  `game_graph`). Arrays of floats have the type of the tables.
 
   Attributes:
     offsets: [player] int64, where the player's column begins.
@@ -132,13 +126,7 @@ class FSIScratch(NamedTuple):
 
 
 def new_scratch(graph, dtype, threads):
-  """Returns the `FSIScratch` of a solver.
-
-  Args:
-    graph: the `game_graph.Graph`.
-    dtype: the type of the tables.
-    threads: number of threads.
-  """
+  """Returns the `FSIScratch` of a solver on a `game_graph.Graph`."""
   nodes, players = graph.num_nodes, graph.num_players
   seats = -(-players // 4) * 4
   states = 2**players
@@ -164,30 +152,10 @@ def new_scratch(graph, dtype, threads):
 
 
 @jit.kernel
-def _scratch_of_thread(scratch, thread):
-  """Returns the `FSIScratch` of one thread, with pointers."""
-  return FSIScratch(
-      jit.pointer(scratch.offsets[thread]), jit.pointer(scratch.reach[thread]),
-      jit.pointer(scratch.value[thread]), jit.pointer(scratch.strategy[thread]),
-      jit.pointer(scratch.status[thread]), jit.pointer(scratch.group[thread]),
-      jit.pointer(scratch.visited[thread]),
-      jit.pointer(scratch.unscaled[thread]),
-      jit.pointer(scratch.scaled[thread]),
-      jit.pointer(scratch.action_values[thread]),
-      jit.pointer(scratch.state_reach[thread]),
-      jit.pointer(scratch.state_value[thread]),
-      jit.pointer(scratch.state_status[thread]), scratch.num_nodes,
-      scratch.players, scratch.seats)
-
-
-@jit.kernel
 def iteration_settings(plan, i, table):
-  """Returns the `IterationSettings` of an iteration.
+  """Returns the `IterationSettings` of iteration i of a plan.
 
-  Args:
-    plan: the `graph_kernels.IterationPlan`, with SETTINGS.
-    i: the index of the iteration in the plan.
-    table: any array of the tables' type.
+  The numbers get the type of `table`, any array of the tables' type.
   """
   settings = plan.settings[i]
   number = table.dtype.type
@@ -208,19 +176,20 @@ def iteration_settings(plan, i, table):
 def _split_reaches(scratch, node, player, min_reach):
   """Splits a node's reaches into those that an action's probability scales.
 
-  Writes `unscaled` and `scaled` of the scratch. Reaches up to `min_reach`
-  become zero.
+  Reaches up to `min_reach` become zero.
   """
   seats = np.uintp(scratch.seats)
   n = (seats + seats) * np.uintp(node)
   unscaled, scaled = scratch.unscaled, scratch.scaled
   zeros = simd.splat(min_reach - min_reach)
   for quad in range(_0, seats, simd.STEP):
-    x = simd.keep_above(simd.load(scratch.reach, n + quad), min_reach)
+    x = simd.load(scratch.reach, n + quad)
+    x = simd.where_above(x, min_reach, x, zeros)
     simd.store(scratch.reach, n + quad, x)
     simd.store(scaled, quad, x)
     simd.store(unscaled, quad, zeros)
-    x = simd.keep_above(simd.load(scratch.reach, n + seats + quad), min_reach)
+    x = simd.load(scratch.reach, n + seats + quad)
+    x = simd.where_above(x, min_reach, x, zeros)
     simd.store(scratch.reach, n + seats + quad, x)
     simd.store(scaled, seats + quad, zeros)
     simd.store(unscaled, seats + quad, x)
@@ -232,15 +201,7 @@ def _split_reaches(scratch, node, player, min_reach):
 
 @jit.inline
 def _add_reaches(scratch, child, probability):
-  """Adds a node's reaches to a child's: algorithm 1 of the paper.
-
-  `_split_reaches` must come before it.
-
-  Args:
-    scratch: the `FSIScratch` of the thread.
-    child: the child.
-    probability: of the action that leads to it.
-  """
+  """Adds a node's split reaches to a child's: algorithm 1 of the paper."""
   reach, size = scratch.reach, np.uintp(scratch.seats + scratch.seats)
   to = size * np.uintp(child)
   probabilities = simd.splat(probability)
@@ -261,11 +222,7 @@ def _ask_for(scratch, child, status):
 
 @jit.kernel
 def _forward(graph, tables, scratch, settings):
-  """Is the forward pass: strategies, reaches, averages and flags.
-
-  Returns:
-    The number of nodes that it visits.
-  """
+  """Is the forward pass; returns the number of nodes that it visits."""
   status, group, visited = scratch.status, scratch.group, scratch.visited
   num_nodes, size = scratch.num_nodes, 2 * scratch.seats
   for q in range(size):
@@ -339,12 +296,8 @@ def _act(graph, tables, scratch, node, player, settings):
 def _write_value(graph, scratch, node, base, threshold):
   """Writes the value of a node: a base's plus the mean difference to it.
 
-  Args:
-    graph: the `graph_arrays.GraphArrays`.
-    scratch: the `FSIScratch` of the thread.
-    node: the node.
-    base: the node whose values are subtracted.
-    threshold: only actions with a higher probability count.
+  `base` is the node whose values are subtracted. Only actions with a
+  probability above `threshold` count.
   """
   value, seats = scratch.value, np.uintp(scratch.seats)
   for quad in range(_0, seats, simd.STEP):
@@ -360,10 +313,7 @@ def _write_value(graph, scratch, node, base, threshold):
 
 @jit.inline
 def _learn(graph, tables, scratch, node, player, settings):
-  """Adds to the regrets of a node at which one player acts.
-
-  The value of the node must have been written.
-  """
+  """Adds to the regrets of a node whose value has been written."""
   zero, one, tremble = settings.zero, settings.one, settings.tremble
   seats, action_values = scratch.seats, scratch.action_values
   weight = scratch.reach[2 * seats * node + player]
@@ -426,24 +376,17 @@ def _backward(graph, tables, scratch, settings, count):
 
 @jit.inline
 def iterate(graph, dice, tables, scratch, plan, thread, i):
-  """Runs one iteration of a plan.
+  """Runs iteration i of a plan with SETTINGS, in the scratch of a thread.
 
-  Args:
-    graph: the `graph_arrays.GraphArrays`.
-    dice: the `graph_arrays.DiceOutcomes`.
-    tables: the `regret_tables.RegretTables`, modified in place.
-    scratch: the solver's `FSIScratch` as a plain tuple, modified in place.
-    plan: the `graph_kernels.IterationPlan`, with SETTINGS.
-    thread: the thread, whose scratch is used.
-    i: the index of the iteration in the plan.
+  The tables and the scratch, here a plain tuple, are modified in place.
   """
   scratches = FSIScratch(*scratch)
   value = scratches.value[thread]
   graph_kernels.deal(graph, dice, plan.rolls[i], scratches.offsets[thread],
                      value.reshape(value.size), value.shape[1])
   settings = iteration_settings(plan, i, tables.regret)
-  nodes = graph_kernels.graph_pointers(graph)
-  sums = graph_kernels.table_pointers(tables)
-  own = _scratch_of_thread(scratches, thread)
+  nodes = graph_kernels.thread_pointers(graph, thread)
+  sums = graph_kernels.thread_pointers(tables, thread)
+  own = graph_kernels.thread_pointers(scratches, thread)
   count = _forward(nodes, sums, own, settings)
   _backward(nodes, sums, own, settings, count)

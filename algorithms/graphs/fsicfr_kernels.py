@@ -2,16 +2,8 @@
 
 Neller & Hnath (2011), algorithm 2; `fsicfr_solver` describes it. The loops
 below index arrays and never slice them: the reference count of a slice takes
-longer than the work on it.
-
-Kernels take some of these:
-
-  graph: the `graph_arrays.GraphArrays`.
-  tables: the `regret_tables.RegretTables`, modified in place.
-  scratch: the `FSICFRScratch`, modified in place.
-  is_exact: whether all outcomes of chance are evaluated.
-  seed: uint64, for the outcomes of chance.
-  iteration: the number of the iteration.
+longer than the work on it. `is_exact` is whether all outcomes of chance are
+evaluated.
 """
 
 from typing import NamedTuple
@@ -52,13 +44,7 @@ class FSICFRScratch(NamedTuple):
 
 
 def new_scratch(graph, dtype, is_exact):
-  """Returns the `FSICFRScratch` of a solver.
-
-  Args:
-    graph: the `game_graph.Graph`.
-    dtype: the type of the tables.
-    is_exact: whether all outcomes of chance are evaluated.
-  """
+  """Returns the `FSICFRScratch` of a solver on a `game_graph.Graph`."""
   own = np.zeros(2 * graph.num_nodes, dtype)
   return FSICFRScratch(
       strategy=np.zeros(graph.num_entries, dtype), own=own,
@@ -72,8 +58,7 @@ def new_scratch(graph, dtype, is_exact):
 def _forward(graph, tables, scratch, is_exact, seed, iteration):
   """Is the forward pass (lines 3 to 25 of algorithm 2): pSums, averages.
 
-  Returns:
-    The number of nodes reached.
+  It returns the number of nodes reached.
   """
   actor, child_begin, children = graph.actor, graph.child_begin, graph.child
   entries, chances = graph.entry, graph.chance

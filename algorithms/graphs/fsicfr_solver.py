@@ -109,9 +109,11 @@ class FSICFRSolver(graph_solver.GraphSolver):
       raise ValueError("deals='exact': takes all outcomes; must be 'sampled' "
                        "for chance_outcomes")
     iteration = validation.integer("iteration", iteration, 1, 2**62)
-    return graph_kernels.sampled_outcomes(
-        self.graph.arrays, self.graph.chance_nodes, np.uint64(self._seed),
-        iteration)
+    arrays = self.graph.arrays
+    return np.array([
+        graph_kernels.sampled_edge(arrays, node, np.uint64(self._seed),
+                                   iteration) - arrays.child_begin[node]
+        for node in self.graph.chance_nodes], np.int64)
 
 
 def abstraction(game, recall_length):
@@ -121,10 +123,6 @@ def abstraction(game, recall_length):
   this recall length. (OpenSpiel 2.0.2's remembers four bids, whatever its
   recall length.) Every other game is returned as it is: a game of imperfect
   recall has its own recall length, and the rest have no such abstraction.
-
-  Args:
-    game: a `pyspiel.Game`.
-    recall_length: number of last claims that players remember.
   """
   name = game.get_type().short_name
   if name not in ("dudo", "liars_dice"):

@@ -36,11 +36,9 @@ _NODE_BYTES = 350  # of a history while histories are merged
 
 
 class Graph:
-  """A game of n players as a graph.
+  """A game of n players as a graph; a subclass implements `policy`.
 
-  A subclass implements `policy`.
-
-  Args:
+  Args, which are also attributes:
     game: the `pyspiel.Game` whose information sets these are.
     arrays: the `GraphArrays`.
     returns: [node or terminal, player] float64, the returns at terminals; zero
@@ -50,12 +48,6 @@ class Graph:
     dice: the `DiceOutcomes`.
 
   Attributes:
-    game: as given.
-    arrays: as given.
-    returns: as given.
-    set_entry: as given.
-    num_columns: as given.
-    dice: as given.
     num_players: number of players.
   """
 
@@ -101,7 +93,6 @@ class Graph:
     digest = hashlib.sha256()
     for array in self._identifying_arrays():
       digest.update(np.ascontiguousarray(array).tobytes())
-    digest.update(self._identifying_text().encode())
     return digest.hexdigest()[:16]
 
   def _identifying_arrays(self):
@@ -109,14 +100,10 @@ class Graph:
     return (arrays.actor, arrays.child_begin, arrays.child, arrays.entry,
             arrays.chance)
 
-  def _identifying_text(self):
-    return ""
-
   def table_dtype(self, dtype):
     """Returns the name of the type that tables of this graph should have.
 
-    Args:
-      dtype: "float64" or "float32" as the user chose; None for the default.
+    `dtype` is what the user chose, or None for the default.
     """
     return dtype or "float64"
 
@@ -134,17 +121,13 @@ class Graph:
   def compiled(self):
     """Returns the `compiled_game.CompiledGame`, in which policies are measured.
 
-    Raises:
-      ValueError: if the game is too large for that.
+    It raises a ValueError if the game is too large for that.
     """
     return compiled_game.compile_game(self.game)
 
 
 class WalkedGraph(Graph):
-  """The graph of a game that was walked.
-
-  Args:
-    tree: the `game_tree.GameTree`.
+  """The graph of a game that was walked, a `game_tree.GameTree`.
 
   Attributes:
     info_states: list of str, each set's information state.
@@ -171,20 +154,12 @@ class WalkedGraph(Graph):
     utility = self.game.get_type().utility
     is_zero_sum = utility == pyspiel.GameType.Utility.ZERO_SUM
     returns = self.returns[:, :-1] if is_zero_sum else self.returns
-    return *super()._identifying_arrays(), returns
-
-  def _identifying_text(self):
-    return "\n".join(self.info_states)
+    text = "\n".join(self.info_states).encode()
+    return (*super()._identifying_arrays(), returns,
+            np.frombuffer(text, np.uint8))
 
   def policy(self, weights, game):
-    """Returns a `table_policy.TablePolicy`.
-
-    Args:
-      weights: [entry]; probabilities are proportional to their positive parts,
-        and uniform where there are none.
-      game: the `pyspiel.Game` that the policy is for: the graph's own, or one
-        of which that is an abstraction.
-    """
+    """Returns a `table_policy.TablePolicy`."""
     probabilities = weights.astype(np.float64)
     set_kernels.normalize(self.set_entry, self.num_columns, probabilities)
     abstraction = None if str(game) == str(self.game) else self.game
@@ -196,25 +171,18 @@ class WalkedGraph(Graph):
 def walked_graph(game, max_nodes=None):
   """Returns the `WalkedGraph` of a game.
 
-  Args:
-    game: a `pyspiel.Game`.
-    max_nodes: largest allowed number of histories; None for as many as fit into
-      memory.
+  `max_nodes` is the largest allowed number of histories; None allows as many
+  as fit into memory.
   """
   return WalkedGraph(rules_tree.make_tree(game, max_nodes,
                                           node_bytes=_NODE_BYTES))
 
 
 def _merged_arrays(tree, set_entry):
-  """Returns the graph of a walked game.
+  """Returns (arrays, first), the graph of a walked game.
 
-  Args:
-    tree: the `game_tree.GameTree`.
-    set_entry: [set + 1] int32, where the sets begin.
-
-  Returns:
-    (arrays, first): the `GraphArrays`; and [node] int64, a node of the tree
-    that is merged in each.
+  These are the `GraphArrays`; and [node] int64, a node of the tree that is
+  merged in each.
   """
   merged, first = _merge(tree)
   player = tree.player[first]
@@ -236,10 +204,7 @@ def _merged_arrays(tree, set_entry):
 
 
 def _merge(tree):
-  """Merges histories that have the same continuation.
-
-  Args:
-    tree: the `game_tree.GameTree`.
+  """Merges histories of a tree that have the same continuation.
 
   Returns:
     (merged, first): [node of the tree] int64, the node of the graph; and [node

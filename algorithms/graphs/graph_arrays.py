@@ -1,7 +1,4 @@
-"""A graph as arrays that kernels can take, and the outcomes of the dice.
-
-`game_graph` defines the nodes of a graph.
-"""
+"""A graph as arrays that kernels can take, and the outcomes of the dice."""
 
 from typing import NamedTuple
 
@@ -15,9 +12,9 @@ TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 class GraphArrays(NamedTuple):
   """A graph as arrays that kernels can take, in topological order.
 
-  The root is node 0. The edges of node n are child_begin[n]..[n + 1] - 1, in
-  the order of its actions or outcomes. The entries of an information set, one
-  per action, are consecutive.
+  `game_graph` defines the nodes. The root is node 0. The edges of node n are
+  child_begin[n]..[n + 1] - 1, in the order of its actions or outcomes. The
+  entries of an information set, one per action, are consecutive.
 
   Attributes:
     actor: [node] int8, who acts (first): a player, CHANCE or TERMINAL.

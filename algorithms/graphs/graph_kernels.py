@@ -4,18 +4,24 @@ An iteration reads and writes the columns of its players' rolls and no others.
 So two iterations without a common roll may run in parallel, and the result is
 exactly the sequential one. `find_waves` puts each iteration into the first wave
 in which it may run; threads share the iterations of a wave.
+
+In all kernels of this package `graph` is a `graph_arrays.GraphArrays`, `dice` a
+`graph_arrays.DiceOutcomes`, `tables` a `regret_tables.RegretTables`, `plan` an
+`IterationPlan`, and `seed` is uint64. `scratch` is the NamedTuple of arrays of
+the module; with several threads its arrays are [thread, ...].
 """
 
 from typing import NamedTuple
 
+from numba import extending
+from numba import types
+from numba.core import cgutils
 import numpy as np
 
-from dudo_spiel.algorithms.graphs import graph_arrays
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import random_streams
-from dudo_spiel.algorithms.runtime import regret_tables
 
-# The settings that iterations of every solver have; solvers add their own.
+# Columns of the settings of every solver; solvers add their own.
 COMMON_SETTINGS = (
     ("tremble", np.float64),  # the probability that a player trembles
     ("weight", np.float64),  # of the strategies in averages
@@ -48,32 +54,43 @@ def thread_rows(threads, size, dtype=np.float64):
   return np.zeros((threads, -(-size // _ROW) * _ROW), dtype)
 
 
-@jit.kernel
-def graph_pointers(graph):
-  """Returns `graph_arrays.GraphArrays` with pointers instead of arrays."""
-  return graph_arrays.GraphArrays(
-      jit.pointer(graph.actor), jit.pointer(graph.deciders),
-      jit.pointer(graph.child_begin), jit.pointer(graph.child),
-      jit.pointer(graph.entry), jit.pointer(graph.chance), graph.stride,
-      graph.num_entries)
+@extending.intrinsic
+def thread_pointers(typing_context, arrays, thread):
+  """Returns a named tuple with pointers instead of arrays.
+
+  Of an array [thread, ...] the pointer is to the part of the thread; an array
+  with one axis is shared. What is no array stays. The caller keeps the arrays.
+  """
+  kinds = [typing_context.resolve_function_type(
+      jit.pointer, (kind,), {}).return_type
+           if isinstance(kind, types.Array) else kind for kind in arrays]
+
+  def generate(context, builder, signature, values):
+    parts = cgutils.unpack_tuple(builder, values[0])
+    for i, kind in enumerate(arrays):
+      if isinstance(kind, types.Array):
+        parts[i] = context.compile_internal(
+            builder, _whole_pointer if kind.ndim == 1 else _row_pointer,
+            kinds[i](kind, thread), (parts[i], values[1]))
+    return context.make_tuple(builder, signature.return_type, parts)
+
+  pointers = types.BaseTuple.from_types(kinds, arrays.instance_class)
+  return pointers(arrays, thread), generate
 
 
-@jit.kernel
-def table_pointers(tables):
-  """Returns `regret_tables.RegretTables` with pointers instead of arrays."""
-  return regret_tables.RegretTables(jit.pointer(tables.regret),
-                                    jit.pointer(tables.cumulative))
+def _whole_pointer(array, _):
+  return jit.pointer(array)
+
+
+def _row_pointer(array, row):
+  return jit.pointer(array[row])
 
 
 @jit.kernel
 def sampled_edge(graph, node, seed, iteration):
   """Returns the edge that an iteration samples at a chance node.
 
-  Args:
-    graph: the `graph_arrays.GraphArrays`, of arrays or pointers.
-    node: the chance node.
-    seed: uint64.
-    iteration: the number of the iteration.
+  `graph` may also have pointers.
   """
   quantile = random_streams.node_uniform(seed, iteration, node)
   begin, end = graph.child_begin[node], graph.child_begin[node + 1]
@@ -87,23 +104,6 @@ def sampled_edge(graph, node, seed, iteration):
       if quantile < 0.0:
         break
   return chosen
-
-
-@jit.kernel
-def sampled_outcomes(graph, nodes, seed, iteration):
-  """Returns [chance node] int64, the outcomes that an iteration samples.
-
-  Args:
-    graph: the `graph_arrays.GraphArrays`.
-    nodes: [chance node] int64, the chance nodes.
-    seed: uint64.
-    iteration: the number of the iteration.
-  """
-  outcomes = np.zeros(len(nodes), np.int64)
-  for i in range(len(nodes)):
-    outcomes[i] = (sampled_edge(graph, nodes[i], seed, iteration) -
-                   graph.child_begin[nodes[i]])
-  return outcomes
 
 
 @jit.kernel
@@ -127,15 +127,14 @@ def sample_rolls(cumulative, seed, deals, rolls):
 
 @jit.kernel
 def find_waves(rolls, num_columns):
-  """Returns the wave of each iteration.
+  """Returns [iteration] int64, the wave of each iteration.
+
+  It is one more than the largest wave of an earlier iteration with a common
+  roll.
 
   Args:
     rolls: [iteration, player] int64.
     num_columns: number of columns.
-
-  Returns:
-    [iteration] int64: one more than the largest wave of an earlier iteration
-    with a common roll.
   """
   last = np.full(num_columns, -1, np.int64)
   waves = np.zeros(len(rolls), np.int64)
@@ -149,15 +148,7 @@ def find_waves(rolls, num_columns):
 
 @jit.kernel
 def _write_returns(dice, first_terminal, rolls, value, seats):
-  """Writes the returns at the terminals of a deal of Dudo.
-
-  Args:
-    dice: the `graph_arrays.DiceOutcomes`.
-    first_terminal: the number of the first terminal.
-    rolls: [player] int64.
-    value: [(node or terminal) * seats + player], modified in place.
-    seats: number of values of a node.
-  """
+  """Writes the returns at the terminals of a deal of Dudo."""
   counts, amounts, payoff = dice.counts, dice.amounts, dice.payoff
   players, masks = payoff.shape[1], payoff.shape[2]
   to = first_terminal * seats
@@ -194,11 +185,7 @@ def deal(graph, dice, rolls, offsets, value, seats):
 
 @jit.kernel
 def longest_path(graph):
-  """Returns the number of edges of the longest path from the root.
-
-  Args:
-    graph: the `graph_arrays.GraphArrays`.
-  """
+  """Returns the number of edges of the longest path from the root."""
   num_nodes, longest = len(graph.actor), 0
   depth = np.zeros(num_nodes, np.int64)
   for node in range(num_nodes):

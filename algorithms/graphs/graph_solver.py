@@ -41,7 +41,6 @@ class GraphSolver(base_solver.Solver):
     dtype: "float64" or "float32"; None for the graph's default.
 
   Attributes:
-    game: the game as given.
     graph: the `game_graph.Graph`.
   """
 
@@ -70,10 +69,7 @@ class GraphSolver(base_solver.Solver):
 
   @property
   def tables(self) -> regret_tables.RegretTables:
-    """The `RegretTables`, [column * entries + entry].
-
-    These are the solver's own arrays, not copies.
-    """
+    """The solver's own `RegretTables`, [column * entries + entry]."""
     return self._regret_tables
 
   @property
@@ -103,18 +99,15 @@ class GraphSolver(base_solver.Solver):
   def expected_values(self) -> np.ndarray:
     """Returns [player] float64, each player's value of the average policy.
 
-    Raises:
-      ValueError: if the game is too large to walk.
+    It raises a ValueError if the game is too large to walk.
     """
     return self._evaluator.expected_values(self._average_strategy())
 
   def nash_conv(self) -> float:
     """Returns the NashConv of the average policy.
 
-    Responders have perfect recall, whatever the abstraction.
-
-    Raises:
-      ValueError: if the game is too large to walk.
+    Responders have perfect recall, whatever the abstraction. It raises a
+    ValueError if the game is too large to walk.
     """
     return self._evaluator.nash_conv(self._average_strategy())
 
@@ -136,6 +129,17 @@ class GraphSolver(base_solver.Solver):
     return {**super()._identity(), "game": str(self.graph.game)}
 
 
+def setting_at(name, setting, iteration):
+  """Returns a setting, which may be a function of the iteration."""
+  if not callable(setting):
+    return setting
+  try:
+    return setting(int(iteration))
+  except TypeError as error:
+    raise ValueError(f"{name}={setting!r}: must be a number or a function of "
+                     f"the iteration ({error})") from error
+
+
 class PlannedSolver(GraphSolver):
   """Base of the solvers for n players, whose iterations are planned ahead.
 
@@ -143,22 +147,8 @@ class PlannedSolver(GraphSolver):
   seats share their tables, as their information sets do not tell seats apart.
 
   A subclass says what one iteration does: `_SETTINGS`, `_write_settings` and
-  `_new_scratch`.
-
-  Args:
-    game: a `pyspiel.Game` of any number of players.
-    make_graph: function without arguments that returns the `game_graph.Graph`.
-    tremble: with this probability a player acts uniformly at random, whatever
-      the strategy. Players who learn so know what to do against others who err.
-      Neither `current_policy` nor `average_policy` trembles itself.
-    gamma: iteration t weighs t^gamma in averages, as in
-      `cfr.DiscountedCFRSolver`; 0 weighs all the same.
-    seed: for all random numbers. They depend on the seed and the iteration
-      alone.
-    num_threads: number of threads to use, None for all; results do not depend
-      on it. Walked games use one.
-    dtype: "float32" or "float64"; None for float32 in `dudo_single_round` and
-      float64 in walked games.
+  `_new_scratch`. The arguments are those of `pfsi.FSISolver`, except
+  `make_graph` (see `GraphSolver`).
   """
 
   _SETTINGS: np.dtype | None = None  # of an iteration's settings, structured
@@ -201,11 +191,7 @@ class PlannedSolver(GraphSolver):
         return
 
   def _plan(self, iterations):
-    """Returns the `graph_kernels.IterationPlan` of iterations.
-
-    Args:
-      iterations: [iteration] int64, their numbers.
-    """
+    """Returns the `graph_kernels.IterationPlan` of numbered iterations."""
     rolls, settings = self.rolls(iterations), self.settings(iterations)
     wave_begin = np.array([0, len(iterations)])
     if self._num_threads > 1:
@@ -218,13 +204,10 @@ class PlannedSolver(GraphSolver):
                                        settings, wave_begin)
 
   def settings(self, iterations: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Returns the settings of iterations, past or future.
+    """Returns [iteration], a structured array with a column for each setting.
 
     Args:
-      iterations: [iteration] int, their numbers; the first ever is 1.
-
-    Returns:
-      [iteration], a structured array with a column for each setting.
+      iterations: [iteration] int, past or future; the first ever is 1.
     """
     iterations = validation.integers("iterations", iterations, 0,
                                      _MAX_ITERATION)
@@ -237,14 +220,12 @@ class PlannedSolver(GraphSolver):
     return settings
 
   def rolls(self, iterations: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Returns the players' rolls in iterations, past or future.
+    """Returns [iteration, player] int64, the rolls in iterations.
+
+    They are zeros for a walked game, whose chance nodes are part of its graph.
 
     Args:
-      iterations: [iteration] int, their numbers; the first ever is 1.
-
-    Returns:
-      [iteration, player] int64, the numbers of the rolls; zeros for a walked
-      game, whose chance nodes are part of its graph.
+      iterations: [iteration] int, past or future; the first ever is 1.
     """
     iterations = validation.integers("iterations", iterations, 0,
                                      _MAX_ITERATION)

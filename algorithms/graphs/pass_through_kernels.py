@@ -3,17 +3,10 @@
 Gendre & Kaneko (2019), section 3.2; `pass_through` describes an iteration. A
 state is a node and a heap number: that of the state at a node of decisions (see
 `game_graph`), and 0 at all other nodes. Utilities are float64, whatever the
-type of the tables.
+type of the tables, and those of one `player`.
 
-Kernels on states take some of these:
-
-  graph: the `graph_arrays.GraphArrays`, of pointers.
-  tables: the `regret_tables.RegretTables`, of pointers.
-  scratch: the `PassThroughScratch` of the thread, of pointers.
-  settings: the `PassThroughSettings`.
-  player: the player whose utility is computed.
-  node: the node of a state.
-  heap: the heap number of the state.
+Kernels on states get pointers (`graph_kernels.thread_pointers`). `settings` is
+a `PassThroughSettings`.
 """
 
 from typing import Any
@@ -33,8 +26,8 @@ _TERMINAL = graph_arrays.TERMINAL
 # The settings of an iteration as solvers write them.
 SETTINGS = np.dtype([
     *graph_kernels.COMMON_SETTINGS,
-    ("threshold", np.float64),  # branches below this probability are pruned
-    ("num_playouts", np.float64),  # of an action; 0 for exact utilities
+    ("threshold", np.float64),
+    ("num_playouts", np.float64),
 ])
 
 
@@ -68,8 +61,8 @@ class PassThroughSettings(NamedTuple):
 class PassThroughScratch(NamedTuple):
   """Scratch of iterations, and sizes.
 
-  The solver's arrays have one more axis, [thread, ...]. Kernels get pointers to
-  those of one thread, as below.
+  The solver's arrays have one more axis, [thread, ...]; kernels get those of
+  one thread.
 
   Attributes:
     offsets: [player] int64, where the player's column begins.
@@ -100,14 +93,9 @@ class PassThroughScratch(NamedTuple):
 
 
 def new_scratch(graph, dtype, threads):
-  """Returns the `PassThroughScratch` of a solver.
+  """Returns the `PassThroughScratch` of a solver on a `game_graph.Graph`.
 
   At each node of a path the stack keeps at most the node's other children.
-
-  Args:
-    graph: the `game_graph.Graph`.
-    dtype: the type of the tables.
-    threads: number of threads.
   """
   degree = max(graph.max_degree, 2)
   size = degree * (graph_kernels.longest_path(graph.arrays) + 1)
@@ -126,28 +114,8 @@ def new_scratch(graph, dtype, threads):
 
 
 @jit.kernel
-def _scratch_of_thread(scratch, thread):
-  """Returns the `PassThroughScratch` of one thread, with pointers."""
-  return PassThroughScratch(
-      jit.pointer(scratch.offsets[thread]), jit.pointer(scratch.value[thread]),
-      jit.pointer(scratch.stack[thread]), jit.pointer(scratch.weights[thread]),
-      jit.pointer(scratch.strategy[thread]),
-      jit.pointer(scratch.own_strategy[thread]),
-      jit.pointer(scratch.utility[thread]),
-      jit.pointer(scratch.state_weights[thread]),
-      jit.pointer(scratch.sigma[thread]), jit.pointer(scratch.counter[thread]),
-      scratch.num_nodes, scratch.players)
-
-
-@jit.kernel
 def _iteration_settings(plan, i, table):
-  """Returns the `PassThroughSettings` of an iteration.
-
-  Args:
-    plan: the `graph_kernels.IterationPlan`, with SETTINGS.
-    i: the index of the iteration in the plan.
-    table: any array of the tables' type.
-  """
+  """Returns the settings of iteration i of a plan, typed as a table."""
   settings, number = plan.settings[i], table.dtype.type
   return PassThroughSettings(
       plan.seed, plan.iterations[i],
@@ -177,20 +145,10 @@ def _entry(graph, scratch, node, heap):
 @jit.inline
 def _write_strategy(graph, tables, scratch, node, heap, strategy, tremble,
                     settings):
-  """Writes the strategy at a state.
+  """Writes the strategy at a state; returns the number of actions.
 
-  Args:
-    graph: the `graph_arrays.GraphArrays`.
-    tables: the `regret_tables.RegretTables`.
-    scratch: the `PassThroughScratch` of the thread.
-    node: the node.
-    heap: the heap number.
-    strategy: [action] float64 pointer, written.
-    tremble: the probability with which the strategy is uniform.
-    settings: the `PassThroughSettings`.
-
-  Returns:
-    The number of actions.
+  `strategy` is an [action] float64 pointer. With probability `tremble` the
+  strategy is uniform.
   """
   first = _entry(graph, scratch, node, heap)
   count = 2
@@ -226,9 +184,9 @@ def _push_children(graph, tables, scratch, player, size, total, settings):
   Its children go onto the stack, except terminals and pruned branches.
 
   Args:
-    graph: the `graph_arrays.GraphArrays`.
-    tables: the `regret_tables.RegretTables`.
-    scratch: the `PassThroughScratch` of the thread.
+    graph: pointers.
+    tables: pointers.
+    scratch: pointers.
     player: the player whose utility is computed.
     size: the size of the stack below the state.
     total: the utility so far, times weights.
@@ -310,20 +268,11 @@ def _utility(graph, tables, scratch, player, node, heap, settings):
 
 @jit.kernel
 def _decide(graph, tables, scratch, player, node, heap, weight, settings):
-  """Visits the states of a node of decisions, from one of them on.
+  """Visits the states of a node of decisions, from state `heap` on.
 
   Writes the weight with which all pass and the game continues, unless it is
-  pruned, to `scratch.state_weights` at 2^deciders.
-
-  Args:
-    graph: the `graph_arrays.GraphArrays`.
-    tables: the `regret_tables.RegretTables`.
-    scratch: the `PassThroughScratch` of the thread.
-    player: the player whose utility is computed.
-    node: the node.
-    heap: the heap number of the first state.
-    weight: its probability or number of playouts.
-    settings: the `PassThroughSettings`.
+  pruned, to `scratch.state_weights` at 2^deciders. `weight` is the first
+  state's probability or number of playouts.
 
   Returns:
     The player's utility of what ends here, times its weight.
@@ -418,22 +367,14 @@ def _play(graph, tables, scratch, settings):
 
 @jit.inline
 def iterate(graph, dice, tables, scratch, plan, thread, i):
-  """Runs one iteration of a plan.
+  """Runs iteration i of a plan with SETTINGS, in the scratch of a thread.
 
-  Args:
-    graph: the `graph_arrays.GraphArrays`.
-    dice: the `graph_arrays.DiceOutcomes`.
-    tables: the `regret_tables.RegretTables`, modified in place.
-    scratch: the solver's `PassThroughScratch` as a plain tuple, modified in
-      place.
-    plan: the `graph_kernels.IterationPlan`, with SETTINGS.
-    thread: the thread, whose scratch is used.
-    i: the index of the iteration in the plan.
+  The tables and the scratch, here a plain tuple, are modified in place.
   """
   scratches = PassThroughScratch(*scratch)
   graph_kernels.deal(graph, dice, plan.rolls[i], scratches.offsets[thread],
                      scratches.value[thread], scratches.players)
-  _play(graph_kernels.graph_pointers(graph),
-        graph_kernels.table_pointers(tables),
-        _scratch_of_thread(scratches, thread),
+  _play(graph_kernels.thread_pointers(graph, thread),
+        graph_kernels.thread_pointers(tables, thread),
+        graph_kernels.thread_pointers(scratches, thread),
         _iteration_settings(plan, i, tables.regret))

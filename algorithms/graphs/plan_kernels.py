@@ -34,13 +34,8 @@ def _overload_iterate(graph, dice, tables, scratch, plan, thread, i):
 def run(graph, dice, tables, scratch, plan, count):
   """Runs iterations one after the other.
 
-  Args:
-    graph: the `graph_arrays.GraphArrays`.
-    dice: the `graph_arrays.DiceOutcomes`.
-    tables: the `regret_tables.RegretTables`, modified in place.
-    scratch: the solver's scratch, modified in place.
-    plan: the `graph_kernels.IterationPlan`.
-    count: [1] int64, number of iterations ever run; counted up.
+  The tables, the solver's scratch and `count` are modified in place. `count`,
+  [1] int64, is the number of iterations ever run.
   """
   graph, dice = jit.borrowed(graph), jit.borrowed(dice)
   tables, plan = jit.borrowed(tables), jit.borrowed(plan)
@@ -67,16 +62,7 @@ def _run_slice(graph, dice, tables, scratch, plan, wave, thread):
 
 @jit.kernel(parallel=True)
 def run_parallel(graph, dice, tables, scratch, plan, count):
-  """Does what `run` does with a plan sorted by wave; a wave is parallel.
-
-  Args:
-    graph: the `graph_arrays.GraphArrays`.
-    dice: the `graph_arrays.DiceOutcomes`.
-    tables: the `regret_tables.RegretTables`, modified in place.
-    scratch: the solver's scratch, modified in place.
-    plan: the `graph_kernels.IterationPlan`.
-    count: [1] int64, number of iterations ever run; counted up.
-  """
+  """Does what `run` does with a plan sorted by wave; a wave is parallel."""
   threads = len(scratch.offsets)
   plain_graph, plain_dice, plain_tables = graph[:], dice[:], tables[:]
   plain_scratch, plain_plan = scratch[:], plan[:]

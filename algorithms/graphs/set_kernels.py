@@ -1,7 +1,13 @@
 """Kernels on one information set: regret matching, and sums in tables.
 
 All arrays may also be pointers. Sets are short: `simd` is used for whole quads
-of actions, and scalars for the remainder.
+of actions, and scalars for the remainder. Kernels take some of these:
+
+  first: the first entry of the set in [entry] tables.
+  strategy, begin: an array, and the index of the first action's probability.
+  count: number of actions.
+  zero, one: these numbers in the type of the tables; a conversion in a hot loop
+    would take long.
 """
 
 import numpy as np
@@ -17,11 +23,7 @@ _0, _1, _3 = np.uintp(0), np.uintp(1), np.uintp(3)
 def match_two(regret, first, zero, half):
   """Returns the strategy (p, q) of an information set with two actions.
 
-  Args:
-    regret: [entry].
-    first: np.uintp, the first entry of the set.
-    zero: 0.0 in the type of the regrets.
-    half: 0.5 in the same type.
+  `first` is np.uintp; `half` is 0.5 in the type of the regrets.
   """
   x, y = regret[first], regret[first + _1]
   x = x if x > zero else zero
@@ -34,17 +36,7 @@ def match_two(regret, first, zero, half):
 
 @jit.inline
 def match_regrets(regret, first, strategy, begin, count, zero, one):
-  """Writes the strategy of an information set.
-
-  Args:
-    regret: [entry].
-    first: the first entry of the set.
-    strategy: array, written from `begin` on.
-    begin: the index of the first action's probability.
-    count: number of actions.
-    zero: 0.0 in the type of the regrets (a conversion here would take long).
-    one: 1.0 in the same type.
-  """
+  """Writes the strategy of an information set."""
   f, b, n = np.uintp(first), np.uintp(begin), np.uintp(count)
   if count == 2:
     p, q = match_two(regret, f, zero, one / (one + one))
@@ -52,9 +44,11 @@ def match_regrets(regret, first, strategy, begin, count, zero, one):
     strategy[b + _1] = q
     return
   last = n & ~_3
-  sums = simd.splat(zero)
+  zeros = simd.splat(zero)
+  sums = zeros
   for a in range(_0, last, simd.STEP):
-    sums += simd.keep_above(simd.load(regret, f + a), zero)
+    x = simd.load(regret, f + a)
+    sums += simd.where_above(x, zero, x, zeros)
   total = simd.total(sums)
   for a in range(last, n):
     x = regret[f + a]
@@ -63,8 +57,9 @@ def match_regrets(regret, first, strategy, begin, count, zero, one):
     factor = one / total
     factors = simd.splat(factor)
     for a in range(_0, last, simd.STEP):
-      x = simd.keep_above(simd.load(regret, f + a), zero)
-      simd.store(strategy, b + a, x * factors)
+      x = simd.load(regret, f + a)
+      simd.store(strategy, b + a,
+                 simd.where_above(x, zero, x, zeros) * factors)
     for a in range(last, n):
       x = regret[f + a]
       strategy[b + a] = x * factor if x > zero else zero
@@ -79,15 +74,7 @@ def match_regrets(regret, first, strategy, begin, count, zero, one):
 
 @jit.inline
 def tremble_at(strategy, begin, count, tremble, one):
-  """Makes a strategy uniform with a probability.
-
-  Args:
-    strategy: array, modified in place from `begin` on.
-    begin: the index of the first action's probability.
-    count: number of actions.
-    tremble: the probability, in the type of the strategy.
-    one: 1.0 in the same type.
-  """
+  """Makes a strategy uniform with probability `tremble`, in its type."""
   if tremble > 0.0:
     uniform = tremble / jit.cast_like(count, one)
     for a in range(np.uintp(begin), np.uintp(begin + count)):
@@ -96,16 +83,7 @@ def tremble_at(strategy, begin, count, tremble, one):
 
 @jit.inline
 def add_strategy(cumulative, first, strategy, begin, count, weight):
-  """Adds a strategy to the averages.
-
-  Args:
-    cumulative: [entry], modified in place.
-    first: the first entry of the set.
-    strategy: array, read from `begin` on.
-    begin: the index of the first action's probability.
-    count: number of actions.
-    weight: float, in the type of the strategy.
-  """
+  """Adds a strategy, times `weight` in its type, to the averages."""
   f, b, n = np.uintp(first), np.uintp(begin), np.uintp(count)
   last = n & ~_3
   weights = simd.splat(weight)

@@ -23,6 +23,7 @@ from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import progress
 
 FILE_KIND = "solver"
+_POSITIVE = ("cumulative", "mean", "state")  # tables without negative numbers
 _MAX_SEED = 2**64 - 1
 _MAX_MEASURE_SECONDS = 1.0  # of an interrupted `solve`
 
@@ -83,10 +84,10 @@ class SolveResult:
 class Solver:
   """What every solver can do.
 
-  A subclass implements `_advance`, `_tables`, `_parameters`, `_fingerprint`,
-  `current_policy`, `_average_policy`, `expected_values`, `nash_conv` and
-  `memory_bytes`. Kernels count the iterations in `_count`, so that tables and
-  count fit together whenever Python gets to see them.
+  A subclass implements `_advance`, `_tables`, `_parameters`, `current_policy`,
+  `_average_policy`, `expected_values`, `nash_conv` and `memory_bytes`. Kernels
+  count the iterations in `_count`, so that tables and count fit together
+  whenever Python gets to see them.
 
   Args:
     game: a `pyspiel.Game`.
@@ -110,6 +111,7 @@ class Solver:
                                              ("float64", "float32")))
     self._count = np.zeros(1, dtype=np.int64)
     self._measure_seconds = 0.0  # how long the last measurement of `solve` took
+    self._measured_work = None  # `_work_done` at that measurement
 
   # What a subclass implements.
 
@@ -123,10 +125,6 @@ class Solver:
 
   def _parameters(self):
     """Returns a dict of the settings that define the solver, for its files."""
-    raise NotImplementedError
-
-  def _fingerprint(self):
-    """Returns a content hash; distinct games may have the same string."""
     raise NotImplementedError
 
   @property
@@ -153,20 +151,24 @@ class Solver:
   # What a subclass may change.
 
   def _chunks(self, iterations, seconds):
-    """Runs in chunks until a limit is reached; see `pacing.chunks`.
-
-    Args:
-      iterations: how many to run at most, or None.
-      seconds: how long to run at most, or None.
-
-    Returns:
-      A generator that yields (iterations, seconds) after each chunk.
-    """
+    """Runs until a limit is reached (None for no limit), as `pacing.chunks`."""
     return pacing.chunks(self._advance, iterations, seconds)
 
-  def _is_measured_by(self, check):
-    """Returns whether nothing was learned since a `Check`."""
-    return check.iteration == self.iteration
+  def _work_done(self):
+    """Returns a number that is larger whenever more was learned."""
+    return self.iteration
+
+  def _measure(self):
+    """Returns (values, NashConv) by which `solve` decides."""
+    return self.expected_values(), self.nash_conv()
+
+  def _target_exploitability(self, check):
+    """Returns what `solve` compares with its target, by the newest `Check`."""
+    return check.exploitability
+
+  def _fingerprint(self):
+    """Returns a content hash; distinct games may have the same string."""
+    return str(self.game)
 
   # What all solvers share.
 
@@ -266,8 +268,8 @@ class Solver:
       except KeyboardInterrupt:
         reason = "interrupted"
     is_slow = self._measure_seconds > _MAX_MEASURE_SECONDS
-    if not (self._is_measured_by(history[-1]) or
-            is_slow and reason == "interrupted"):
+    if self._measured_work != self._work_done() and not (
+        is_slow and reason == "interrupted"):
       history.append(self._check(clock.seconds()))
     last = history[-1]
     return SolveResult(reason, self.iteration, clock.seconds(),
@@ -295,30 +297,15 @@ class Solver:
       next_check = max(self.iteration + 1,
                        int(self.iteration * self._CHECK_GROWTH))
 
-  def _measure(self):
-    """Returns (values, NashConv) by which `solve` decides."""
-    return self.expected_values(), self.nash_conv()
-
   def _check(self, seconds):
+    """Returns a new `Check`, so many seconds after the beginning."""
     begin = time.perf_counter()
     values, nash_conv = self._measure()
     self._measure_seconds = time.perf_counter() - begin
-    check = Check(self.iteration, seconds,
-                  float(nash_conv) / self.game.num_players(),
-                  tuple(np.asarray(values).tolist()))
-    self._after_check(check)
-    return check
-
-  def _after_check(self, check):
-    """Hook, called after every measurement of `solve`."""
-
-  def _target_exploitability(self, check):
-    """Returns the exploitability that `solve` compares with its target.
-
-    Args:
-      check: the newest `Check`.
-    """
-    return check.exploitability
+    self._measured_work = self._work_done()
+    return Check(self.iteration, seconds,
+                 float(nash_conv) / self.game.num_players(),
+                 tuple(np.asarray(values).tolist()))
 
   # Files.
 
@@ -332,23 +319,19 @@ class Solver:
     """Returns (header, arrays), dicts of extra state to save."""
     return {}, {}
 
-  def _read_extras(self, archive):
-    """Returns what `_extras` has saved, for `_restore_extras`, or raises.
+  def _read_extras(self, archive, tables):
+    """Returns what `_extras` has saved, for `_restore_extras`.
 
     Args:
       archive: the `checkpoint.Archive`.
+      tables: dict as `_tables` returns it, read from the archive.
+
+    Raises:
+      ValueError: if these cannot be tables or extra state of this solver.
     """
 
   def _restore_extras(self, extras):
     """Replaces the extra state by what `_read_extras` has returned."""
-
-  def _check_tables(self, path, tables):
-    """Raises a ValueError if these cannot be tables of this solver.
-
-    Args:
-      path: the file from which they were read.
-      tables: dict as `_tables` returns it.
-    """
 
   def save(self, path: annotations.PathLike) -> None:
     """Writes all that is needed to go on exactly from here to one file."""
@@ -369,11 +352,10 @@ class Solver:
                                    validation.integer, 0, checkpoint.MAX_COUNT)
       tables = self._tables()
       saved = {name: archive.read(name, table.shape, (table.dtype,),
-                                  0.0 if name == "cumulative" else -math.inf,
+                                  0.0 if name in _POSITIVE else -math.inf,
                                   math.inf if name == "state" else None)
                for name, table in tables.items()}
-      self._check_tables(path, saved)
-      extras = self._read_extras(archive)
+      extras = self._read_extras(archive, saved)
     with interrupts.deferred():  # tables and count must fit together
       for name, table in tables.items():
         table[:] = saved[name]
@@ -387,8 +369,7 @@ def check_identity(path, header, identity, free=()):
   Args:
     path: of the file.
     header: of the file.
-    identity: dict of what the file's solver and this one must have in common;
-      "parameters" is a dict.
+    identity: the `Solver._identity` that it must have.
     free: names of parameters that may differ.
 
   Returns:

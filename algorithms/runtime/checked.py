@@ -65,41 +65,42 @@ def _member(name, kind_of):
   return read
 
 
-unchecked = _member("data", lambda pointer: types.CPointer(pointer.dtype))
+address = _member("data", lambda pointer: types.CPointer(pointer.dtype))
 _size = _member("size", lambda pointer: types.intp)
 
 
-def count_of(pointer):
-  """Returns how many numbers there are, of an array or checked pointer."""
-  raise TypeError("count_of: is for compiled code only")
+def size(pointer):
+  """Returns how many numbers an array or checked pointer has."""
+  raise TypeError("size: is for compiled code only")
 
 
-@extending.overload(count_of)
-def _count_of(pointer):
+@extending.overload(size)
+def _overload_size(pointer):
   if isinstance(pointer, CheckedPointerType):
     return lambda pointer: _size(pointer)
   return lambda pointer: pointer.size
 
 
+@extending.register_jitable
+def _checked_index(pointer, index):
+  i = types.int64(index)
+  if i < 0 or i >= _size(pointer):
+    raise IndexError("pointer: index is out of bounds")
+  return i
+
+
 @extending.overload(operator.getitem)
 def _getitem(pointer, index):
   if isinstance(pointer, CheckedPointerType):
-    def get(pointer, index):
-      i = types.int64(index)
-      if i < 0 or i >= _size(pointer):
-        raise IndexError("pointer: index is out of bounds")
-      return unchecked(pointer)[i]
-    return get
+    return lambda pointer, index: (
+        address(pointer)[_checked_index(pointer, index)])
   return None
 
 
 @extending.overload(operator.setitem)
 def _setitem(pointer, index, value):
   if isinstance(pointer, CheckedPointerType):
-    def put(pointer, index, value):
-      i = types.int64(index)
-      if i < 0 or i >= _size(pointer):
-        raise IndexError("pointer: index is out of bounds")
-      unchecked(pointer)[i] = value
-    return put
+    def set_item(pointer, index, value):
+      address(pointer)[_checked_index(pointer, index)] = value
+    return set_item
   return None

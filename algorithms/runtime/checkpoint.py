@@ -52,18 +52,11 @@ _IS_ENCRYPTED = 1  # a flag of a member of an archive
 
 
 class _Layout(NamedTuple):
-  """What an array in a file says of itself.
-
-  Attributes:
-    shape: its shape.
-    dtype: its type.
-    order: "C" or "F", how its numbers are ordered.
-    begin: where its numbers begin.
-  """
+  """What an array in a file says of itself."""
   shape: tuple[int, ...]
   dtype: np.dtype
-  order: str
-  begin: int
+  order: str  # of its numbers: "C" or "F"
+  begin: int  # of its numbers
 
 
 def save(path, kind, header, arrays, compress=False):
@@ -97,25 +90,13 @@ def save(path, kind, header, arrays, compress=False):
       return _digest(archive)
 
 
-def load(path, kind):
-  """Reads a whole file.
-
-  Args:
-    path: where.
-    kind: str, what the file must hold, or tuple of such.
-
-  Returns:
-    (header, arrays); header["kind"] tells what the file holds.
-  """
-  with opened(path, kind) as archive:
-    return archive.header, {name: archive.read(name) for name in archive.names}
-
-
 @contextlib.contextmanager
 def opened(path, kind):
-  """Yields the `Archive` of a file; see `load`.
+  """Yields the `Archive` of a file, of which only the header is read at first.
 
-  Only its header is read until its arrays are asked for.
+  Args:
+    path: of the file.
+    kind: str, what the file must hold, or tuple of such.
   """
   path = files.path_text(path)
   with contextlib.ExitStack() as stack:
@@ -245,13 +226,13 @@ class Archive:
     with _reading(self.path):
       self._read(name, table, low, high)
 
-  def verify(self, name, low=-math.inf):
+  def verify(self, name, low=-math.inf, high=None):
     """Raises a ValueError unless an array is whole, and keeps none of it."""
     with _reading(self.path), self._numbers(name) as (layout, member):
       count = math.prod(layout.shape)
       block = np.empty(min(count, _block_size(layout.dtype)), layout.dtype)
       for begin in range(0, count, len(block) or 1):
-        _fill(member, block[:count - begin], name, low)
+        _fill(member, block[:count - begin], name, low, high)
       _finish(member)
 
   def _layout(self, name):
@@ -307,13 +288,7 @@ class Archive:
 
 
 def check_header(path, header, expected):
-  """Raises a ValueError if a file was saved by another solver or game.
-
-  Args:
-    path: the file.
-    header: its header.
-    expected: dict of what the header must have.
-  """
+  """Raises a ValueError unless a file's header has all that is expected."""
   for name, value in expected.items():
     if header.get(name) != value:
       raise ValueError(f"path={os.fsdecode(path)!r}: was saved with {name}="
@@ -321,14 +296,15 @@ def check_header(path, header, expected):
 
 
 def field(path, header, name, check, *limits):
-  """Returns a field of a header, or raises a ValueError.
+  """Returns a field of a file's header, or raises a ValueError.
 
   Args:
-    path: the file.
+    path: of the file.
     header: dict, its header or a part of it.
     name: of the field.
-    check: function of `validation`, or one like these.
-    *limits: what else it takes.
+    check: function of the name, the value and the limits: one of `validation`,
+      or one like these.
+    *limits: what else the function takes.
   """
   if name not in header:
     raise ValueError(f"path={os.fsdecode(path)!r}: its {name} is missing")
@@ -345,34 +321,22 @@ def text(name, value):
   return value
 
 
-def number(name, value, low=-math.inf, high=math.inf):
+def number(name, value, low=-math.inf):
   """Returns the value as a finite float, or raises a ValueError."""
   limit = np.finfo(np.float64).max
-  return validation.number(name, value, max(low, -limit), min(high, limit))
+  return validation.number(name, value, max(low, -limit), limit)
 
 
-def numbers(name, value, count, low=-math.inf, high=math.inf):
-  """Returns the value as a list of finite floats, or raises a ValueError.
-
-  Args:
-    name: of the field.
-    value: its value.
-    count: how many numbers there must be.
-    low: what they must be at least.
-    high: what they must be at most.
-  """
+def numbers(name, value, count):
+  """Returns the value as so many finite floats, or raises a ValueError."""
   if not isinstance(value, list) or len(value) != count:
     raise ValueError(f"{name}={_named(value)}: must be a list of {count}")
-  return [number(name, item, low, high) for item in value]
+  return [number(name, item) for item in value]
 
 
 @contextlib.contextmanager
 def _reading(path):
-  """Turns every error of a damaged file into a ValueError that names it.
-
-  Args:
-    path: of the file.
-  """
+  """Turns every error of a damaged file into a ValueError that names it."""
   try:
     yield
   except FileNotFoundError:

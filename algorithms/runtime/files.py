@@ -48,10 +48,9 @@ def path_text(path):
 
 
 def stamp(file):
-  """Returns what changes when a file is replaced; None if there is no file.
+  """Returns what changes when a file (a path or descriptor) is replaced.
 
-  Args:
-    file: its path or descriptor.
+  None if there is no file.
   """
   try:
     status = os.stat(file)
@@ -109,12 +108,7 @@ def _open_part(path):
 
 
 def _lock(descriptor, default):
-  """Locks a file unless it is locked; returns whether this process may write.
-
-  Args:
-    descriptor: of the open file.
-    default: what to return where there are no locks.
-  """
+  """Locks an open file; returns whether that worked (where there are locks)."""
   try:
     if fcntl:
       fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -53,9 +53,8 @@ def deferred():
 def call_after_fork(function):
   """Calls a function in every child that this process forks from here on.
 
-  Args:
-    function: takes nothing. It repairs what a fork breaks: the child has only
-      the thread that forked, and locks that others held stay locked.
+  It repairs what a fork breaks: the child has only the thread that forked, and
+  locks that others held stay locked.
   """
   if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(after_in_child=function)
@@ -81,9 +80,18 @@ def run_in_threads(function, tasks, num_threads, flag):
   """
   results = []
 
+  def run_task(task):
+    if flag[0]:
+      return None
+    try:
+      return function(task)
+    except BaseException:
+      flag[0] = True
+      raise
+
   def compute():
     with concurrent.futures.ThreadPoolExecutor(num_threads) as pool:
-      results.extend(pool.map(_stopping(function, flag), tasks))
+      results.extend(pool.map(run_task, tasks))
 
   background = Background()
   try:
@@ -94,27 +102,6 @@ def run_in_threads(function, tasks, num_threads, flag):
       background.settle()
     raise
   return results
-
-
-def _stopping(function, flag):
-  """Returns the function, but which sets the flag if it raises an exception.
-
-  It does nothing if the flag is set.
-
-  Args:
-    function: of a task.
-    flag: see `run_in_threads`.
-  """
-  def call_function(task):
-    if flag[0]:
-      return None
-    try:
-      return function(task)
-    except BaseException:
-      flag[0] = True
-      raise
-
-  return call_function
 
 
 def call(function, flag):
@@ -206,33 +193,18 @@ class StoppedError(Exception):
 
 
 def check_flag(flag):
-  """Raises a `StoppedError` if the flag is set.
-
-  Args:
-    flag: [1] bool, from `new_flag`.
-  """
+  """Raises a `StoppedError` if a flag (from `new_flag`) is set."""
   if flag[0]:
     raise StoppedError
 
 
 def thread_pool(num_threads):
-  """Returns a context with a pool of threads, or with None for one thread.
-
-  Args:
-    num_threads: how many threads the pool has.
-  """
+  """Returns a context with a pool of threads, or with None for one thread."""
   if num_threads == 1:
     return contextlib.nullcontext()
   return concurrent.futures.ThreadPoolExecutor(num_threads)
 
 
 def map_tasks(pool, function, tasks):
-  """Returns [function(task) for task in tasks].
-
-  Args:
-    pool: the `concurrent.futures.Executor` that calls the function, or None for
-      the calling thread.
-    function: takes one task.
-    tasks: iterable of arguments.
-  """
+  """Returns [function(task) for task in tasks], by a pool of `thread_pool`."""
   return list((map if pool is None else pool.map)(function, tasks))

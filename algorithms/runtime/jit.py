@@ -44,14 +44,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 def _decorator(py_func=None, *, reassociate=False, parallel=False, **options):
-  """Returns a dispatcher, or a decorator with these options.
-
-  Args:
-    py_func: the function, if the decorator stands without options.
-    reassociate: whether floating-point sums may be taken in any order.
-    parallel: whether `numba.prange` makes threads.
-    **options: other options of `numba.njit`.
-  """
+  """Returns a dispatcher, or a decorator with these options of `numba.njit`."""
   if py_func is None:
     return functools.partial(_decorator, reassociate=reassociate,
                              parallel=parallel, **options)
@@ -184,19 +177,14 @@ def fetch_increment(typing_context, counter):
 
 
 class _Threads:
-  """What became of the threads on which parallel kernels run.
-
-  Attributes:
-    lock: held while they run; not all of Numba's threading layers can serve two
-      callers at a time.
-    have_begun: whether a parallel kernel has ever run in this process.
-    are_lost: whether that was before a fork: the child has no such threads, and
-      Numba would end it, or wait for them forever.
-  """
+  """What became of the threads on which parallel kernels run."""
 
   def __init__(self):
+    # Not all of Numba's threading layers can serve two callers at a time.
     self.lock = threading.RLock()
-    self.have_begun = False
+    self.have_begun = False  # whether they ran in this process
+    # Whether they ran before a fork: the child has no such threads, and Numba
+    # would end it, or wait for them forever.
     self.are_lost = False
 
   def after_fork(self):
@@ -231,14 +219,7 @@ def threads(count):
 
 
 def run(num_threads, serial, parallel, *args):
-  """Calls one of two kernels that do the same, by the number of threads.
-
-  Args:
-    num_threads: how many threads to use.
-    serial: the kernel for one thread.
-    parallel: the kernel for several threads.
-    *args: the arguments of both.
-  """
+  """Calls one of two kernels that do the same, by the number of threads."""
   if num_threads == 1:
     serial(*args)
   else:

@@ -131,15 +131,7 @@ def check_engine(engine: str) -> None:
 
 
 def _answer(packed, pickler=pickle):
-  """Does a job, in its process.
-
-  Args:
-    packed: bytes, the pickled (function, arguments).
-    pickler: the module that pickles.
-
-  Returns:
-    Bytes, the pickled (result, error).
-  """
+  """Returns pickled (result, error) of a pickled (function, arguments)."""
   try:
     function, values = pickler.loads(packed)
     return pickler.dumps((function(*values), ""))
@@ -152,9 +144,9 @@ def _answer(packed, pickler=pickle):
 
 def _too_large(job, available):
   """Returns the `Outcome` of a job for which no memory is large enough."""
-  return Outcome(job, None, f"{job.name}: needs {job.memory / 1e9:.1f} GB of "
-                 f"memory, but {available / 1e9:.1f} GB are available; choose "
-                 "something smaller")
+  return _failed(job, f"needs {job.memory / 1e9:.1f} GB of memory, but "
+                 f"{available / 1e9:.1f} GB are available; choose something "
+                 "smaller")
 
 
 def _failed(job, error):
@@ -162,8 +154,8 @@ def _failed(job, error):
 
 
 def _died(job, tries):
-  return Outcome(job, None, f"{job.name}: its process died {tries} times; it "
-                 "may need more memory than there is")
+  return _failed(job, f"its process died {tries} times; it may need more "
+                 "memory than there is")
 
 
 # Processes of this machine.
@@ -295,8 +287,7 @@ def _largest_node(ray):
 def _ray_answer(packed):
   """Returns `_answer` on a cluster.
 
-  What is packed is copied. Ray would share arrays between processes, so that
-  nobody could change them.
+  What is packed is copied: nobody could change arrays that Ray shares.
   """
   from ray import cloudpickle
   return _answer(packed, cloudpickle)

@@ -47,14 +47,7 @@ class _PartLibrary(codegen.JITCodeLibrary):
     return self
 
   def set_env(self, env_name, env):
-    """Says where the kernel's Python objects are.
-
-    They are found by name, and all that contains this kernel will look them up.
-
-    Args:
-      env_name: the name.
-      env: Numba's environment, which holds them.
-    """
+    """Says where the kernel's Python objects are, which callers look up."""
     holder = binding.parse_assembly(f'@"{env_name}" = common global i64 0')
     self._codegen._add_module(holder)
     self._codegen._engine.finalize_object()
@@ -72,12 +65,7 @@ class PartCompiler(compiler.Compiler):
 
 
 def call_from_kernels(dispatcher, part):
-  """Lets kernels that call the dispatcher's kernel get the part instead.
-
-  Args:
-    dispatcher: Numba's dispatcher, which Python calls.
-    part: dispatcher of the same function, made with `PartCompiler`.
-  """
+  """Lets kernels that call the dispatcher's kernel get the part instead."""
   dispatcher.get_call_template = part.get_call_template
   dispatcher.get_overload = part.get_overload
 
@@ -86,9 +74,6 @@ def collect_later(dispatcher):
   """Disables the garbage collector while a kernel compiles.
 
   The compiler's objects are long-lived, so collections find nothing.
-
-  Args:
-    dispatcher: Numba's dispatcher.
   """
   compile_kernel = dispatcher.compile
 

@@ -27,12 +27,7 @@ interrupts.call_after_fork(_renew_lock)
 
 
 def progress_bar(total=None, **options):
-  """Returns a progress bar for a terminal, which a pipe does not show.
-
-  Args:
-    total: how many iterations there will be, or None.
-    **options: what else `tqdm.tqdm` takes.
-  """
+  """Returns a `tqdm.tqdm` for a terminal, which a pipe does not show."""
   options = {"unit": "it", "delay": 1, "leave": False, "miniters": 1, **options}
   return ProgressBar(total=total, disable=None, **options)
 

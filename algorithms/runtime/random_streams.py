@@ -25,13 +25,9 @@ def mix(x):
 
 
 def seed_for(seed, use):
-  """Returns an independent seed (uint64).
+  """Returns an independent seed (uint64) for a use other than learning.
 
   What measures a policy must not see the deals from which it was learned.
-
-  Args:
-    seed: the user's.
-    use: a number for each use other than learning.
   """
   return np.uint64(mix(np.uint64(seed) ^ mix(np.uint64(use))))
 
@@ -57,13 +53,7 @@ def uniform(begin, counter):
 
 @jit.kernel
 def node_uniform(seed, iteration, node):
-  """Returns the number of a node in an iteration, uniform in [0, 1).
-
-  Args:
-    seed: uint64.
-    iteration: the number of the iteration.
-    node: the number of the node.
-  """
+  """Returns the number of a node in an iteration, uniform in [0, 1)."""
   bits = mix(seed + STEP)
   bits = mix((bits ^ np.uint64(iteration)) + STEP)
   return to_uniform(mix((bits ^ np.uint64(node)) + STEP))
@@ -116,14 +106,7 @@ def binomial(trials, chance, begin, counter):
 
 @jit.kernel
 def _rare_successes(trials, chance, begin, counter):
-  """Returns how many trials succeed, for a chance of at most one half.
-
-  Args:
-    trials: float64, how many trials.
-    chance: the probability that one succeeds, at most 0.5.
-    begin: uint64, where the stream begins.
-    counter: [1] int64, the number that was drawn last; counted up.
-  """
+  """Returns `binomial` for a chance of at most one half."""
   if chance <= 0.0:
     return 0.0
   total = 0.0

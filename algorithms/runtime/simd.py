@@ -1,31 +1,24 @@
-"""Several numbers at once, in compiled code.
+"""Vectors of numbers, in compiled code.
 
 Numba makes vectors of long loops only, so that short ones, over the players of
-a game or the actions of an information set, run number by number. Here a quad
-is four numbers of one type, float32 or float64, which the processor adds and
-multiplies as one. An octet is eight of them. Both have +, - and *, and are made
-and used up by:
+a game or the actions of an information set, run number by number. Here a vector
+is a few numbers of one type, float32 or float64, which the processor adds and
+multiplies as one. Vectors have +, -, * and /, and are made and used up by:
 
-  load(array, i): a quad of the numbers array[i], ..., array[i + 3].
-  load_octet(array, i): an octet of array[i], ..., array[i + 7].
-  store(array, i, vector): writes a quad or an octet there.
-  splat(x), splat_octet(x): x four or eight times.
-  keep_above(vector, x): its numbers that are above x, 0 for the others.
+  load(array, i, size, count): a vector of array[i], array[i + 1], ...
+  store(array, i, vector, count): writes them there.
+  splat(x, size): the number x in every lane.
   total(vector): the sum of its numbers.
-
-Long arrays are handled strip by strip. A strip is a vector of 64 bytes: eight
-numbers of float64, sixteen of float32. The last one may be a part of a strip:
-a count is how many numbers there are, or None for a whole strip, which is
-compiled apart. What is not loaded is 0. Strips also have /.
-
-  strip_size(array): how many numbers are a strip.
-  load_strip(array, i, count): a strip, or a part of it.
-  load_like(array, i, vector, count): as many numbers as the vector has.
-  store_strip(array, i, vector, count): writes them.
-  splat_like(x, vector): x as often as the vector has numbers.
-  where_above, where_from(x, number, yes, no): yes where x > or >= number.
+  where_above, where_from(v, x, yes, no): yes where v > or >= x, elsewhere no.
   multiply_add(x, y, z): x * y + z, where z may be a product that is rounded.
   widen(vector): its numbers in float64.
+
+The size is how many numbers there are: a quad of four (if it is left out), an
+`OCTET`, a `STRIP` of 64 bytes, or as many as another vector has, given in its
+place. `splat` then makes the type of that vector, too. Long arrays are handled
+strip by strip (`strip_size`), of which the last may be shorter: a count says
+how many numbers of the array belong to it. The others are loaded as 0 and not
+stored. A count of None, a whole vector, is compiled apart.
 
 An array may also be a `jit.pointer`; otherwise it must be contiguous. Indices
 are those of the flat array and of type np.uintp. They are not checked, except
@@ -42,8 +35,9 @@ import numpy as np
 
 from dudo_spiel.algorithms.runtime import checked
 
-STEP = np.uintp(4)
-OCTET = 8
+_QUAD = 4
+STEP = np.uintp(_QUAD)  # of loops over quads
+OCTET_SIZE = 8  # numbers
 _STRIP_BYTES = 64
 
 
@@ -65,6 +59,36 @@ class _VectorModel(extending.models.PrimitiveModel):
     super().__init__(manager, kind, ir.VectorType(number, kind.lanes))
 
 
+class _SizeType(types.Dummy):
+  """The type in Numba of a size, and the size itself.
+
+  Args:
+    name: of the size.
+    lanes_of: function of the type of numbers that returns how many they are.
+  """
+
+  def __init__(self, name, lanes_of):
+    self.lanes_of = lanes_of
+    super().__init__(name=f"Size({name})")
+
+
+extending.register_model(_SizeType)(extending.models.OpaqueModel)
+extending.typeof_impl.register(_SizeType)(lambda size, context: size)
+OCTET = _SizeType("octet", lambda dtype: OCTET_SIZE)
+STRIP = _SizeType("strip", lambda dtype: 8 * _STRIP_BYTES // dtype.bitwidth)
+
+
+def _is_none(kind):
+  return kind is None or isinstance(kind, (types.NoneType, types.Omitted))
+
+
+def _vector_type(dtype, size):
+  """Returns the type of a vector of numbers, by the type of its size."""
+  if isinstance(size, _VectorType):
+    return _VectorType(dtype, size.lanes)
+  return _VectorType(dtype, _QUAD if _is_none(size) else size.lanes_of(dtype))
+
+
 def _check_array(array):
   """Raises a TypingError for what is no contiguous array or pointer."""
   pointers = (types.CPointer, checked.CheckedPointerType)
@@ -80,114 +104,121 @@ def _check_vector(array, vector):
     raise errors.TypingError(f"{vector} does not fit into {array}")
 
 
-def _vector_pointer(context, builder, kind, lanes, array, index):
-  """Returns (where the numbers stand, how they are aligned)."""
-  data = array
-  if isinstance(kind, types.Array):
-    data = context.make_array(kind)(context, builder, array).data
-  first = builder.gep(data, [index])
-  vector = ir.VectorType(context.get_value_type(kind.dtype), lanes)
-  return (builder.bitcast(first, vector.as_pointer()),
-          kind.dtype.bitwidth // 8)
+def _vector_pointer(context, builder, kinds, values, vector):
+  """Returns (where a vector stands in an array, how that is aligned).
+
+  Args:
+    context: Numba's context.
+    builder: the builder of LLVM's code.
+    kinds: the types of (array, index, ...).
+    values: their values.
+    vector: the `_VectorType`.
+  """
+  data = values[0]
+  if isinstance(kinds[0], types.Array):
+    data = context.make_array(kinds[0])(context, builder, data).data
+  return (builder.bitcast(builder.gep(data, [values[1]]),
+                          context.get_value_type(vector).as_pointer()),
+          vector.dtype.bitwidth // 8)
 
 
-def _make_load(lanes):
-  """Returns an intrinsic that loads a vector of so many numbers."""
-
-  @extending.intrinsic
-  def load_vector(typing_context, array, index):
-    del typing_context
-    _check_array(array)
-
-    def generate(context, builder, signature, values):
-      pointer, align = _vector_pointer(context, builder, signature.args[0],
-                                       lanes, *values)
-      return builder.load(pointer, align=align)
-
-    return _VectorType(array.dtype, lanes)(array, index), generate
-
-  return load_vector
-
-
-_load = _make_load(4)
-_load_octet = _make_load(OCTET)
+def _mask(builder, count, lanes):
+  """Returns a vector of bits: which of the lanes are below the count."""
+  numbers = ir.VectorType(ir.IntType(32), lanes)
+  count = builder.trunc(count, ir.IntType(32))
+  return builder.icmp_signed("<", ir.Constant(numbers, list(range(lanes))),
+                             _splat(builder, count, lanes))
 
 
 @extending.intrinsic
-def _store(typing_context, array, index, vector):
-  """Writes a vector to array[index], array[index + 1], ..."""
+def _load(typing_context, array, index, size=None, count=None):
+  """Returns a vector of array[index], array[index + 1], ..."""
   del typing_context
-  _check_vector(array, vector)
+  _check_array(array)
+  kind = _vector_type(array.dtype, size)
+  is_whole = _is_none(count)
 
   def generate(context, builder, signature, values):
-    kind, _, vector = signature.args
-    pointer, align = _vector_pointer(context, builder, kind, vector.lanes,
-                                     *values[:2])
-    builder.store(values[2], pointer, align=align)
+    pointer, align = _vector_pointer(context, builder, signature.args, values,
+                                     kind)
+    if is_whole:
+      return builder.load(pointer, align=align)
+    vector = pointer.type.pointee
+    return _call_llvm(
+        builder, f"llvm.masked.load.{_name_of(vector)}.p0", vector,
+        [pointer, ir.Constant(ir.IntType(32), align),
+         _mask(builder, values[3], kind.lanes),
+         ir.Constant(vector, [0.0] * kind.lanes)])
+
+  return kind(array, index, size or types.none, count or types.none), generate
+
+
+@extending.intrinsic
+def _store(typing_context, array, index, vector, count=None):
+  """Writes a vector, or its first numbers, to array[index], ..."""
+  del typing_context
+  _check_array(array)
+  if not isinstance(vector, _VectorType) or vector.dtype != array.dtype:
+    raise errors.TypingError(f"{vector} does not fit into {array}")
+  is_whole = _is_none(count)
+
+  def generate(context, builder, signature, values):
+    pointer, align = _vector_pointer(context, builder, signature.args, values,
+                                     vector)
+    if is_whole:
+      builder.store(values[2], pointer, align=align)
+    else:
+      _call_llvm(
+          builder, f"llvm.masked.store.{_name_of(values[2].type)}.p0",
+          ir.VoidType(),
+          [values[2], pointer, ir.Constant(ir.IntType(32), align),
+           _mask(builder, values[3], vector.lanes)])
     return context.get_dummy_value()
 
-  return types.void(array, index, vector), generate
+  return types.void(array, index, vector, count or types.none), generate
 
 
-@extending.register_jitable
-def _check_bounds(array, index, lanes):
-  i = types.int64(index)
-  if i < 0 or i + lanes > checked.count_of(array):
-    raise IndexError("vector: index is out of bounds")
+load, store = _load, _store
+if checked.IS_CHECKED:
 
+  _itself = extending.register_jitable(lambda array: array)
 
-def _checked_load_of(load_vector, lanes):
-  """Returns a load that raises an IndexError if the array ends before."""
+  def _unchecked_of(array):
+    """Returns the function that makes what `_load` and `_store` take."""
+    is_pointer = isinstance(array, checked.CheckedPointerType)
+    return checked.address if is_pointer else _itself
 
-  def checked_load(array, index):
+  @extending.register_jitable
+  def _check_bounds(array, index, lanes, count):
+    i = types.int64(index)
+    size = lanes if count is None else count
+    if i < 0 or i + size > checked.size(array):
+      raise IndexError("vector: index is out of bounds")
+
+  def load(array, index, size=None, count=None):
+    """Does what `_load` does, if the array is long enough."""
     raise TypeError("load: is for compiled code only")
 
-  @extending.overload(checked_load)
-  def _(array, index):
+  @extending.overload(load)
+  def _(array, index, size=None, count=None):
     _check_array(array)
+    lanes, plain = _vector_type(array.dtype, size).lanes, _unchecked_of(array)
+    def load_vector(array, index, size=None, count=None):
+      _check_bounds(array, index, lanes, count)
+      return _load(plain(array), index, size, count)
+    return load_vector
 
-    def load_array(array, index):
-      _check_bounds(array, index, lanes)
-      return load_vector(array, index)
+  def store(array, index, vector, count=None):
+    """Does what `_store` does, if the array is long enough."""
+    raise TypeError("store: is for compiled code only")
 
-    def load_pointer(array, index):
-      _check_bounds(array, index, lanes)
-      return load_vector(checked.unchecked(array), index)
-
-    return (load_pointer if isinstance(array, checked.CheckedPointerType) else
-            load_array)
-
-  return checked_load
-
-
-def _checked_store(array, index, vector):
-  """Writes a vector to array[index], ..., if the array is long enough."""
-  raise TypeError("store: is for compiled code only")
-
-
-@extending.overload(_checked_store)
-def _overload_store(array, index, vector):
-  _check_vector(array, vector)
-  lanes = vector.lanes
-
-  def store_array(array, index, vector):
-    _check_bounds(array, index, lanes)
-    _store(array, index, vector)
-
-  def store_pointer(array, index, vector):
-    _check_bounds(array, index, lanes)
-    _store(checked.unchecked(array), index, vector)
-
-  return (store_pointer if isinstance(array, checked.CheckedPointerType) else
-          store_array)
-
-
-if checked.IS_CHECKED:
-  load = _checked_load_of(_load, 4)
-  load_octet = _checked_load_of(_load_octet, OCTET)
-  store = _checked_store
-else:
-  load, load_octet, store = _load, _load_octet, _store
+  @extending.overload(store)
+  def _(array, index, vector, count=None):
+    lanes, plain = vector.lanes, _unchecked_of(array)
+    def store_vector(array, index, vector, count=None):
+      _check_bounds(array, index, lanes, count)
+      _store(plain(array), index, vector, count)
+    return store_vector
 
 
 def _splat(builder, number, lanes):
@@ -199,42 +230,22 @@ def _splat(builder, number, lanes):
   return builder.shuffle_vector(one, one, mask)
 
 
-def _make_splat(lanes):
-  """Returns an intrinsic that makes a vector of so many times a number."""
-
-  @extending.intrinsic
-  def splat_vector(typing_context, number):
-    del typing_context
-    if not isinstance(number, types.Float):
-      raise errors.TypingError(f"{number} must be float32 or float64")
-
-    def generate(context, builder, signature, values):
-      del context, signature
-      return _splat(builder, values[0], lanes)
-
-    return _VectorType(number, lanes)(number), generate
-
-  return splat_vector
-
-
-splat = _make_splat(4)
-splat_octet = _make_splat(OCTET)
-
-
 @extending.intrinsic
-def keep_above(typing_context, vector, number):
-  """Returns a vector of the numbers above a number, and 0 for the others."""
+def splat(typing_context, number, size=None):
+  """Returns a vector of the number in every lane."""
   del typing_context
-  lanes = vector.lanes
+  if isinstance(size, _VectorType):
+    kind = size
+  elif isinstance(number, types.Float):
+    kind = _vector_type(number, size)
+  else:
+    raise errors.TypingError(f"{number} must be float32 or float64")
 
   def generate(context, builder, signature, values):
-    del context, signature
-    zero = ir.Constant(values[0].type, [0.0] * lanes)
-    least = _splat(builder, values[1], lanes)
-    return builder.select(builder.fcmp_ordered(">", values[0], least),
-                          values[0], zero)
+    value = context.cast(builder, values[0], signature.args[0], kind.dtype)
+    return _splat(builder, value, kind.lanes)
 
-  return vector(vector, vector.dtype), generate
+  return kind(number, size or types.none), generate
 
 
 @extending.intrinsic
@@ -312,154 +323,13 @@ def multiply_add(typing_context, x, y, z):
   return x(x, y, z), generate
 
 
-# Strips.
-
-
-def _lanes(array):
-  """Returns how many of an array's numbers are a strip."""
-  return _STRIP_BYTES // (array.dtype.bitwidth // 8)
-
-
 @extending.intrinsic
 def strip_size(typing_context, array):
   """Returns how many of an array's numbers are a strip."""
   del typing_context
-  lanes = _lanes(array)
+  lanes = STRIP.lanes_of(array.dtype)
   return types.intp(array), lambda context, builder, signature, values: (
       context.get_constant(types.intp, lanes))
-
-
-def _mask(builder, count, lanes):
-  """Returns a vector of bits: which of the lanes are below the count."""
-  numbers = ir.VectorType(ir.IntType(32), lanes)
-  count = builder.trunc(count, ir.IntType(32))
-  return builder.icmp_signed("<", ir.Constant(numbers, list(range(lanes))),
-                             _splat(builder, count, lanes))
-
-
-def _load_some(lanes, kinds):
-  """Returns the code that loads a whole strip, or a part of it.
-
-  Args:
-    lanes: how many numbers are a strip.
-    kinds: the types of the array, the index, perhaps a vector, and the count.
-  """
-  def generate(context, builder, signature, values):
-    del signature
-    pointer, align = _vector_pointer(context, builder, kinds[0], lanes,
-                                     *values[:2])
-    if isinstance(kinds[-1], types.NoneType):
-      return builder.load(pointer, align=align)
-    vector = pointer.type.pointee
-    return _call_llvm(
-        builder, f"llvm.masked.load.{_name_of(vector)}.p0", vector,
-        [pointer, ir.Constant(ir.IntType(32), align),
-         _mask(builder, values[-1], lanes), ir.Constant(vector, [0.0] * lanes)])
-
-  _check_array(kinds[0])
-  return _VectorType(kinds[0].dtype, lanes)(*kinds), generate
-
-
-@extending.intrinsic
-def _load_strip(typing_context, array, index, count):
-  """Returns the numbers array[index], ..., as many as a strip has."""
-  del typing_context
-  return _load_some(_lanes(array), (array, index, count))
-
-
-@extending.intrinsic
-def _load_like(typing_context, array, index, vector, count):
-  """Returns the numbers array[index], ..., as many as the vector has."""
-  del typing_context
-  return _load_some(vector.lanes, (array, index, vector, count))
-
-
-@extending.intrinsic
-def _store_strip(typing_context, array, index, vector, count):
-  """Writes a vector, or the first numbers of it, to array[index], ..."""
-  del typing_context
-  _check_vector(array, vector)
-
-  def generate(context, builder, signature, values):
-    kind, _, vector, count_kind = signature.args
-    pointer, align = _vector_pointer(context, builder, kind, vector.lanes,
-                                     *values[:2])
-    if isinstance(count_kind, types.NoneType):
-      builder.store(values[2], pointer, align=align)
-    else:
-      _call_llvm(
-          builder, f"llvm.masked.store.{_name_of(values[2].type)}.p0",
-          ir.VoidType(),
-          [values[2], pointer, ir.Constant(ir.IntType(32), align),
-           _mask(builder, values[3], vector.lanes)])
-    return context.get_dummy_value()
-
-  return types.void(array, index, vector, count), generate
-
-
-if checked.IS_CHECKED:
-
-  _itself = extending.register_jitable(lambda array: array)
-
-  def _unchecked_of(array):
-    """Returns the function that makes what the plain kernels take."""
-    is_pointer = isinstance(array, checked.CheckedPointerType)
-    return checked.unchecked if is_pointer else _itself
-
-  @extending.register_jitable
-  def _check_strip(array, index, lanes, count):
-    _check_bounds(array, index, lanes if count is None else count)
-
-  def load_strip(array, index, count):
-    """Does what `_load_strip` does, if the array is long enough."""
-    raise TypeError("load_strip: is for compiled code only")
-
-  @extending.overload(load_strip)
-  def _(array, index, count):
-    lanes, plain = _lanes(array), _unchecked_of(array)
-    def load(array, index, count):
-      _check_strip(array, index, lanes, count)
-      return _load_strip(plain(array), index, count)
-    return load
-
-  def load_like(array, index, vector, count):
-    """Does what `_load_like` does, if the array is long enough."""
-    raise TypeError("load_like: is for compiled code only")
-
-  @extending.overload(load_like)
-  def _(array, index, vector, count):
-    lanes, plain = vector.lanes, _unchecked_of(array)
-    def load(array, index, vector, count):
-      _check_strip(array, index, lanes, count)
-      return _load_like(plain(array), index, vector, count)
-    return load
-
-  def store_strip(array, index, vector, count):
-    """Does what `_store_strip` does, if the array is long enough."""
-    raise TypeError("store_strip: is for compiled code only")
-
-  @extending.overload(store_strip)
-  def _(array, index, vector, count):
-    lanes, plain = vector.lanes, _unchecked_of(array)
-    def store(array, index, vector, count):
-      _check_strip(array, index, lanes, count)
-      _store_strip(plain(array), index, vector, count)
-    return store
-
-else:
-  load_strip, load_like, store_strip = _load_strip, _load_like, _store_strip
-
-
-@extending.intrinsic
-def splat_like(typing_context, number, vector):
-  """Returns a number as often as the vector has numbers."""
-  del typing_context
-
-  def generate(context, builder, signature, values):
-    value = context.cast(builder, values[0], signature.args[0], vector.dtype)
-    return _splat(builder, value, vector.lanes)
-
-  return vector(number, vector), generate
 
 
 def _make_where(relation):

@@ -1,6 +1,5 @@
 """The base of solvers on a compiled game: tables, updates, measurements."""
 
-import os
 
 import numpy as np
 import pyspiel
@@ -173,11 +172,14 @@ class TableSolver(base_solver.Solver):
     return {name: table for name, table in self.tables._asdict().items()
             if len(table)}
 
-  def _check_tables(self, path, tables):
+  def _read_extras(self, archive, tables):
+    self._check_strategy(archive, tables["strategy"])
+
+  def _check_strategy(self, archive, strategy):
+    """Raises a ValueError unless a strategy [entry] of a file is one."""
     sets, _, entries = self.compiled.entries_of_sets()
-    strategy = tables["strategy"][entries]
-    if not table_policy.are_distributions(sets, strategy):
-      raise ValueError(f"path={os.fsdecode(path)!r}: its strategy must be a "
+    if not table_policy.are_distributions(sets, strategy[entries]):
+      raise ValueError(f"path={archive.path!r}: its strategy must be a "
                        "distribution at every information set")
 
   def load(self, path: annotations.PathLike) -> None:

@@ -7,6 +7,7 @@ from typing import Self
 
 import pyspiel
 
+from dudo_spiel import validation
 from dudo_spiel.games import observer
 
 MAX_PLAYERS = 6
@@ -62,6 +63,12 @@ def sample(weighted, number):
                if number * sums[-1] < bound), items[-1])
 
 
+def _fields(pieces, state, player):
+  """Returns the fields of all pieces in one dict."""
+  return {name: value for piece in pieces
+          for name, value in piece.fields(state, player).items()}
+
+
 class Game(pyspiel.Game):
   """The base class of the games.
 
@@ -113,6 +120,10 @@ class Game(pyspiel.Game):
     """Returns lists (private, public) of an information state's pieces."""
     raise NotImplementedError
 
+  def _history_pieces(self):
+    """Returns the same of players who forget nothing."""
+    return self._recall_pieces()
+
   def make_py_observer(self,
                        iig_obs_type: pyspiel.IIGObservationType | None = None,
                        params: dict[str, Any] | None = None) -> Any:
@@ -139,10 +150,11 @@ class State(pyspiel.State):
   A subclass keeps `_current` up to date: the player to move, CHANCE or
   TERMINAL. Its attributes are only ints, bytes and strings, because OpenSpiel
   copies every attribute when it clones a state, and these are cheap to copy. It
-  implements OpenSpiel's hooks:
+  implements `_is_hidden_from`, and OpenSpiel's hooks:
   - `_legal_actions(player)` returns a list of actions in ascending order;
   - `_apply_action(action)` changes the state;
-  - `_action_to_string(player, action)` returns the action's name.
+  - `_action_to_string(player, action)` returns the action's name;
+  - `chance_outcomes()`, if there are any, `returns()` and `__str__()`.
 
   Args:
     game: the game.
@@ -180,6 +192,44 @@ class State(pyspiel.State):
     That is a state in the history of this one.
     """
     raise NotImplementedError
+
+  # OpenSpiel's structs, which are dicts for JSON.
+
+  def _to_struct(self):
+    """Returns the state: what all players together know if they forget nothing.
+
+    Private fields are lists by player.
+    """
+    private, public = self.get_game()._history_pieces()
+    players = range(self.num_players())
+    views = [_fields(private, self, player) for player in players]
+    return {"current_player": self._current,
+            **{name: [view[name] for view in views] for name in views[0]},
+            **_fields(public, self, 0)}
+
+  def _to_observation_struct(self, player):
+    """Returns what a player knows: what the information state has."""
+    validation.integer("player", player, 0, self.num_players() - 1)
+    private, public = self.get_game()._recall_pieces()
+    return {"player": player, **_fields([*private, *public], self, player)}
+
+  def _action_to_struct(self, player, action):
+    """Returns the action's name, and what `_action_fields` has."""
+    return {"name": self._action_to_string(player, action),
+            **self._action_fields(player, action)}
+
+  def _action_fields(self, player, action):
+    """Returns what an action's name says as a dict for JSON."""
+    return {}
+
+  def _struct_to_actions(self, action_dict):
+    """Returns the legal action of a struct in a list."""
+    actions = [action for action in self.legal_actions()
+               if self._action_to_struct(self._current, action) == action_dict]
+    if not actions:
+      raise ValueError(f"action_struct={action_dict}: must be a legal action "
+                       f"of {self}")
+    return actions
 
   def resample_from_infostate(self, player_id: int,
                               rng: Callable[[], float]) -> Self:

@@ -217,6 +217,11 @@ class DarkChessSmallState(base.State):
     """Returns the move's name, such as "d2a2", or "a3b4q" for a promotion."""
     return self.get_game().chessboard.move_name(action)
 
+  def _to_struct(self):
+    chessboard = self.get_game().chessboard
+    return {**super()._to_struct(), "board": chessboard.text(self.board),
+            "history": list(map(chessboard.move_name, self.history()))}
+
   def returns(self) -> list[float]:
     """Returns each player's total reward so far, as a list."""
     gain = {"1-0": 1.0, "0-1": -1.0}.get(self.result(), 0.0)
@@ -266,7 +271,9 @@ def _views_piece(game):
 
   return observer.Piece(
       "boards", (game.max_game_length() + 1, game.chessboard.num_squares,
-                 len(_SYMBOLS)), write, text)
+                 len(_SYMBOLS)), write, text,
+      lambda state, player: {"boards": [position(board).texts[player]
+                                        for board in state.boards()]})
 
 
 def _public_pieces(game):

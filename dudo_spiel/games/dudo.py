@@ -189,6 +189,9 @@ class DudoIRGame(DudoGame):
              observer.recent_claims_piece(self.recall_length,
                                           self.dudo_action)])
 
+  def _history_pieces(self):
+    return super()._recall_pieces()
+
 
 class DudoState(base.State):
   """A state of Dudo: the present round and the rounds before it."""
@@ -309,6 +312,13 @@ class DudoState(base.State):
       return "Dudo"
     return self.claim_order().names[action]
 
+  def _action_fields(self, player, action):
+    if player == base.CHANCE:
+      return {"roll": list(self._roll_table().hands[action])}
+    if action == self.get_game().dudo_action:
+      return {}
+    return dict(zip(("quantity", "rank"), self.claim_order().claims[action]))
+
   def returns(self) -> list[float]:
     """Returns each player's total reward so far, as a list."""
     players = len(self._dice)
@@ -385,7 +395,8 @@ def _dice_piece(name, game, dice):
 
   return observer.Piece(
       name, (game.num_players(),), write,
-      lambda state, player: observer.labelled("dice", dice(state, player)))
+      lambda state, player: observer.labelled("dice", dice(state, player)),
+      lambda state, player: {name: list(dice(state, player))})
 
 
 def _table_pieces(game):
@@ -425,10 +436,18 @@ def _past_pieces(game):
     return " ".join(f"[{_describe(past, game.num_sides, game.house)}]"
                     for past in state.past_rounds())
 
+  def fields(state, player):
+    return {"past_rounds": [{
+        "dice": list(past.dice), "starter": past.starter,
+        "rolls": list(map(list, past.all_hands())),
+        "claims": [game.claim_order(sum(past.dice)).names[claim]
+                   for claim in past.claim_list()]}
+        for past in state.past_rounds()]}
+
   rounds = game.max_rounds
   return [
       observer.counting_piece("past_claims", (rounds, game.dudo_action), claims,
-                              text),
+                              text, fields),
       observer.counting_piece(
           "past_rolls", (rounds, game.num_players(), game.num_sides), dice),
   ]

@@ -213,6 +213,9 @@ class DudoSingleRoundIRGame(DudoSingleRoundGame):
               player - state.claimer()) % self.num_players(), "wait"))
     return [observer.roll_piece(self.roll_table.num_sides)], public
 
+  def _history_pieces(self):
+    return super()._recall_pieces()
+
 
 class DudoSingleRoundState(base.State):
   """A state of the single round."""
@@ -340,6 +343,14 @@ class DudoSingleRoundState(base.State):
       return "Challenge"
     return game.order.names[action]
 
+  def _action_fields(self, player, action):
+    game = self.get_game()
+    if player == base.CHANCE:
+      return {"roll": list(game.roll_table.hands[action])}
+    if action >= game.pass_action:
+      return {}
+    return dict(zip(("quantity", "rank"), game.order.claims[action]))
+
   def returns(self) -> list[float]:
     """Returns each player's total reward so far, as a list."""
     returns = [0.0] * self.num_players()
@@ -381,7 +392,9 @@ def _decision_piece():
   def text(state, player):
     return ["decided:Pass", "decided:Challenge", ""][decision(state, player)]
 
-  return observer.number_piece("decision", 2, decision, "")._replace(text=text)
+  return observer.number_piece("decision", 2, decision, "")._replace(
+      text=text, fields=lambda state, player: {
+          "decision": ["Pass", "Challenge", None][decision(state, player)]})
 
 
 def _values_piece(game):
@@ -396,7 +409,8 @@ def _values_piece(game):
       "values", (length, game.order.num_sides),
       lambda state, player: [(age, value - 1) for age, value
                              in enumerate(values(state))],
-      lambda state, player: observer.labelled("values", values(state)))
+      lambda state, player: observer.labelled("values", values(state)),
+      lambda state, player: {"values": values(state)})
 
 
 def _reveal_pieces(game):
@@ -417,8 +431,13 @@ def _reveal_pieces(game):
     return (observer.labelled("challengers", challengers(state, player)) + " " +
             observer.labelled("revealed", observer.hand_names(hands(state))))
 
+  def fields(state, player):
+    return {"challengers": challengers(state, player),
+            "revealed": list(map(list, hands(state)))}
+
   return [
-      observer.counting_piece("challengers", (players,), challengers, text),
+      observer.counting_piece("challengers", (players,), challengers, text,
+                              fields),
       observer.counting_piece(
           "revealed", (players, game.order.num_sides),
           lambda state, player: observer.hands_indices(hands(state))),

@@ -96,6 +96,9 @@ class LiarDieIRGame(LiarDieGame):
     return ([_roll_piece(self, ("claim",)), _previous_claim_piece(self)],
             [_last_claim_piece(self), observer.phase_piece(_PHASES)])
 
+  def _history_pieces(self):
+    return super()._recall_pieces()
+
 
 class LiarDieState(base.State):
   """A state of Liar Die."""
@@ -178,6 +181,11 @@ class LiarDieState(base.State):
       return "Doubt"
     return f"Claim {action + 1}"
 
+  def _action_fields(self, player, action):
+    if player == base.CHANCE:
+      return {"roll": action + 1}
+    return {"claim": action + 1} if action < self.get_game().sides else {}
+
   def returns(self) -> list[float]:
     """Returns each player's total reward so far, as a list."""
     if self._current != base.TERMINAL:
@@ -219,8 +227,9 @@ def _rolls_piece(game):
   def text(state, player):
     return observer.labelled("rolls", state.rolls[player::2])
 
-  return observer.Piece("rolls", ((game.sides + 1) // 2, game.sides), write,
-                        text)
+  return observer.Piece(
+      "rolls", ((game.sides + 1) // 2, game.sides), write, text,
+      lambda state, player: {"rolls": list(state.rolls[player::2])})
 
 
 def _previous_claim_piece(game):
@@ -244,7 +253,8 @@ def _claims_piece(game):
 
   return observer.Piece(
       "claims", (game.sides,), write,
-      lambda state, player: observer.labelled("claims", state.claim_list()))
+      lambda state, player: observer.labelled("claims", state.claim_list()),
+      lambda state, player: {"claims": state.claim_list()})
 
 
 def _last_claim_piece(game):

@@ -287,6 +287,9 @@ class NeumannPokerState(base.State):
       return "Call" if action == Action.CALL else "Raise"
     return "Check" if action == Action.CALL else "Bet"
 
+  def _action_fields(self, player, action):
+    return {"rank": action + 1} if player == base.CHANCE else {}
+
   def returns(self) -> list[float]:
     """Returns each player's total reward so far, as a list."""
     if self._current != base.TERMINAL:
@@ -325,7 +328,9 @@ def _betting_piece(game):
       "betting", (game.max_game_length(), len(letters)),
       lambda state, player: [(turn, letters.index(act))
                              for turn, act in enumerate(state.betting)],
-      lambda state, player: state.betting and f"betting:{state.betting}")
+      lambda state, player: state.betting and f"betting:{state.betting}",
+      lambda state, player: {"betting": state.betting,
+                             "stakes": state.stakes()})
 
 
 def _pot_piece():
@@ -354,7 +359,8 @@ def _showdown_piece(game):
       "showdown", (_NUM_PLAYERS, game.num_ranks),
       lambda state, player: enumerate(ranks(state)),
       lambda state, player: observer.labelled(
-          "showdown", [rank + 1 for rank in ranks(state)]))
+          "showdown", [rank + 1 for rank in ranks(state)]),
+      lambda state, player: {"showdown": [rank + 1 for rank in ranks(state)]})
 
 
 pyspiel.register_game(_GAME_TYPE, NeumannPokerGame)

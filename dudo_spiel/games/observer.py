@@ -27,11 +27,13 @@ class Piece(NamedTuple):
       before.
     text: text(state, player) returns the text, or "" if there is nothing to
       say.
+    fields: fields(state, player) returns the same as a dict for JSON.
   """
   name: str
   shape: tuple[int, ...]
   write: Callable[[Any, int, np.ndarray], None]
   text: Callable[[Any, int], str] = lambda state, player: ""
+  fields: Callable[[Any, int], dict[str, Any]] = lambda state, player: {}
 
 
 class PieceObserver:
@@ -86,21 +88,14 @@ def _seen_by(seat, piece, name):
       lambda state, player: piece.text(state, seat))
 
 
-def counting_piece(name, shape, indices, text=Piece._field_defaults["text"]):
-  """A piece that adds one to its tensor at each of `indices(state, player)`.
-
-  Args:
-    name: the name of the tensor.
-    shape: its shape.
-    indices: the function, which returns a list of indices.
-    text: text(state, player) returns the text.
-  """
+def counting_piece(name, shape, indices, *text_and_fields):
+  """A piece that adds one to its tensor at each of `indices(state, player)`."""
 
   def write(state, player, array):
     for index in indices(state, player):
       array[index] += 1
 
-  return Piece(name, shape, write, text)
+  return Piece(name, shape, write, *text_and_fields)
 
 
 def _player_piece(num_players):
@@ -136,7 +131,11 @@ def number_piece(name, size, number, label, first=0):
     value = number(state, player)
     return f"{label}:{value}" if value >= first else ""
 
-  return Piece(name, (size,), write, text)
+  def fields(state, player):
+    value = number(state, player)
+    return {name: value if value >= first else None}
+
+  return Piece(name, (size,), write, text, fields)
 
 
 def choice_piece(name, choices, choice):
@@ -158,7 +157,8 @@ def choice_piece(name, choices, choice):
     word = choice(state)
     return f"{name}:{word}" if word else ""
 
-  return Piece(name, (len(choices),), write, text)
+  return Piece(name, (len(choices),), write, text,
+               lambda state, player: {name: choice(state) or None})
 
 
 def phase_piece(phases):
@@ -192,14 +192,16 @@ def roll_piece(num_sides):
 
   return counting_piece(
       "roll", (num_sides,),
-      lambda state, player: [face - 1 for face in state.hand(player)], text)
+      lambda state, player: [face - 1 for face in state.hand(player)], text,
+      lambda state, player: {"roll": list(state.hand(player))})
 
 
 def claims_piece(num_claims):
   """All claims of the round so far."""
   return counting_piece(
       "claims", (num_claims,), lambda state, player: state.claim_list(),
-      lambda state, player: _claims_text(state, state.claim_list()))
+      lambda state, player: _claims_text(state, state.claim_list()),
+      lambda state, player: {"claims": _claim_names(state, state.claim_list())})
 
 
 def recent_claims_piece(length, num_claims):
@@ -216,9 +218,14 @@ def recent_claims_piece(length, num_claims):
   return counting_piece(
       "recent_claims", (length, num_claims),
       lambda state, player: enumerate(reversed(recent(state))),
-      lambda state, player: _claims_text(state, recent(state)))
+      lambda state, player: _claims_text(state, recent(state)),
+      lambda state, player: {"claims": _claim_names(state, recent(state))})
+
+
+def _claim_names(state, claims):
+  names = state.claim_order().names
+  return [names[claim] for claim in claims]
 
 
 def _claims_text(state, claims):
-  names = state.claim_order().names
-  return labelled("claims", [names[claim] for claim in claims])
+  return labelled("claims", _claim_names(state, claims))

@@ -65,19 +65,19 @@ class Narrator:
     self._legend = _PUBLIC_MOVES.get(kind.short_name)
 
   def name(self, player):
-    """Returns what the narrator calls a player."""
-    return "You" if player == self.seat else f"Player {player}"
+    """Returns what the narrator calls a player; people count from 1."""
+    return "You" if player == self.seat else f"Player {player + 1}"
 
   def greeting(self, opponents):
     """Returns lines that say what is played, against whom and how.
 
     `opponents` has the name of what plays in each of the other seats.
     """
-    others = ", ".join(f"Player {player} ({name})"
+    others = ", ".join(f"{self.name(player)} ({name})"
                        for player, name in opponents.items())
     against = f" against {others}" if others else ""
     return [*self._title(),
-            *wrapped(f"You are Player {self.seat}{against}."),
+            *wrapped(f"You are Player {self.seat + 1}{against}."),
             *self._words(), *wrapped(self._how_to_move()),
             "Type help for the rules and commands, quit to leave."]
 

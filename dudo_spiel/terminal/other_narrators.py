@@ -38,7 +38,8 @@ class LiarDieNarrator(narrator.Narrator):
     """Returns the line with the person's roll and the last claim."""
     last = self._style.strong(str(state.highest_claim()))
     if state.phase() == "answer":
-      line = f"Player {state.claimer()} claims {last}: accept or doubt?"
+      line = (f"{self.name(state.claimer())} claims {last}: accept or "
+              "doubt?")
     else:
       roll = self._style.strong(str(state.rolls[-1]))
       above = f"Claim more than {last}." if state.highest_claim() else (

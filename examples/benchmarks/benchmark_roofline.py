@@ -47,13 +47,13 @@ def copy(source, target, repeats):
   numbers, out = jit.pointer(source), jit.pointer(target)
   for _ in range(repeats):
     for i in range(0, len(source), simd.strip_size(source)):
-      simd.store_strip(out, i, simd.load_strip(numbers, i, None), None)
+      simd.store(out, i, simd.load(numbers, i, simd.STRIP))
 
 
 @jit.kernel
 def multiply_and_add(numbers, repeats):
   """Does 16 operations for each number of a strip in each repeat."""
-  factor = simd.load_strip(numbers, 0, None)
+  factor = simd.load(numbers, 0, simd.STRIP)
   a, b, c, d = factor, factor, factor, factor
   e, f, g, h = factor, factor, factor, factor
   for _ in range(repeats):
@@ -61,7 +61,7 @@ def multiply_and_add(numbers, repeats):
     c, d = simd.multiply_add(c, factor, c), simd.multiply_add(d, factor, d)
     e, f = simd.multiply_add(e, factor, e), simd.multiply_add(f, factor, f)
     g, h = simd.multiply_add(g, factor, g), simd.multiply_add(h, factor, h)
-  simd.store_strip(numbers, 0, a + b + c + d + e + f + g + h, None)
+  simd.store(numbers, 0, a + b + c + d + e + f + g + h)
 
 
 def seconds_of(run, *arguments):

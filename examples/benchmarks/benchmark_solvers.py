@@ -64,8 +64,8 @@ def compare_iterations(game):
   rates = {name: [] for name, run in runs.items() if run is not None}
   peer_rates = []
   for _ in range(_REPEATS.value):
-    peer_rates.append(measuring.rate(measuring.repeated(peer.evaluate_and_update_policy),
-                           _SECONDS.value))
+    peer_rates.append(measuring.rate(
+        measuring.repeated(peer.evaluate_and_update_policy), _SECONDS.value))
     for name, values in rates.items():
       values.append(measuring.rate(runs[name], _SECONDS.value))
   print(f"  iterations a second: pyspiel.CFRSolver "
@@ -142,11 +142,11 @@ def plot(name, path):
     print(f"{label:<18} exploitability {gains[-1]:.2e} after "
           f"{seconds[-1]:.1f} s", flush=True)
     axis.semilogy(seconds, gains, color=color, linestyle=style, linewidth=2)
-    axis.annotate(label, (seconds[-1], gains[-1]), (6, 0), va="center",
-                  textcoords="offset points", color=color)
+    axis.annotate(label, (1, gains[-1]), (6, 0), va="center", color=color,
+                  xycoords=("axes fraction", "data"),
+                  textcoords="offset points")
   figures.set_logarithmic(axis, "x")
-  axis.set(xlim=(None, 5 * _PLOT_SECONDS.value),
-           xlabel="CPU seconds since loading the game (kernels already "
+  axis.set(xlabel="CPU seconds since loading the game (kernels already "
            "compiled)",
            ylabel="exploitability (0 is perfect play)",
            title=f"Solving {name}: OpenSpiel's C++ and dudo_spiel")

@@ -29,6 +29,8 @@ def check_plot(flag):
   """
   if flag.value is not None:
     binary.check_file(flag.name, flag.value)
+    if not flag.value.endswith(".png"):
+      raise ValueError(f"--{flag.name}={flag.value}: must end with .png")
     check_matplotlib(flag)
 
 

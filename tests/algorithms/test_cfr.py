@@ -377,6 +377,58 @@ def test_extreme_discounts_stay_finite(numbers, dtype):
   assert np.isfinite(solver.nash_conv())
 
 
+_OWN = {  # the parameters of the family that each variant takes
+    "cfr": (), "cfr+": ("gamma",), "lcfr": (),
+    "dcfr": ("alpha", "beta", "gamma"),
+    "pcfr+": ("gamma",), "pdcfr+": ("alpha", "gamma"),
+    "dcfr+": ("alpha", "gamma"), "sapcfr+": ("gamma",), "apcfr+": ("gamma",),
+    "vad-cfr": (), "hs-dcfr": ("gamma",), "hs-pcfr+": ("gamma",),
+    "hs-pdcfr+": ("alpha", "gamma")}
+
+
+@pytest.mark.parametrize("parameter", ["alpha", "beta", "gamma", "prediction"])
+@pytest.mark.parametrize("name", cfr.SOLVERS)
+def test_variants_refuse_what_would_make_them_others(name, parameter):
+  make, game = cfr.SOLVERS[name], _load("kuhn_poker")
+  if parameter in _OWN[name]:
+    assert make(game, **{parameter: 5.0}).iteration == 0
+    return
+  allowed = " and ".join(_OWN[name]) or "none"
+  with pytest.raises(ValueError, match=(
+      f"^{parameter}=0.5: {make.__name__} takes {allowed} of alpha, .*use .*Reg"
+  )):
+    make(game, **{parameter: 0.5})
+
+
+def test_users_can_make_variants_of_variants():
+  class Mine(cfr.RegretSolver):
+    def __init__(self, game, *, alpha=1.5, **kwargs):
+      super().__init__(game, alpha=alpha, beta=-np.inf, prediction=True,
+                       **kwargs)
+
+  class Later(cfr.CFRPlusSolver):
+    def _rule(self, first, last):
+      return super()._rule(first, last)._replace(decay=1.0)
+
+  game = _load("kuhn_poker")
+  for make, options in ((Mine, {"alpha": 2.0, "gamma": 3.0}),
+                        (Later, {"gamma": 2.0, "epsilon": 0.01})):
+    solver = make(game, **options)
+    solver.run(100)
+    assert solver.exploitability() < 0.1
+
+
+@pytest.mark.parametrize("name", ["cfr", "vad-cfr"])
+def test_tiny_regrets_give_distributions(name, tmp_path):
+  game = pyspiel.convert_to_turn_based(pyspiel.create_matrix_game(
+      [[0.0, 3e-45], [1.5e-45, 0.0]], [[0.0, -3e-45], [-1.5e-45, 0.0]]))
+  solver = cfr.SOLVERS[name](game, dtype="float32")
+  solver.run(20)
+  assert solver.tables.regret.any()
+  solver.save(tmp_path / "solver.npz")
+  solver.load(tmp_path / "solver.npz")  # which checks all distributions
+
+
 def test_starting_from_a_policy():
   game = _load("leduc_poker")
   first = cfr.CFRPlusSolver(game)

@@ -202,7 +202,7 @@ def _renamed(folder, policy, **changes):
   """Returns the path of a policy's file with other fields in its header."""
   path = folder / "policy.npz"
   policy.save(path)
-  header, arrays = checkpoint.load(path, "policy")
+  header, arrays = helpers.load_file(path, "policy")
   for name in ("format", "version", "kind"):
     del header[name]
   checkpoint.save(path, "policy", {**header, **changes}, arrays)

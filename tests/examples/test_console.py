@@ -30,6 +30,26 @@ def test_dudo_solve_is_solve_game():
   assert result.stderr.startswith("error: --game=nonsense: Unknown game")
 
 
+def test_dudo_page_is_dudo_page():
+  script = os.path.join(sysconfig.get_path("scripts"), "dudo-page")
+  result = _run([script, "--policy=none.npz"], cwd="/")
+  assert result.returncode == 1
+  assert result.stderr.startswith("error: ") and "none.npz" in result.stderr
+
+
+def test_the_page_names_the_extra_that_it_needs(tmp_path):
+  (tmp_path / "flask.py").write_text(
+      "raise ModuleNotFoundError('No module named flask', name='flask')\n")
+  script = os.path.join(sysconfig.get_path("scripts"), "dudo-page")
+  result = _run([script], cwd="/",
+                env={**os.environ, "PYTHONPATH": str(tmp_path)})
+  assert (result.returncode, result.stdout) == (1, "")
+  assert result.stderr.startswith(
+      "error: the page needs flask, of the extra web; install it with /")
+  assert result.stderr.endswith(' -m pip install "dudo_spiel[web]"\n')
+  assert result.stderr.count("\n") == 1
+
+
 def _on_terminal(keys, *flags, **environment):
   """Returns what a person sees who types something at each prompt.
 

@@ -47,14 +47,16 @@ def test_play_other_games(game, moves):
 
 
 def test_play_dudo_from_another_seat_against_several_bots():
-  result = _run("play_dudo.py", "--game=dudo(players=3,numdice=1)", "--seat=2",
+  result = _run("play_dudo.py", "--game=dudo(players=3,numdice=1)", "--seat=3",
                 "--opponents=heuristic,random", "--seed=5", stdin="quit\n")
-  assert "Player 0:" in result.stdout
+  assert "You are Player 3" in result.stdout
+  assert "Player 1:" in result.stdout and "Player 0" not in result.stdout
   assert result.stdout.endswith("Goodbye.\n")
 
 
 @pytest.mark.parametrize("flags, message", [
-    (["--seat=2"], "seat=2: must be an integer between 0 and 1"),
+    (["--seat=0"], "--seat=0: must be an integer between 1 and 2"),
+    (["--seat=3"], "--seat=3: must be an integer between 1 and 2"),
     (["--opponents=nobody"], "--opponents: name='nobody'"),
     (["extra"], "'extra'"),
     (["--seed=-1"], "--seed=-1"), (["--seed=99999999999"], "--seed=999"),

@@ -113,6 +113,16 @@ def test_files_that_cannot_be_written_are_refused_first(name, flag, others,
   assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name, flag, others", _cases(
+    [case for case in _FILE_FLAGS if case[1] == "plot"]))
+def test_plots_are_png_files(name, flag, others, tmp_path):
+  for path in ("a.xyz", "a", "png"):
+    helpers.assert_refused(name, [f"--{flag}={path}", *others],
+                           f"--{flag}={path}: must end with .png",
+                           cwd=tmp_path)
+  assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name, flag", _FOLDER_FLAGS)
 def test_folders_that_cannot_be_written_are_refused_first(name, flag, tmp_path):

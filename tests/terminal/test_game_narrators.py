@@ -34,16 +34,16 @@ def test_dudo_from_both_seats():
   names = ("123", "45", "2x4", "3x4", "Dudo")
   lines, state, narration = _tell("dudo(start_dice=3v2)", 0, *names)
   assert lines == [
-      "Round 1: you roll 123.", "You: 2x4", "Player 1: 3x4", "You: Dudo",
-      "All dice: You 123, Player 1 45.",
+      "Round 1: you roll 123.", "You: 2x4", "Player 2: 3x4", "You: Dudo",
+      "All dice: You 123, Player 2 45.",
       "The claim was 3x4, the count is 2: the claim is false.",
-      "Player 1 loses 1 die and has 1 left."]
+      "Player 2 loses 1 die and has 1 left."]
   lines, _, _ = _tell("dudo(start_dice=3v2)", 1, *names)
-  assert lines[:2] == ["Round 1: you roll 45.", "Player 0: 2x4"]
+  assert lines[:2] == ["Round 1: you roll 45.", "Player 1: 2x4"]
   assert lines[-1] == "You lose 1 die and have 1 left."
   helpers.do(state, "111", "2", "1x2")
   assert narration.situation(state) == [
-      "Dice left: You 3, Player 1 1.", "Claims: You 1x2"]
+      "Dice left: You 3, Player 2 1.", "Claims: You 1x2"]
   state = helpers.do(state, "Dudo")
   assert narration.result(state) == "You win. Your return is 1."
 
@@ -58,7 +58,7 @@ def test_a_person_who_is_out_sees_the_others_play_on():
   lines, _, _ = _tell("dudo(players=3,numdice=1)", 0, "2", "3", "4", "3x6",
                       "Dudo", "5", "6", "1x5")
   assert lines[-4:] == ["You lose 1 die and are out.", "", "Round 2.",
-                        "Player 1: 1x5"]
+                        "Player 2: 1x5"]
 
 
 def test_exact_counts_are_told():
@@ -66,7 +66,7 @@ def test_exact_counts_are_told():
                       "Dudo")
   assert lines[-2:] == [
       "The claim was 3x2, the count is exactly 3: the claim is true.",
-      "Player 1 loses 1 die and has 1 left. Player 2 loses 1 die and has 1 "
+      "Player 2 loses 1 die and has 1 left. Player 3 loses 1 die and has 1 "
       "left."]
   lines, _, _ = _tell("dudo(players=3,numdice=2)", 0, "12", "24", "55", "2x2",
                       "Dudo")
@@ -76,14 +76,14 @@ def test_exact_counts_are_told():
   assert ("The claim was 1x3, the count is exactly 1: the claim is true."
           in lines)
   assert _tell("liar_die", 1, "5", "Claim 5", "Doubt")[0][-1] == (
-      "Player 0 had rolled exactly 5.")
+      "Player 1 had rolled exactly 5.")
 
 
 def test_dice_and_claim_stand_in_the_last_line_before_a_move():
   _, state, narration = _tell("dudo(players=4)", 2, "11111", "22223", "13356",
                               "44444", "3x4", "3x5", odds=True)
   assert narration.status(state) == ["Your dice: 13356 | To beat: 3x5 by "
-                                     "Player 1."]
+                                     "Player 2."]
   # Everything that is told before a move fits on a terminal of 24 lines.
   lines = narration.situation(state)
   assert len(lines) + len(narration.status(state)) <= 20
@@ -99,7 +99,7 @@ def test_long_lists_of_claims_are_cut_at_the_front():
   _, state, narration = _tell("dudo(players=3)", 1, "11111", "22222", "33333",
                               *names)
   line = narration.situation(state)[-1]
-  assert line.startswith("Claims: ..., ") and line.endswith("Player 0 2x6")
+  assert line.startswith("Claims: ..., ") and line.endswith("Player 1 2x6")
   assert len(line) < 80
 
 
@@ -107,14 +107,14 @@ def test_greeting():
   _, _, narration = _tell("dudo(players=3)", 1)
   text = " ".join(narration.greeting({0: "heuristic", 2: "random"}))
   for words in ("Dudo, 3 players, 5 dice each.", "Ones are wild", "help",
-                "You are Player 1 against Player 0 (heuristic), Player 2 "
+                "You are Player 2 against Player 1 (heuristic), Player 3 "
                 "(random).", 'Type a claim such as 3x5 or "3 fives"'):
     assert words in text
   _, _, narration = _tell("dudo(wild_ones=False)", 1)
   assert "Ones are not wild." in narration.greeting({})
   _, _, narration = _tell("kuhn_poker", 0)
   assert narration.greeting({1: "uniform"})[:2] == [
-      "Kuhn Poker.", "You are Player 0 against Player 1 (uniform)."]
+      "Kuhn Poker.", "You are Player 1 against Player 2 (uniform)."]
 
 
 @pytest.mark.parametrize("game", [
@@ -218,39 +218,39 @@ def test_hidden_decisions_are_not_told_before_the_step_ends():
   names = ("1", "2", "3", "1x2", "Pass")
   lines, state, narration = _tell("dudo_single_round(players=3,numdice=1)", 2,
                                   *names)
-  assert lines == ["You roll 3.", "Player 0: 1x2"]
+  assert lines == ["You roll 3.", "Player 1: 1x2"]
   before = state.clone()
   helpers.do(state, "Pass")
   assert narration.after(before, state.history()[-1], state) == [
       "You: Pass", "Nobody challenges."]
   lines, state, narration = _tell("dudo_single_round(players=3,numdice=1)", 0,
                                   *names[:-1], "Challenge", "Pass")
-  assert lines == ["You roll 1.", "You: 1x2", "Challenged by: Player 1.",
-                   "All dice: You 1, Player 1 2, Player 2 3.",
+  assert lines == ["You roll 1.", "You: 1x2", "Challenged by: Player 2.",
+                   "All dice: You 1, Player 2 2, Player 3 3.",
                    "The claim was 1x2, the count is exactly 1: the claim is "
-                   "true.", "Left in the game: You, Player 2."]
+                   "true.", "Left in the game: You, Player 3."]
   assert narration.result(state) == "You share the win. Your return is 0.5."
 
 
 def test_poker_and_liar_die_show_what_is_compared():
   lines, state, narration = _tell("neumann_poker", 1, "5", "5", "Bet", "Call")
-  assert lines == ["You get rank 5 of 10.", "Player 0: Bet", "You: Call",
-                   "Player 0 had rank 5.", "You had rank 5."]
+  assert lines == ["You get rank 5 of 10.", "Player 1: Bet", "You: Call",
+                   "Player 1 had rank 5.", "You had rank 5."]
   assert narration.result(state) == "A tie. Your return is 0."
   lines, _, _ = _tell("neumann_poker", 1, "5", "5", "Bet", "Fold")
   assert lines[-1] == "You: Fold"
   lines, _, _ = _tell("liar_die", 1, "5", "Claim 6", "Doubt")
-  assert lines == ["Player 0: Claim 6", "You: Doubt", "Player 0 had rolled 5."]
+  assert lines == ["Player 1: Claim 6", "You: Doubt", "Player 1 had rolled 5."]
 
 
 def test_situations_of_poker_and_liar_die():
   _, state, narration = _tell("neumann_poker", 1, "5", "7", "Check", "Bet",
                               "Raise")
-  assert narration.situation(state) == ["Paid so far: Player 0 2.5, You 1.5."]
+  assert narration.situation(state) == ["Paid so far: Player 1 2.5, You 1.5."]
   assert narration.status(state) == ["Your rank: 7 of 10 | Fold, Call?"]
   _, state, narration = _tell("liar_die_ir", 0, "3", "Claim 2", "Accept", "3",
                               "Claim 4", "Accept", "6")
-  assert narration.situation(state) == ["Claims: You 2, Player 1 4"]
+  assert narration.situation(state) == ["Claims: You 2, Player 2 4"]
   assert narration.status(state)[0] == "Your roll: 6 | Claim more than 4."
   with pytest.raises(ValueError, match="^show_odds=True: must be left out"):
     registry.make_narrator(pyspiel.load_game("liar_die"), 0, show_odds=True)
@@ -295,7 +295,7 @@ def test_style():
   narration = registry.make_narrator(game, 0, style)
   state = helpers.start("dudo(numdice=1)", "6", "3", "1x6", "2x6")
   assert narration.status(state) == [
-      "Your dice: <s>6</> | To beat: <s>2x6</> by Player 1."]
+      "Your dice: <s>6</> | To beat: <s>2x6</> by Player 2."]
   helpers.do(state, "Dudo")
   assert narration.result(state) == "<g>You win. </>Your return is 1."
 
@@ -305,8 +305,8 @@ def test_kuhn_poker_has_cards_and_bets():
   assert lines == ["You get the King.", "You: Check"]
   before = state.clone()
   helpers.do(state, "Bet")
-  assert narration.after(before, 1, state) == ["Player 1: Bet"]
-  assert narration.situation(state) == ["Paid so far: You 1, Player 1 2."]
+  assert narration.after(before, 1, state) == ["Player 2: Bet"]
+  assert narration.situation(state) == ["Paid so far: You 1, Player 2 2."]
   assert narration.status(state) == ["Your card: King | Fold, Call?"]
   assert [narration.understand(state, text)[0] for text in (
       "f", "call", "Pass", "bet")] == [0, 1, 0, 1]
@@ -315,7 +315,7 @@ def test_kuhn_poker_has_cards_and_bets():
   before = state.clone()
   helpers.do(state, "Bet")
   assert narration.after(before, 1, state) == ["You: Call",
-                                               "Player 1 had the Jack."]
+                                               "Player 2 had the Jack."]
 
 
 def test_leduc_poker_has_cards_and_bets():
@@ -323,9 +323,9 @@ def test_leduc_poker_has_cards_and_bets():
   lines, state, narration = _tell("leduc_poker", 1, *names[:2], "Call", "Raise",
                                   "Raise", "Call", names[2], "Call")
   assert lines == [
-      "You get the Queen.", "Player 0: Check", "You: Bet", "Player 0: Raise",
-      "You: Call", "On the table: the Queen.", "Player 0: Check"]
-  assert narration.situation(state) == ["Paid so far: Player 0 5, You 5."]
+      "You get the Queen.", "Player 1: Check", "You: Bet", "Player 1: Raise",
+      "You: Call", "On the table: the Queen.", "Player 1: Check"]
+  assert narration.situation(state) == ["Paid so far: Player 1 5, You 5."]
   assert narration.status(state) == [
       "Your card: Queen, on the table: Queen | Check, Bet?"]
   assert narration.legal_moves(state) == ["Check  Bet"]

@@ -232,7 +232,7 @@ def test_kuhn_poker_never_shows_the_other_card(seat):
   _, words, _ = _play(game, seat, lambda _, number: actions[number], 4)[0][-1]
   text = "\n".join(words)
   assert "King" in text and "Queen" not in text and "Jack" not in text
-  assert ("Player 1: Fold" if seat == 0 else "Player 0: Bet") in words
+  assert ("Player 2: Fold" if seat == 0 else "Player 1: Bet") in words
 
 
 def test_others_returns_are_told_only_if_they_are_known():

@@ -17,12 +17,15 @@ class PageServer:
 
   Args:
     *flags: flags of the binary.
+    command: how to start it; None for the example of this clone.
+    **options: what else `subprocess.Popen` takes.
   """
 
-  def __init__(self, *flags):
+  def __init__(self, *flags, command=None, **options):
+    command = command or (sys.executable, helpers.PROGRAMS["dudo_page.py"])
     self.process = subprocess.Popen(
-        [sys.executable, str(helpers.PROGRAMS["dudo_page.py"]), "--port=0",
-         *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        [*command, "--port=0", *flags], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, **options)
     line = self.process.stdout.readline()
     found = re.search(r"http://127\.0\.0\.1:(\d+)/", line)
     assert found, line + self.process.stderr.read()

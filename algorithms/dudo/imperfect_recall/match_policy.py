@@ -79,6 +79,10 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       if table.shape != self.match.table_shape(key):
         raise ValueError(f"tables={key}: has shape {table.shape}; must be "
                          f"{self.match.table_shape(key)}")
+      if table.dtype != np.uint8 and not (
+          table.min() >= 0.0 and table.max() <= table_kernels.MAX_WEIGHT):
+        raise ValueError(f"tables={key}: must be weights between 0 and "
+                         f"{table_kernels.MAX_WEIGHT:g}")
 
   def _known(self):
     return self.tables.keys()
@@ -159,9 +163,10 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
   def probabilities(self, key: annotations.Dice) -> np.ndarray:
     """Returns [row, hand] float32, the probabilities with these dice."""
     self._check_key(key)
-    weights = self.tables[key].astype(np.float32)
+    table = self.tables[key]
+    weights = table.astype(np.promote_types(table.dtype, np.float32))
     table_kernels.normalize(self.match.graph(sum(key)).arrays, weights)
-    return weights
+    return weights.astype(np.float32, copy=False)
 
   def quantized(self, min_probability: float = 0.0,
                 min_reach: float = 0.0) -> "MatchPolicy":
@@ -234,5 +239,6 @@ def from_file(archive, game):
     keys[name] = int(found[1]), int(found[2])
     archive.check(name, match.table_shape(keys[name]), _DTYPES)
   return MatchPolicy(game, None,
-                     {key: archive.read(name, low=0)
+                     {key: archive.read(name, low=0,
+                                        high=table_kernels.MAX_WEIGHT)
                       for name, key in keys.items()}, values, memory=memory)

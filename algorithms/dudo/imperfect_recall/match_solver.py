@@ -25,6 +25,7 @@ from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.imperfect_recall import pair_trainer
 from dudo_spiel.algorithms.dudo.imperfect_recall import parallel_training
 from dudo_spiel.algorithms.dudo.imperfect_recall import schedule
+from dudo_spiel.algorithms.dudo.imperfect_recall import table_kernels
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.runtime import base_solver
 from dudo_spiel.algorithms.runtime import checkpoint
@@ -44,6 +45,7 @@ SAVE_SECONDS = 45.0  # time from one save of `run` to the next, at least
 _MAX_SAVE_TIME = 0.05  # saves take at most this part of the time of `run`
 _TABLE_NAMES = ("regret", "total")  # in files, of `RegretTables`
 _MAX_ROUNDING = 1.0 + 1e-6
+_MAX_SWEEPS = 2**48  # in files: more than any training makes
 
 
 def memory_needed(game: pyspiel.Game, recall_length: int = 3,
@@ -165,7 +167,6 @@ class MatchSolver(base_solver.Solver):
             num_shifts=pair_trainer.num_shifts(self.match, pair, hands_met),
             gamma=self._gamma, dtype=self._dtype) for pair in pairs]
     self._is_compiled = False
-    self._measured_sweeps = -1  # in all, at the last measurement of `solve`
     self._next_save = 0.0  # by the clock, within `run`
 
   @property
@@ -303,8 +304,7 @@ class MatchSolver(base_solver.Solver):
     self._check_size()
     return super().solve(target_exploitability, max_iterations, max_seconds)
 
-  @property
-  def _num_sweeps(self):
+  def _work_done(self):
     return sum(trainer.num_sweeps for trainer in self._trainers)
 
   def _measure(self):
@@ -312,12 +312,6 @@ class MatchSolver(base_solver.Solver):
       self._advance(_FIRST_ITERATIONS - self.iteration)
     return (self._by_seat(self._values_of(len(self._trainers))),
             self.nash_conv())
-
-  def _after_check(self, check):
-    self._measured_sweeps = self._num_sweeps
-
-  def _is_measured_by(self, check):
-    return self._measured_sweeps == self._num_sweeps
 
   # Training.
 
@@ -489,9 +483,6 @@ class MatchSolver(base_solver.Solver):
             "hands_met": self._hands_met, "gamma": self._gamma,
             "dtype": self._dtype.name}
 
-  def _fingerprint(self):
-    return str(self.game)
-
   def save(self, path: annotations.PathLike) -> None:
     """Writes all that is needed to go on exactly from here to one file.
 
@@ -527,7 +518,7 @@ class MatchSolver(base_solver.Solver):
         trainer.reset()
         if records["sweeps"].any():
           for name, table in _arrays_of(trainer).items():
-            archive.read_into(name, table)
+            archive.read_into(name, table, high=table_kernels.MAX_WEIGHT)
         trainer.records[:] = records
         trainer.seconds = seconds
         trainer.values = values
@@ -588,12 +579,12 @@ def _read_learned(archive, identity, trainers):
                        f"the rounds {trainer.rounds}")
     of_pair = records[first:first + len(trainer.rounds)]
     first += len(trainer.rounds)
-    _check_records(path, of_pair)
+    _check_records(path, of_pair, identity["parameters"]["gamma"])
     if of_pair["sweeps"].any():
       for name, table in _arrays_of(trainer).items():
         archive.check(name, table.shape, (table.dtype,))
         archive.verify(name, 0.0 if name.endswith(_TABLE_NAMES[1])
-                       else -math.inf)
+                       else -math.inf, table_kernels.MAX_WEIGHT)
     learned.append((of_pair, elapsed, known))
   if records["sweeps"].min() != iteration:
     raise ValueError(f"path={path!r}: its iteration={iteration} must be that "
@@ -601,16 +592,21 @@ def _read_learned(archive, identity, trainers):
   return learned
 
 
-def _check_records(path, records):
+def _check_records(path, records, gamma):
   """Raises a ValueError unless these can be the records of a pair of rounds."""
   sweeps, weights = records["sweeps"], records["weight"]
-  is_count = np.all((sweeps >= 0) & (sweeps <= checkpoint.MAX_COUNT) &
+  is_count = np.all((sweeps >= 0) & (sweeps <= _MAX_SWEEPS) &
                     (sweeps == np.floor(sweeps)))
   if not is_count or sweeps[0] - sweeps[-1] not in (0, 1):
     raise ValueError(f"path={path!r}: its states have {sweeps.tolist()} sweeps;"
                      " must be the same whole number of at least 0, or one "
                      "more for the first")
+  # Sweep t weighs t^gamma, which lies between two integrals.
+  low, high = ((sweeps + more)**(gamma + 1.0) / (gamma + 1.0)
+               for more in (0.0, 1.0))
   if np.any((weights > 0) != (sweeps > 0)) or np.any(
-      np.abs(records["value"]) > weights * _MAX_ROUNDING):
+      (weights < low / _MAX_ROUNDING) | (weights > high * _MAX_ROUNDING) |
+      (weights > table_kernels.MAX_WEIGHT) |
+      (np.abs(records["value"]) > weights * _MAX_ROUNDING)):
     raise ValueError(f"path={path!r}: its states have weights that do not fit "
                      "their sweeps and values")

@@ -10,6 +10,10 @@ import numpy as np
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import regret_tables
 
+# Larger numbers are refused: of float32, those of all actions of a node must
+# have a finite sum.
+MAX_WEIGHT = 2.0**120
+
 
 @jit.kernel
 def match_regrets(graph, node, table, factor):

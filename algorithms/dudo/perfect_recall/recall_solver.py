@@ -456,9 +456,6 @@ class PerfectRecallSolver(base_solver.Solver):
     return {"seed": self._seed, "max_bytes": self._max_bytes,
             "dtype": self._dtype.name}
 
-  def _fingerprint(self):
-    return str(self.game)
-
   def _tables(self):
     tables = {}
     for key, entry in zip(self.rounds, self._rounds):

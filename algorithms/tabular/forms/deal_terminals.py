@@ -21,7 +21,7 @@ MIXED = 0  # a matrix each
 EQUAL = 1  # the same matrix
 STEPS = 2  # steps each
 
-PADDING = simd.OCTET  # cells behind a hand group: eight values are written
+PADDING = simd.OCTET_SIZE  # cells behind a hand group: eight values are written
 _SIX = 6  # hands that have a kernel of their own
 _TOGETHER = 4  # terminals whose values are computed together
 _MIN_EQUAL = 16  # terminals that are worth a run of their own
@@ -56,8 +56,8 @@ def find_runs(payoffs, payoff_of, edges, is_cut):
   for payoff in payoffs:
     hands, others, _ = payoff.shape
     # A hand group loads eight hands at a time, from any hand on.
-    past = simd.OCTET if is_cut else 0
-    row = -(-(hands + past) // simd.OCTET) * simd.OCTET
+    past = simd.OCTET_SIZE if is_cut else 0
+    row = -(-(hands + past) // simd.OCTET_SIZE) * simd.OCTET_SIZE
     matrix = np.zeros((len(members), others, row))
     matrix[:, :, :hands] = payoff[:, :, members].transpose(2, 1, 0)
     matrices.append(matrix)
@@ -166,7 +166,7 @@ def _first_of_octet(octet, hands):
   The last eight overlap with those before. If a group has fewer than eight
   hands, the others belong to the next terminal, which is written later.
   """
-  return min(octet, max(hands - simd.OCTET, 0))
+  return min(octet, max(hands - simd.OCTET_SIZE, 0))
 
 
 @jit.kernel
@@ -182,16 +182,16 @@ def _mixed_values(space, group, player, terminals, begin, end):
   for z in range(begin, end):
     entry = (deal.table_of[z] * matrices.shape[1] * row +
              deal.hand_begin[group])
-    for octet in range(0, hands, simd.OCTET):
+    for octet in range(0, hands, simd.OCTET_SIZE):
       h = _first_of_octet(octet, hands)
-      total = simd.splat_octet(space.reach.dtype.type(0.0))
+      total = simd.splat(space.reach.dtype.type(0.0), simd.OCTET)
       for q in range(first, last):
         size = deal.num_hands[q]
         source = _source(deal, q, terminals) + z * size
         there = entry + deal.hand_begin[q] * row + h
         for g in range(size):
-          total += (simd.load_octet(matrix, there + g * row) *
-                    simd.splat_octet(reach[source + g]))
+          total += (simd.load(matrix, there + g * row, simd.OCTET) *
+                    simd.splat(reach[source + g], simd.OCTET))
       simd.store(values, terminals.target + z * hands + h, total)
 
 
@@ -204,12 +204,12 @@ def _equal_values(space, group, player, terminals, begin, end):
   matrix, reach = jit.pointer(matrices), jit.pointer(space.reach)
   values = jit.pointer(space.values)
   hands = deal.num_hands[group]
-  zero = simd.splat_octet(space.reach.dtype.type(0.0))
+  zero = simd.splat(space.reach.dtype.type(0.0), simd.OCTET)
   first, last = deal.group_begin[1 - player], deal.group_begin[2 - player]
   entry = (deal.table_of[begin] * matrices.shape[1] * row +
            deal.hand_begin[group])
   for z in range(begin, end, _TOGETHER):
-    for octet in range(0, hands, simd.OCTET):
+    for octet in range(0, hands, simd.OCTET_SIZE):
       h = _first_of_octet(octet, hands)
       sum_0, sum_1, sum_2, sum_3 = zero, zero, zero, zero
       for q in range(first, last):
@@ -219,11 +219,11 @@ def _equal_values(space, group, player, terminals, begin, end):
         source_3 = source_0 + 3 * size
         there = entry + deal.hand_begin[q] * row + h
         for g in range(size):
-          payoff = simd.load_octet(matrix, there + g * row)
-          sum_0 += payoff * simd.splat_octet(reach[source_0 + g])
-          sum_1 += payoff * simd.splat_octet(reach[source_1 + g])
-          sum_2 += payoff * simd.splat_octet(reach[source_2 + g])
-          sum_3 += payoff * simd.splat_octet(reach[source_3 + g])
+          payoff = simd.load(matrix, there + g * row, simd.OCTET)
+          sum_0 += payoff * simd.splat(reach[source_0 + g], simd.OCTET)
+          sum_1 += payoff * simd.splat(reach[source_1 + g], simd.OCTET)
+          sum_2 += payoff * simd.splat(reach[source_2 + g], simd.OCTET)
+          sum_3 += payoff * simd.splat(reach[source_3 + g], simd.OCTET)
       target = terminals.target + z * hands + h
       simd.store(values, target, sum_0)
       simd.store(values, target + hands, sum_1)
@@ -241,26 +241,26 @@ def _six_values(matrix, table_of, reach, values, begin, end):
   from terminal `begin` on.
   """
   sources, targets = jit.pointer(reach), jit.pointer(values)
-  zero = simd.splat_octet(reach.dtype.type(0.0))
+  zero = simd.splat(reach.dtype.type(0.0), simd.OCTET)
   row_0, row_1, row_2, row_3, row_4, row_5 = zero, zero, zero, zero, zero, zero
   held = np.int64(-1)
   for z in range(begin, end):
     if table_of[z] != held:
       held = table_of[z]
-      first = held * _SIX * simd.OCTET
-      row_0 = simd.load_octet(matrix, first)
-      row_1 = simd.load_octet(matrix, first + simd.OCTET)
-      row_2 = simd.load_octet(matrix, first + 2 * simd.OCTET)
-      row_3 = simd.load_octet(matrix, first + 3 * simd.OCTET)
-      row_4 = simd.load_octet(matrix, first + 4 * simd.OCTET)
-      row_5 = simd.load_octet(matrix, first + 5 * simd.OCTET)
+      first = held * _SIX * simd.OCTET_SIZE
+      row_0 = simd.load(matrix, first, simd.OCTET)
+      row_1 = simd.load(matrix, first + simd.OCTET_SIZE, simd.OCTET)
+      row_2 = simd.load(matrix, first + 2 * simd.OCTET_SIZE, simd.OCTET)
+      row_3 = simd.load(matrix, first + 3 * simd.OCTET_SIZE, simd.OCTET)
+      row_4 = simd.load(matrix, first + 4 * simd.OCTET_SIZE, simd.OCTET)
+      row_5 = simd.load(matrix, first + 5 * simd.OCTET_SIZE, simd.OCTET)
     cell = (z - begin) * _SIX
-    total = zero + row_0 * simd.splat_octet(sources[cell])
-    total += row_1 * simd.splat_octet(sources[cell + 1])
-    total += row_2 * simd.splat_octet(sources[cell + 2])
-    total += row_3 * simd.splat_octet(sources[cell + 3])
-    total += row_4 * simd.splat_octet(sources[cell + 4])
-    total += row_5 * simd.splat_octet(sources[cell + 5])
+    total = zero + row_0 * simd.splat(sources[cell], simd.OCTET)
+    total += row_1 * simd.splat(sources[cell + 1], simd.OCTET)
+    total += row_2 * simd.splat(sources[cell + 2], simd.OCTET)
+    total += row_3 * simd.splat(sources[cell + 3], simd.OCTET)
+    total += row_4 * simd.splat(sources[cell + 4], simd.OCTET)
+    total += row_5 * simd.splat(sources[cell + 5], simd.OCTET)
     simd.store(targets, cell, total)
 
 

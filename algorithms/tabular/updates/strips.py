@@ -64,13 +64,13 @@ def _for_each_strip(kernel, args, width, lanes):
 def _play_strip(strips, j, count):
   """Writes and returns the values of the sets of a strip."""
   values = strips.values
-  first = simd.load_strip(values, strips.rows[0] + j, count)
+  first = simd.load(values, strips.rows[0] + j, simd.STRIP, count)
   out = first
   for a in range(1, strips.num_actions):
     entry = strips.begin + a * strips.stride + j
-    out += (simd.load_strip(strips.strategy, entry, count) *
-            (simd.load_strip(values, strips.rows[a] + j, count) - first))
-  simd.store_strip(strips.out, j, out, count)
+    out += (simd.load(strips.strategy, entry, simd.STRIP, count) *
+            (simd.load(values, strips.rows[a] + j, simd.STRIP, count) - first))
+  simd.store(strips.out, j, out, count)
   return out
 
 
@@ -100,23 +100,23 @@ def _unperturbed(strips, value, epsilon, j, count):
   regret matching.
   """
   values = strips.values
-  first = simd.load_strip(values, strips.rows[0] + j, count)
+  first = simd.load(values, strips.rows[0] + j, simd.STRIP, count)
   scale = 1.0 - strips.num_actions * epsilon
   factor = 1.0 / scale if scale > 0.0 else 0.0
   matched = value - first
-  low = simd.splat_like(epsilon, first)
+  low = simd.splat(epsilon, first)
   for a in range(1, strips.num_actions):
-    matched -= low * (simd.load_strip(values, strips.rows[a] + j, count) -
+    matched -= low * (simd.load(values, strips.rows[a] + j, simd.STRIP, count) -
                       first)
-  return first + simd.splat_like(factor, first) * matched
+  return first + simd.splat(factor, first) * matched
 
 
 @jit.forceinline
 def _write_unperturbed(strips, set_value, epsilon, j, count):
   """Writes `_unperturbed` of the sets of a strip to `strips.out`."""
-  value = simd.load_strip(set_value, j, count)
-  simd.store_strip(strips.out, j,
-                   _unperturbed(strips, value, epsilon, j, count), count)
+  value = simd.load(set_value, j, simd.STRIP, count)
+  simd.store(strips.out, j, _unperturbed(strips, value, epsilon, j, count),
+             count)
 
 
 @jit.forceinline
@@ -138,10 +138,10 @@ def write_unperturbed(block, values, set_value, epsilon, out):
 @jit.forceinline
 def _average_strip(cumulative, entry, played, decay, count):
   """Discounts an action's sums of strategies, and adds reach times strategy."""
-  old = simd.load_like(cumulative, entry, played, count)
-  simd.store_strip(
+  old = simd.load(cumulative, entry, played, count)
+  simd.store(
       cumulative, entry,
-      simd.multiply_add(old, simd.splat_like(decay, old), simd.widen(played)),
+      simd.multiply_add(old, simd.splat(decay, old), simd.widen(played)),
       count)
 
 
@@ -153,32 +153,32 @@ def _learn_strip(strips, tables, reach, rule, min_regret, j, count):
   base = _play_strip(strips, j, count)
   if rule.epsilon > 0.0:
     base = _unperturbed(strips, base, rule.epsilon, j, count)
-  own = simd.load_strip(reach, j, count)
-  positive = simd.splat_like(rule.positive, base)
-  negative = simd.splat_like(rule.negative, base)
-  prediction = simd.splat_like(rule.prediction, base)
-  zero = simd.splat_like(0.0, base)
+  own = simd.load(reach, j, simd.STRIP, count)
+  positive = simd.splat(rule.positive, base)
+  negative = simd.splat(rule.negative, base)
+  prediction = simd.splat(rule.prediction, base)
+  zero = simd.splat(0.0, base)
   total = zero
   for a in range(num_actions):
     entry = strips.begin + a * strips.stride + j
-    probability = simd.load_strip(strategy, entry, count)
+    probability = simd.load(strategy, entry, simd.STRIP, count)
     _average_strip(cumulative, entry, own * probability, rule.decay, count)
-    new = simd.load_strip(strips.values, strips.rows[a] + j, count) - base
-    r = simd.load_strip(regret, entry, count) + new
+    new = simd.load(strips.values, strips.rows[a] + j, simd.STRIP, count) - base
+    r = simd.load(regret, entry, simd.STRIP, count) + new
     r = r * simd.where_above(r, min_regret, positive, negative)
-    simd.store_strip(regret, entry, r, count)
+    simd.store(regret, entry, r, count)
     r += prediction * new
     r = simd.where_above(r, min_regret, r, zero)
-    simd.store_strip(strategy, entry, r, count)
+    simd.store(strategy, entry, r, count)
     total += r
-  low = simd.splat_like(rule.epsilon, base)
-  scale = simd.splat_like(1.0 - num_actions * rule.epsilon, base)
-  uniform = simd.splat_like(1.0 / num_actions, base)
+  low = simd.splat(rule.epsilon, base)
+  scale = simd.splat(1.0 - num_actions * rule.epsilon, base)
+  uniform = simd.splat(1.0 / num_actions, base)
   inverse = scale / total
   for a in range(num_actions):
     entry = strips.begin + a * strips.stride + j
-    probability = low + simd.load_strip(strategy, entry, count) * inverse
-    simd.store_strip(
+    probability = low + simd.load(strategy, entry, simd.STRIP, count) * inverse
+    simd.store(
         strategy, entry,
         simd.where_from(total, strips.min_sum, probability, uniform), count)
 
@@ -186,9 +186,9 @@ def _learn_strip(strips, tables, reach, rule, min_regret, j, count):
 @jit.forceinline
 def _pass_strip(strips, cumulative, reach, decay, j, count):
   """Does what `_learn_strip` does where sets have only one action."""
-  value = simd.load_strip(strips.values, strips.rows[0] + j, count)
-  simd.store_strip(strips.out, j, value, count)
-  own = simd.load_strip(reach, j, count)
+  value = simd.load(strips.values, strips.rows[0] + j, simd.STRIP, count)
+  simd.store(strips.out, j, value, count)
+  own = simd.load(reach, j, simd.STRIP, count)
   _average_strip(cumulative, strips.begin + j, own, decay, count)
 
 
@@ -225,15 +225,15 @@ def learn_block(block, tables, values, out, reach, rule, scratch):
 @jit.forceinline
 def _propagate_strip(reach, strategy, source, entry, width, rows, j, count):
   """Does for a strip of cells what `propagate_block` does for all."""
-  own = simd.load_strip(reach, source + j, count)
+  own = simd.load(reach, source + j, simd.STRIP, count)
   if entry < 0:
     for a in range(len(rows)):
       if rows[a] >= 0:
-        simd.store_strip(reach, rows[a] + j, own, count)
+        simd.store(reach, rows[a] + j, own, count)
     return
   for a in range(len(rows)):
-    probability = simd.load_strip(strategy, entry + a * width + j, count)
-    simd.store_strip(reach, rows[a] + j, own * probability, count)
+    probability = simd.load(strategy, entry + a * width + j, simd.STRIP, count)
+    simd.store(reach, rows[a] + j, own * probability, count)
 
 
 @jit.forceinline
@@ -256,11 +256,11 @@ def propagate_block(reach, strategy, source, entry, width, rows):
 @jit.forceinline
 def _sum_strip(values, rows, target, j, count):
   """Writes the sums of the children's values to the cells of a strip."""
-  total = simd.load_strip(values, rows[0] + j, count)
-  total += simd.splat_like(0.0, total)
+  total = simd.load(values, rows[0] + j, simd.STRIP, count)
+  total += simd.splat(0.0, total)
   for a in range(1, len(rows)):
-    total += simd.load_strip(values, rows[a] + j, count)
-  simd.store_strip(values, target + j, total, count)
+    total += simd.load(values, rows[a] + j, simd.STRIP, count)
+  simd.store(values, target + j, total, count)
 
 
 @jit.forceinline

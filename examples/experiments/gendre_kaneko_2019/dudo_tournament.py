@@ -365,8 +365,8 @@ def main(_):
         right, left) not in _PAPER:
       print_pairing(game, players, left, right)
   if _RESPONSE.value:
-    print("\nA responder who knows the policy gets at least, in seat "
-          f"{', '.join(map(str, range(seats)))}:")
+    print("\nA responder who knows the policy gets at least, as player "
+          f"{', '.join(map(str, range(1, seats + 1)))}:")
     for name in names:
       print_response(game, name, players[name])
   if _FOLDER.value:

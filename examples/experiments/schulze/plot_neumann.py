@@ -37,11 +37,16 @@ _PLOT = flags.DEFINE_string("plot", None, "Draw the picture to this PNG file.")
 _X = {"x1": 64 / 1083, "x2": 369 / 722, "x3": 10 / 19, "x6": 307 / 361}
 _X5_WIDTH, _X8_WIDTH = 32 / 1083, 22 / 361
 _X5_LEAST, _X8_LEAST = 811 / 1083, 345 / 361
-_AFTER_CHECK = [8 / 57, 41 / 57, 15 / 19]
-_AFTER_BET = [1 / 2, 10 / 19, 17 / 19]
+_PLAYER_2 = {  # by the title of the panel; the paper has no names for them
+    "player 2 after a check": {"8/57": 8 / 57, "41/57": 41 / 57,
+                               "15/19": 15 / 19},
+    "player 2 after a bet": {"1/2": 1 / 2, "10/19": 10 / 19, "17/19": 17 / 19},
+}
 _LIMIT = -44 / 1083
 
 _FOLD, _CALL, _RAISE = range(3)
+_STYLES = {"BDFP": "-", "XFP": "--", "CFR": ":"}
+_TITLE_PAD = 18.0  # points, for the labels of lines below a title
 # Each panel's sequences: [(betting before, action), ...].
 _PANELS = {
     "player 1": {
@@ -99,27 +104,47 @@ def solve(game, epsilon):
   return curves, found, value
 
 
+def draw_lines(axis, lines, width):
+  """Draws vertical lines with labels on top.
+
+  Args:
+    axis: matplotlib's, on which to draw.
+    lines: {label: x}.
+    width: how wide a label is. Labels of lines that are closer than this are on
+      the outer sides of their lines.
+  """
+  positions = [-1.0, *sorted(lines.values()), 2.0]
+  labels = sorted(lines, key=lines.get)
+  for label, before, x, after in zip(labels, positions, positions[1:],
+                                     positions[2:]):
+    side = ("right" if after - x < width else
+            "left" if x - before < width else "center")
+    axis.axvline(x, color="black", linewidth=0.6)
+    axis.annotate(label, (x, 1), (0, 3), xycoords=("data", "axes fraction"),
+                  textcoords="offset points", ha=side, fontsize="small")
+
+
 def draw_strategies(axis, title, policies, fit):
-  """Draws one panel: BDFP's policy as lines, the others' dashed, thresholds."""
+  """Draws one panel: the policies of the solvers, and labelled thresholds."""
   hands = solver_runs.hands(_RANKS.value)
   for i, (name, sequence) in enumerate(_PANELS[title].items()):
     for solver, policy in policies.items():
       is_first = solver == "BDFP"
       axis.plot(hands, probabilities(policy, sequence), color=f"C{i}",
-                linestyle="-" if is_first else "--",
+                linestyle=_STYLES[solver],
                 linewidth=1.4 if is_first else 0.8,
                 label=name if is_first else None)
-  lines = {"player 2 after a check": _AFTER_CHECK,
-           "player 2 after a bet": _AFTER_BET}.get(title)
+  lines, width = _PLAYER_2.get(title), 0.08
   if lines is None:
-    lines = list(_X.values())
+    width = 0.04
+    lines = {f"${name[0]}_{name[1]}$": x for name, x in _X.items()}
     if fit:
-      for right, width in zip(free_thresholds(policies["BDFP"]),
-                              (_X5_WIDTH, _X8_WIDTH)):
-        lines += [right - width, right]
-  for x in lines:
-    axis.axvline(x, color="black", linewidth=0.6)
-  axis.set(title=title, xlabel="hand", ylabel="probability", xlim=(0, 1))
+      x5, x8 = free_thresholds(policies["BDFP"])
+      lines |= {"$x_4$": x5 - _X5_WIDTH, "$x_5$": x5,
+                "$x_7$": x8 - _X8_WIDTH, "$x_8$": x8}
+  draw_lines(axis, lines, width)
+  axis.set_title(title, pad=_TITLE_PAD)
+  axis.set(xlabel="hand", ylabel="probability", xlim=(0, 1))
   axis.legend(fontsize="small", loc="upper center", ncols=5,
               bbox_to_anchor=(0.5, -0.2), frameon=False)
 
@@ -141,11 +166,12 @@ def plot(path, results):
                         ylabel="exploitability")
     for axis in column[3:]:
       axis.legend(fontsize="small")
-    column[0].set_title(f"ε = {epsilon:g}\nplayer 1")
+    column[0].set_title(f"ε = {epsilon:g}\nplayer 1", pad=_TITLE_PAD)
   for axis in axes[:, 1:].flat:
     axis.set(ylabel="")
   figure.suptitle(f"Neumann({_RANKS.value}, 2), {_ITERATIONS.value:,} "
-                  "iterations; dashed: XFP and CFR (ε > 0)")
+                  "iterations; lines are BDFP, if ε > 0 dashes XFP and dots "
+                  "CFR")
   figures.save(figure, path)
 
 

@@ -3,6 +3,7 @@ import os
 import signal
 import threading
 
+import helpers
 import numpy as np
 from oracles import fsi_oracle
 import pyspiel
@@ -155,7 +156,7 @@ def test_each_exact_iteration_is_one_of_cfr(game, tmp_path):
 
   def their_regrets():
     theirs.save(tmp_path / "solver.npz")
-    _, arrays = checkpoint.load(tmp_path / "solver.npz", "solver")
+    _, arrays = helpers.load_file(tmp_path / "solver.npz", "solver")
     return arrays["regret"][entries]
 
   for _ in range(20):
@@ -415,7 +416,7 @@ def test_files_with_another_fingerprint_or_none_are_refused(tmp_path):
   path = tmp_path / "solver.npz"
   solver = fsicfr.FSICFRSolver(_load("kuhn_poker"))
   solver.save(path)
-  header, arrays = checkpoint.load(path, "solver")
+  header, arrays = helpers.load_file(path, "solver")
   kind = header.pop("kind")
   fingerprint = header.pop("fingerprint")
   for wrong in ({}, {"fingerprint": fingerprint[::-1]}):

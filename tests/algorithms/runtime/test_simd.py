@@ -22,7 +22,8 @@ def compute(x, y, number, out):
     simd.store(out, i, left + right)
     simd.store(out, np.uintp(9) + i, left - right)
     simd.store(out, np.uintp(18) + i, left * right)
-    simd.store(out, np.uintp(27) + i, simd.keep_above(left, number))
+    simd.store(out, np.uintp(27) + i, simd.where_above(
+        left, number, left, simd.splat(0.0, left)))
     total = simd.splat(number)
     total += left
     simd.store(out, np.uintp(36) + i, total)
@@ -32,12 +33,13 @@ def compute(x, y, number, out):
 def compute_octets(x, y, number, out):
   """Does for the octets what `compute` does for quads."""
   for i in range(np.uintp(0), np.uintp(2), np.uintp(1)):
-    left, right = simd.load_octet(x, i), simd.load_octet(y, i)
+    left, right = simd.load(x, i, simd.OCTET), simd.load(y, i, simd.OCTET)
     simd.store(out, i, left + right)
     simd.store(out, np.uintp(9) + i, left - right)
     simd.store(out, np.uintp(18) + i, left * right)
-    simd.store(out, np.uintp(27) + i, simd.keep_above(left, number))
-    total = simd.splat_octet(number)
+    simd.store(out, np.uintp(27) + i, simd.where_above(
+        left, number, left, simd.splat(0.0, left)))
+    total = simd.splat(number, simd.OCTET)
     total += left
     simd.store(out, np.uintp(36) + i, total)
 
@@ -228,13 +230,13 @@ def test_actions_of_a_set(count, dtype):
 @jit.kernel
 def _change_strip(x, wide, y, i, count):
   """Writes x / 4 - 1 where x is above 2, x elsewhere, and adds x to `wide`."""
-  strip = simd.load_strip(x, i, count)
-  quarter = strip / simd.splat_like(4.0, strip)
-  quarter -= simd.splat_like(1.0, strip)
-  simd.store_strip(y, i, simd.where_above(strip, 2.0, quarter, strip), count)
-  old = simd.load_like(wide, i, strip, count)
-  simd.store_strip(wide, i, simd.multiply_add(
-      old, simd.splat_like(3.0, old), simd.widen(strip)), count)
+  strip = simd.load(x, i, simd.STRIP, count)
+  quarter = strip / simd.splat(4.0, strip)
+  quarter -= simd.splat(1.0, strip)
+  simd.store(y, i, simd.where_above(strip, 2.0, quarter, strip), count)
+  old = simd.load(wide, i, strip, count)
+  simd.store(wide, i, simd.multiply_add(
+      old, simd.splat(3.0, old), simd.widen(strip)), count)
 
 
 @jit.kernel

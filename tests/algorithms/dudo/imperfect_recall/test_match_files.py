@@ -5,6 +5,7 @@ import os
 import shutil
 import time
 
+import helpers
 import match_helpers
 import numpy as np
 import pytest
@@ -165,7 +166,7 @@ def test_rounds_without_iterations_take_no_space(tmp_path, monkeypatch):
     solver.run(4)
   monkeypatch.undo()
   solver.save(tmp_path / _PATH)
-  _, arrays = checkpoint.load(tmp_path / _PATH, "solver")
+  _, arrays = helpers.load_file(tmp_path / _PATH, "solver")
   assert sorted(arrays) == ["1v1 regret", "1v1 total", "1v2 regret",
                             "1v2 total", "2v1 regret", "2v1 total", "seconds",
                             "states"]
@@ -247,6 +248,14 @@ def _change(path, change):
      "states"),
     (lambda header, arrays: arrays["states"].__setitem__((3, 2), 0.0),
      "states"),
+    (lambda header, arrays: arrays["states"].__setitem__(0, [2**53, 0, 2**53]),
+     "states"),
+    (lambda header, arrays: arrays["states"].__setitem__((0, 2), 1e6),
+     "states"),
+    (lambda header, arrays: arrays["2v2 regret"].fill(3e38),
+     "2v2 regret has numbers above"),
+    (lambda header, arrays: arrays["2v2 total"].fill(3e38),
+     "2v2 total has numbers above"),
     (lambda header, arrays: arrays.pop("2v2 regret"), "2v2 regret is missing"),
     (lambda header, arrays: arrays.update({"2v2 total": np.zeros(3)}),
      "2v2 total is"),
@@ -287,7 +296,7 @@ def test_a_disk_that_fails_leaves_the_solver_as_new(files, monkeypatch):
   solver = match_helpers.solver_of()
   solver.load(files[0])
 
-  def failing(*args):
+  def failing(*args, **kwargs):
     raise OSError("disk")
 
   monkeypatch.setattr(checkpoint.Archive, "read_into", failing)

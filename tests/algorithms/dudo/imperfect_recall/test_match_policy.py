@@ -1,6 +1,7 @@
 import itertools
 import os
 
+import helpers
 import numpy as np
 from open_spiel.python import policy as policy_lib
 from oracles import abstraction_oracle
@@ -134,6 +135,43 @@ def test_tables_of_the_wrong_shape():
     match_policy.MatchPolicy(game, 3, {(1, 1): np.zeros((2, 3))}, {})
 
 
+def _policy_of(weights, dtype=np.float64):
+  """Returns a policy with one die each that has these weights everywhere."""
+  game = pyspiel.load_game("dudo(numdice=1)")
+  shape = abstract_rules.abstract_rules(game, 2).table_shape((1, 1))
+  return match_policy.MatchPolicy(
+      game, 2, {(1, 1): np.full(shape, weights, dtype)}, {})
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf, 3e38])
+def test_weights_that_are_none(weight, dtype):
+  with pytest.raises(ValueError, match=r"tables=\(1, 1\): must be weights bet"):
+    _policy_of(weight, dtype)
+
+
+@pytest.mark.parametrize("weight", [1e-60, 1.0, 2.0**120])
+def test_probabilities_of_any_weights_sum_to_one(weight):
+  policy = _policy_of(weight)
+  policy.tables[1, 1][0] *= 0.5
+  found = policy.probabilities((1, 1))[:12, :6]
+  np.testing.assert_allclose(found.sum(axis=0), 1.0, rtol=1e-6)
+  np.testing.assert_allclose(found, policy.after_claims((1, 1), []), rtol=1e-6)
+
+
+def test_files_with_weights_that_no_training_makes(tmp_path):
+  path = tmp_path / "policy.npz"
+  _policy_of(1.0, np.float32).save(path)
+  header, arrays = helpers.load_file(path, match_policy.FILE_KIND)
+  kind = header.pop("kind")
+  for dtype in (np.float32, np.float64):
+    checkpoint.save(path, kind, header, {
+        name: np.full(table.shape, 3e38, dtype)
+        for name, table in arrays.items()})
+    with pytest.raises(ValueError, match="^path=.*its 1v1 has numbers above"):
+      policies.load_policy(path)
+
+
 def test_quantized_is_close(policy):
   small = policy.quantized()
   for key in policy.tables:
@@ -244,7 +282,7 @@ def test_files_of_other_abstractions(memory, tmp_path):
     assert loaded.match.abstraction.name == memory
     for key, table in saved.tables.items():
       assert np.array_equal(loaded.tables[key], table)
-  header, arrays = checkpoint.load(path, match_policy.FILE_KIND)
+  header, arrays = helpers.load_file(path, match_policy.FILE_KIND)
   kind = header.pop("kind")
   for wrong in ("claims0", 3, None):
     checkpoint.save(path, kind, {**header, "memory": wrong}, arrays)

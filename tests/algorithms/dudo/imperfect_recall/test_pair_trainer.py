@@ -141,6 +141,21 @@ def test_threads_change_nothing(monkeypatch, rounds, memory):
     assert np.array_equal(tables.cumulative, second.tables[key].cumulative)
 
 
+@pytest.mark.parametrize("regret", [1e-45, 1e-39, 2.0**120])
+def test_regrets_of_any_size_give_strategies(regret):
+  """Regrets whose sum has no finite inverse count as none."""
+  match = _last_claims_rules(3, 2)
+  trainer = make_trainer(match, [(1, 1)], dtype=np.float32)
+  trainer.tables[1, 1].regret.fill(regret)
+  with trainer.at_work({}):
+    trainer.iterate()
+    trainer.update_values()
+  tables = trainer.tables[1, 1]
+  assert all(np.isfinite(table).all() for table in tables)
+  np.testing.assert_allclose(tables.cumulative[:6, :3], 1 / 6, rtol=1e-6)
+  assert np.isfinite(trainer.values[1, 1])
+
+
 def test_compiling_changes_nothing():
   match = _last_claims_rules(3, 2)
   trainers = [make_trainer(match, [(1, 2), (2, 1)], num_shifts=2)
