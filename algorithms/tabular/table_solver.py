@@ -49,6 +49,7 @@ class TableSolver(base_solver.Solver):
   """
 
   _MODE = set_blocks.LEARN  # what iterations do with the values of a block
+  _EXCLUSIVE = frozenset({"load", "refresh"})
   # What they keep besides the strategy.
   _TABLES: tuple[str, ...] = ("regret", "cumulative")
 
