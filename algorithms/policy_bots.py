@@ -94,9 +94,20 @@ def _best_for_dudo(game):
 
 
 @functools.lru_cache(maxsize=64)
-def _is_small(name):
-  """Returns whether a game is small enough to be solved when it is played."""
-  game = pyspiel.load_game(name)
+def _is_small(name, kind):
+  """Returns whether a game is small enough to be solved when it is played.
+
+  Args:
+    name: the game's name, with parameters.
+    kind: the game's class. A name may belong to another game, or to none: games
+      that are made of a text have all the same.
+  """
+  try:
+    game = pyspiel.load_game(name)
+  except pyspiel.SpielError:
+    return False
+  if type(game) is not kind:
+    return False
   rules = known_rules.find_rules(game)
   if rules is not None:
     return known_rules.num_histories(rules) <= _MAX_HISTORIES
@@ -118,7 +129,7 @@ def _is_solved(game):
           kind.provides_information_state_string and
           # With imperfect recall, CFR need not find an equilibrium.
           not kind.short_name.endswith("_ir") and _best_for_dudo(game) is None
-          and _is_small(str(game)))
+          and _is_small(str(game), type(game)))
 
 
 def solve_game(game: pyspiel.Game,
