@@ -31,6 +31,7 @@ from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms.dudo.rounds import rounds_policy
 from dudo_spiel.algorithms.runtime import files
+from dudo_spiel.algorithms.tabular import evaluator
 from dudo_spiel.algorithms.tabular.tree import game_tree
 from dudo_spiel.algorithms.tabular.tree import known_rules
 from dudo_spiel.games import dudo
@@ -252,7 +253,8 @@ def _strength(game, gap):
   if gap is None:
     return "how much one can win against it was not measured"
   if game.max_utility() <= 1.0:  # to win is worth 1, to lose -1
-    most = f"{50.0 * (1.0 + gap):.2f}".rstrip("0").rstrip(".") + "%"
+    rate = evaluator.max_win_rate(gap)
+    most = f"{100.0 * rate:.2f}".rstrip("0").rstrip(".") + "%"
   else:
     most = np.format_float_positional(gap, 2, fractional=False) + " a game"
   return (f"nobody who plays both seats equally often can win more than {most} "
