@@ -130,7 +130,7 @@ class FictitiousPlaySolver(table_solver.TableSolver):
     check = checkpoint.field(archive.path, archive.header, _BEST, _saved_check,
                              self.compiled.num_players)
     strategy = archive.read(_BEST, (self.compiled.num_entries,), (np.float64,))
-    super()._read_extras(archive, {"strategy": strategy})
+    self._check_strategy(archive, strategy)
     return _Best(check, strategy)
 
   def _restore_extras(self, extras):
@@ -173,6 +173,11 @@ class BDFPSolver(FictitiousPlaySolver):
     """Updates what depends on `tables.strategy`, after a change of it."""
     super().refresh()
     self._keep_exact()
+
+  def _read_extras(self, archive, tables):
+    if "cumulative" in tables:  # the strategy in float64
+      self._check_strategy(archive, tables["cumulative"])
+    return super()._read_extras(archive, tables)
 
 
 class XFPSolver(FictitiousPlaySolver):

@@ -131,17 +131,17 @@ class RegretMatchingSolver(base_solver.Solver):
 
   def average_strategies(self) -> tuple[np.ndarray, np.ndarray]:
     """Returns both players' average strategies: [row], [column] float64."""
-    if self.iteration == 0:
+    cumulative = self.tables.cumulative_0, self.tables.cumulative_1
+    if not (cumulative[0].any() and cumulative[1].any()):
       return self.current_strategies()
-    return tuple(table / table.sum() for table in (self.tables.cumulative_0,
-                                                   self.tables.cumulative_1))
+    return tuple(table / table.sum() for table in cumulative)
 
   def joint_distribution(self) -> np.ndarray:
     """Returns the distribution of joint play: [row, column] float64.
 
     With exact updates both players' strategies count with their probabilities.
     """
-    if self.iteration == 0:
+    if not self.tables.joint.any():
       return np.outer(*self.current_strategies())
     return self.tables.joint / self.tables.joint.sum()
 

@@ -20,8 +20,8 @@ _MAIN = {
         "estimated_memory", "make_solver", "measure", "solver_name"],
     "algorithms.exploitability": [
         "action_values", "best_response", "best_response_rate",
-        "expected_values", "exploitability", "match_bounds", "nash_conv",
-        "posterior", "round_exploitability"],
+        "expected_values", "exploitability", "match_bounds", "max_win_rate",
+        "nash_conv", "posterior", "round_exploitability"],
     "algorithms.fictitious_play": ["BDFPSolver", "XFPSolver"],
     "algorithms.fsicfr": [
         "FSICFRSolver", "LastClaims", "MatchSolver", "memory_needed",

@@ -360,8 +360,8 @@ def _backward(graph, tables, scratch, settings, count):
       for q in range(seats):
         value[seats * node + q] = value[seats * child + q]
     elif own_status == _UNFLAGGED:
-      played = graph.child_begin[node]
-      while scratch.strategy[played] == settings.zero:
+      played, last = graph.child_begin[node], graph.child_begin[node + 1] - 1
+      while played < last and scratch.strategy[played] == settings.zero:
         played += 1
       _write_value(graph, scratch, node, graph.child[played], -settings.one)
       _learn(graph, tables, scratch, node, player, settings)

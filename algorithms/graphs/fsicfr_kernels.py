@@ -135,7 +135,7 @@ def _backward(graph, tables, scratch, is_exact, seed, iteration, count):
     begin, end = child_begin[node], child_begin[node + 1]
     if player >= 0:
       played = 0
-      while strategy[entry + played] == 0.0:
+      while begin + played < end - 1 and strategy[entry + played] == 0.0:
         played += 1
       first = value[children[begin + played]]
       total = first

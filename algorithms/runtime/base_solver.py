@@ -19,10 +19,12 @@ from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import one_thread
 from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import progress
 
 FILE_KIND = "solver"
+_POSITIVE = ("cumulative", "mean", "state")  # tables without negative numbers
 _MAX_SEED = 2**64 - 1
 _MAX_MEASURE_SECONDS = 1.0  # of an interrupted `solve`
 
@@ -80,8 +82,12 @@ class SolveResult:
     return self.best.exploitability
 
 
-class Solver:
+class Solver(one_thread.OneThread):
   """What every solver can do.
+
+  Several Python threads may use a solver. Its methods then wait for each other,
+  those of a run that is under way only for a fraction of a second, or for the
+  iteration under way. No other thread may start a run or load a file meanwhile.
 
   A subclass implements `_advance`, `_tables`, `_parameters`, `current_policy`,
   `_average_policy`, `expected_values`, `nash_conv` and `memory_bytes`. Kernels
@@ -191,7 +197,7 @@ class Solver:
       warnings.warn(
           f"{type(self).__name__}: nothing is trained yet, so average_policy "
           "is the policy before the first iteration; call run or solve first",
-          UserWarning, stacklevel=2)
+          UserWarning, stacklevel=4)  # above those of `one_thread`
     return self._average_policy()
 
   def best_policy(self) -> policy_lib.Policy:
@@ -227,7 +233,7 @@ class Solver:
     if seconds is not None:
       self._advance(0)  # compiles all that will run, before the clock starts
     with progress.progress_bar(iterations) as bar:
-      for size, _ in self._chunks(iterations, seconds):
+      for size, _ in self._steps(self._chunks(iterations, seconds)):
         bar.update(size)
 
   def solve(self, target_exploitability: float | None = None,
@@ -285,8 +291,8 @@ class Solver:
         return "iterations"
       if clock.remaining() <= 0.0:
         return "seconds"
-      for size, _ in self._chunks(min(next_check, end) - self.iteration,
-                                  clock.remaining()):
+      for size, _ in self._steps(self._chunks(
+          min(next_check, end) - self.iteration, clock.remaining())):
         bar.update(size)
       if self.iteration < next_check:  # stopped by a limit
         return "seconds" if self.iteration < end else "iterations"
@@ -351,7 +357,7 @@ class Solver:
                                    validation.integer, 0, checkpoint.MAX_COUNT)
       tables = self._tables()
       saved = {name: archive.read(name, table.shape, (table.dtype,),
-                                  0.0 if name == "cumulative" else -math.inf,
+                                  0.0 if name in _POSITIVE else -math.inf,
                                   math.inf if name == "state" else None)
                for name, table in tables.items()}
       extras = self._read_extras(archive, saved)

@@ -49,6 +49,7 @@ class TableSolver(base_solver.Solver):
   """
 
   _MODE = set_blocks.LEARN  # what iterations do with the values of a block
+  _EXCLUSIVE = frozenset({"load", "refresh"})
   # What they keep besides the strategy.
   _TABLES: tuple[str, ...] = ("regret", "cumulative")
 
@@ -173,9 +174,12 @@ class TableSolver(base_solver.Solver):
             if len(table)}
 
   def _read_extras(self, archive, tables):
+    self._check_strategy(archive, tables["strategy"])
+
+  def _check_strategy(self, archive, strategy):
+    """Raises a ValueError unless a strategy [entry] of a file is one."""
     sets, _, entries = self.compiled.entries_of_sets()
-    strategy = tables["strategy"][entries]
-    if not table_policy.are_distributions(sets, strategy):
+    if not table_policy.are_distributions(sets, strategy[entries]):
       raise ValueError(f"path={archive.path!r}: its strategy must be a "
                        "distribution at every information set")
 

@@ -418,6 +418,17 @@ def test_users_can_make_variants_of_variants():
     assert solver.exploitability() < 0.1
 
 
+@pytest.mark.parametrize("name", ["cfr", "vad-cfr"])
+def test_tiny_regrets_give_distributions(name, tmp_path):
+  game = pyspiel.convert_to_turn_based(pyspiel.create_matrix_game(
+      [[0.0, 3e-45], [1.5e-45, 0.0]], [[0.0, -3e-45], [-1.5e-45, 0.0]]))
+  solver = cfr.SOLVERS[name](game, dtype="float32")
+  solver.run(20)
+  assert solver.tables.regret.any()
+  solver.save(tmp_path / "solver.npz")
+  solver.load(tmp_path / "solver.npz")  # which checks all distributions
+
+
 def test_starting_from_a_policy():
   game = _load("leduc_poker")
   first = cfr.CFRPlusSolver(game)

@@ -30,7 +30,7 @@ def test_names_of_solvers(text, name, parameters):
     ("cfr(alpha)", "'alpha' must be a name, = and a value"),
     ("cfr(alpha=1,alpha=2)", "each name once"),
     ("cfr(colour=3)", "colour must be one of alpha, beta, gamma"),
-    ("cfr+(beta=3)", "one of its arguments must be left out, as it is fixed"),
+    ("cfr+(beta=3)", "beta=3: CFRPlusSolver takes gamma of alpha, beta"),
     ("dcfr(alpha=much)", "alpha='much': must be a number")])
 def test_solvers_that_there_are_not(text, message):
   with pytest.raises(ValueError, match=message):

@@ -356,6 +356,21 @@ def test_a_bad_file_changes_nothing(spoil, message, tmp_path):
   assert solver.current_policy().distance(before[1]) == 0.0
 
 
+@pytest.mark.parametrize("name, message", [
+    ("cumulative", "strategy must be a dist"), ("mean", "its mean has num")])
+def test_averages_that_are_none_are_refused(name, message, tmp_path):
+  path = tmp_path / "solver.npz"
+  solver = fictitious_play.BDFPSolver(_load("leduc_poker"), average=True,
+                                      dtype="float32")
+  solver.run(3)
+  solver.save(path)
+  header, arrays = helpers.load_file(path, "solver")
+  changed = {"cumulative": 1e30 * arrays["cumulative"], "mean": -arrays["mean"]}
+  checkpoint.save(path, "solver", header, {**arrays, name: changed[name]})
+  with pytest.raises(ValueError, match=message):
+    solver.load(path)
+
+
 def test_the_best_iterate_is_kept():
   solver = fictitious_play.BDFPSolver(_load("leduc_poker"), alternating=True)
   result = solver.solve(max_iterations=3000)

@@ -186,6 +186,16 @@ def test_bad_options_are_refused(options, message):
     qlearning.DoubtLearner(pyspiel.load_game(_GAME), **options)
 
 
+@pytest.mark.parametrize("name, number", [
+    ("doubt", 1.5), ("visits", 2**62), ("wins", 2**62), ("wins", -1)])
+def test_files_with_impossible_numbers_are_refused(name, number, tmp_path):
+  learner = qlearning.DoubtLearner(_game("numdice=1,dice_sides=3"))
+  getattr(learner.tables, name).flat[0] = number
+  learner.save(tmp_path / "doubt.npz")
+  with pytest.raises(ValueError, match=f"its {name} must be between 0 and"):
+    learner.load(tmp_path / "doubt.npz")
+
+
 @pytest.mark.parametrize("game", [
     "kuhn_poker", "dudo(numdice=2)", "dudo(numdice=2,wild_ones=False)"])
 def test_other_rules_are_refused(game):

@@ -1,5 +1,6 @@
 """Regret matching: oracle, equilibria, correlated play, policies, errors."""
 
+import helpers
 import numpy as np
 from oracles import regret_matching_oracle as oracle
 import pyspiel
@@ -9,6 +10,7 @@ from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import regret_matching
+from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import random_streams
 
 _OBLONG = pyspiel.create_matrix_game(
@@ -232,6 +234,18 @@ def test_files_of_other_games_are_refused(tmp_path):
     _solver(other).load(path)
   with pytest.raises(ValueError, match="updates"):
     _solver("matrix_rps", updates="sampled").load(path)
+
+
+@pytest.mark.parametrize("name", ["cumulative_0", "joint"])
+def test_without_an_average_it_is_the_current_strategy(name, tmp_path):
+  path = tmp_path / "solver.npz"
+  solver = _solver("matrix_rps")
+  solver.run(3)
+  solver.save(path)
+  header, arrays = helpers.load_file(path, "solver")
+  checkpoint.save(path, "solver", header, {**arrays, name: 0.0 * arrays[name]})
+  solver.load(path)
+  assert np.isfinite([solver.nash_conv(), solver.cce_dist()]).all()
 
 
 @pytest.mark.parametrize("payoff", [float("nan"), float("inf"), 1e308])

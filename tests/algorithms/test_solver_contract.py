@@ -1,5 +1,7 @@
 """What all solvers have in common, for each of them."""
 
+import concurrent.futures
+import inspect
 import os
 import pathlib
 import signal
@@ -209,3 +211,65 @@ def test_iterations_are_kept(monkeypatch):
   assert list(pacing.chunks(clock.advance, seconds=0.0)) == []
   assert sum(size for size, _ in pacing.chunks(clock.advance, 12345)) == 12345
   assert clock.iterations == 12345
+
+
+# Calls of public methods that need arguments, by the methods' names. The paths
+# are of two files, one to write and one that was saved before.
+_ARGUMENTS = {
+    **dict.fromkeys(("interval", "iterations", "num_nodes",
+                     "round_exploitability", "tables", "value"),
+                    lambda solver, *_: solver.rounds[0]),
+    **dict.fromkeys(("rolls", "settings"), lambda *_: ([1, 2],)),
+    **dict.fromkeys(("run", "solve"), lambda *_: (2,)),
+    "chance_outcomes": lambda *_: (1,),
+    "save": lambda solver, new, saved: (new,),
+    "load": lambda solver, new, saved: (saved,),
+}
+
+
+@every_solver
+def test_another_thread_may_call_any_method_during_a_run(
+    name, tmp_path, monkeypatch):
+  solver, plain = solver_table.make(name), solver_table.make(name)
+  solver.run(3)
+  solver.exploitability()  # compiles what the methods need
+  solver.save(tmp_path / "saved")
+  is_running, is_called = threading.Event(), threading.Event()
+
+  def chunks(*args):
+    for step in plain_chunks(*args):
+      is_running.set()
+      yield step
+      if is_called.is_set():
+        return
+
+  plain_chunks = pacing.chunks
+  monkeypatch.setattr(pacing, "chunks", chunks)
+  monkeypatch.setattr(pacing, "CHUNK_SECONDS", 0.01)
+  refused = set()
+  methods = {method for method in dir(type(solver))
+             if not method.startswith("_") and
+             inspect.isfunction(getattr(type(solver), method))}
+  with concurrent.futures.ThreadPoolExecutor(1) as pool:
+    run = pool.submit(solver.run, 10**9)
+    try:
+      is_running.wait(60)
+      for method in sorted(methods):
+        arguments = _ARGUMENTS.get(method, lambda *_: ())(
+            solver, tmp_path / "new", tmp_path / "saved")
+        try:
+          getattr(solver, method)(*arguments)
+        except RuntimeError as error:
+          assert "runs in another thread" in str(error)
+          refused.add(method)
+        except ValueError as error:
+          assert str(error).startswith("deals='exact'")
+    finally:
+      is_called.set()
+    run.result()
+  assert refused == methods & {"run", "solve", "evaluate_and_update_policy",
+                               "load", "refresh", *solver._EXCLUSIVE}
+  monkeypatch.undo()
+  plain.run(solver.iteration)
+  solver_table.assert_same(solver_table.saved(solver, tmp_path / "solver"),
+                           solver_table.saved(plain, tmp_path / "plain"))

@@ -140,6 +140,8 @@ class MatchSolver(base_solver.Solver):
   """
 
   _CHECK_GROWTH = 2.0  # a measurement takes much longer than an iteration
+  # The latter two may compute values that training has just made invalid.
+  _EXCLUSIVE = frozenset({"load", "value", "expected_values"})
 
   def __init__(self, game: pyspiel.Game, recall_length: int = 3, seed: int = 0,
                num_threads: int | None = None, *,
@@ -419,18 +421,24 @@ class MatchSolver(base_solver.Solver):
         goal, initial=done if total else 0, leave=True,
         bar_format=schedule.bar_format(by_time)) as bar:
       status = schedule.Status(bar)
-      for trainers in self._waves(engine):
-        if len(trainers) == 1:
-          chunks = self._train(trainers[0], *next(limits))
-        else:
-          chunks = self._train_apart(
-              trainers, list(itertools.islice(limits, len(trainers))), engine)
-        with contextlib.closing(chunks):
-          for trainer, size, elapsed in chunks:
-            status.show(trainer, elapsed if by_time else size)
-            self._save_now_and_then(save_to)
+      with contextlib.closing(
+          self._steps(self._train_all(engine, limits))) as chunks:
+        for trainer, size, elapsed in chunks:
+          status.show(trainer, elapsed if by_time else size)
+          self._save_now_and_then(save_to)
     if save_to is not None:
       self.save(save_to)
+
+  def _train_all(self, engine, limits):
+    """Trains all rounds until their limits are reached; yields as `_train`."""
+    for trainers in self._waves(engine):
+      if len(trainers) == 1:
+        chunks = self._train(trainers[0], *next(limits))
+      else:
+        chunks = self._train_apart(
+            trainers, list(itertools.islice(limits, len(trainers))), engine)
+      with contextlib.closing(chunks):
+        yield from chunks
 
   def _waves(self, engine):
     """Returns lists of trainers that can train at the same time, in order."""

@@ -245,6 +245,9 @@ def _learn_volatile(block, tables, values, out, reach, rule, scratch):
     base = scratch[width:2 * width]
     strips.write_unperturbed(block, values, out, rule.epsilon, base)
   low, scale = rule.epsilon, 1.0 - len(rows) * rule.epsilon
+  # Below it, regrets in the strategy's type are not exact enough.
+  min_sum = max(np.float64(regret_tables.min_sum(tables.strategy))**1.5,
+                regret_tables.min_sum(np.float64(0.0)))
   for j in range(width):
     size = 0.0
     for a in range(len(rows)):
@@ -278,8 +281,7 @@ def _learn_volatile(block, tables, values, out, reach, rule, scratch):
       e = begin + a * block.stride + j
       r = np.float64(tables.strategy[e])
       tables.strategy[e] = (low + scale * (r * math.sqrt(r) / total)
-                            if total >= regret_tables.min_sum(total) else
-                            1.0 / len(rows))
+                            if total >= min_sum else 1.0 / len(rows))
 
 
 def by_num_fields(rules):

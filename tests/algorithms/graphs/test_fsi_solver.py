@@ -13,6 +13,7 @@ import dudo_spiel  # noqa: F401
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fsicfr
+from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms.runtime import checkpoint
 
@@ -326,6 +327,34 @@ def test_a_game_of_imperfect_recall_keeps_its_own_recall_length():
       recall_length=3)
   assert solver.graph.game is solver.game
   assert solver.current_policy().game.recall_length == 1
+
+
+def _with_sentinels(solver):
+  """Puts behind the last strategy and edge what an overrun reads: a NaN."""
+  arrays, scratch = solver.graph.arrays, solver._scratch
+  # Values are [node], or [thread, node, seat].
+  sentinel_node = scratch.value.shape[min(1, scratch.value.ndim - 1)]
+
+  def padded(array, extra, value):
+    memory = np.full(array.size + extra, value, array.dtype)
+    memory[:array.size] = array.ravel()
+    return memory[:array.size].reshape(array.shape)
+
+  solver.graph.arrays = arrays._replace(
+      child=padded(arrays.child, scratch.strategy.size + 1, sentinel_node))
+  solver._scratch = scratch._replace(
+      strategy=padded(scratch.strategy, 1, 1.0),
+      value=padded(scratch.value, 8, np.nan))
+
+
+@pytest.mark.parametrize("make", [fsicfr.FSICFRSolver, pfsi.FSISolver])
+def test_infinite_sums_of_regrets_read_no_further(make):
+  """Sums of these regrets are infinite, so that no action is ever played."""
+  solver = make(_load("kuhn_poker"), num_threads=1)
+  _with_sentinels(solver)
+  solver.tables.regret[:] = np.finfo(np.float64).max
+  solver.run(20)
+  assert np.all(np.isfinite(solver.tables.regret))
 
 
 def test_nothing_run_is_uniform():

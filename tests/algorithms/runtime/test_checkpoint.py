@@ -53,7 +53,7 @@ def test_resumed_runs_are_exactly_unbroken_runs(name, options, tmp_path):
     (lambda: cfr.CFRSolver(pyspiel.load_game("kuhn_poker")), "game=leduc"),
     (lambda: cfr.CFRSolver(_leduc(), dtype="float32"), "parameters="),
     (lambda: cfr.CFRSolver(_leduc(), alternating=False), "parameters="),
-    (lambda: cfr.CFRSolver(_leduc(), gamma=1.0), "parameters="),
+    (lambda: cfr.CFRSolver(_leduc(), epsilon=0.01), "parameters="),
 ])
 def test_files_of_other_solvers_are_refused(other, message, tmp_path):
   cfr.CFRSolver(_leduc()).save(tmp_path / "solver.npz")
