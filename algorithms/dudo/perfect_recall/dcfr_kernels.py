@@ -182,6 +182,11 @@ class _Node(NamedTuple):
   other_reached: bool
 
 
+def total_weight(iterations):
+  """Returns the weight of so many iterations in the average, a float."""
+  return iterations * (iterations + 1) * (2 * iterations + 1) / 6  # of t^GAMMA
+
+
 def new_scratch(hands, dtype):
   """Returns a new `LearnScratch` for a `round_hands.RoundHands`."""
   depths = hands.order.num_claims + 2

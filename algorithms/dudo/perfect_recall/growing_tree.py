@@ -25,9 +25,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
 from dudo_spiel.algorithms.runtime import jit
 
 MAX_ROWS = 2**31 - 1
+_MIN_ROW_BYTES = 4 * round_hands.CLASS_MULTIPLE  # of a row of a table
 
 
 class TreeArrays(NamedTuple):
@@ -421,8 +423,11 @@ def rows_of(tree):
           "claims": tree.claim, "has_child": tree.child >= 0}
 
 
-def read_tree(archive, prefix, hands, nodes, rows):
+def read_tree(archive, prefix, hands, nodes, rows, table):
   """Returns the `TreeArrays` in a file, or raises a ValueError.
+
+  The table is not read, but what it takes in the file bounds what the tree may
+  take in memory.
 
   Args:
     archive: the `checkpoint.Archive`.
@@ -430,7 +435,11 @@ def read_tree(archive, prefix, hands, nodes, rows):
     hands: the `round_hands.RoundHands`.
     nodes: how many nodes there are.
     rows: how many rows.
+    table: the end of the name of its table.
   """
+  if archive.num_bytes(prefix + table) < _MIN_ROW_BYTES * rows:
+    raise ValueError(f"path={archive.path!r}: its {prefix}{table} is too short "
+                     f"for {rows} rows")
   tree = tree_from_rows(hands, *(
       archive.read(prefix + name, (count,), (np.dtype(dtype),), *low)
       for name, count, dtype, *low in (("counts", nodes, np.int16, 1),

@@ -19,9 +19,6 @@ _MASK = (1 << 32) - 1
 _FAST, _SLOW = 4, 7  # a model learns by 2**-4 and 2**-7 of an error
 _LOW, _RANGE, _CODE, _CACHE, _PENDING, _POSITION = range(6)
 _START_BYTES = 5  # that a reader takes before the first bit
-# A model never expects a bit with more than 1 - 71 / 2**15, so a byte holds at
-# most 2,560 bits, about.
-MAX_BITS_A_BYTE = 2**12
 
 
 class Coder(NamedTuple):

@@ -35,7 +35,8 @@ def _set(index, value):
     ("2v1_seen", _set(0, 10**6)), ("2v1_schedule", _set(0, 10**6)),
     ("2v1_schedule", _set(4, 1)), ("2v1_cumulative", _set(0, -1.0)),
     ("2v1_regret", _set(0, np.nan)), ("2v1_outcomes", _set((0, 0, 0), 2.0)),
-    ("2v1_responses", _set(0, 7.0)),
+    ("2v1_responses", _set(0, 7.0)), ("2v1_schedule", _set(1, 2**63 - 1)),
+    ("2v1_regret", _set(0, 1e5)), ("2v1_cumulative", _set(0, 1e5)),
     ("1v1_regret", lambda x: x.astype(np.float32))])
 def test_files_that_make_no_sense(name, change, tmp_path):
   solver = perfect_recall.PerfectRecallSolver(
