@@ -35,6 +35,7 @@ _SCHEDULE = ("iteration", "work_done", "next_expansion", "next_drop", "nodes",
 _MAX_SUM = 1.0 + 1e-6  # of probabilities, with rounding
 _MAX_RESPONSE = 1.01
 _ROUNDING = 2.0  # by which sums of many numbers may be too large
+_MAX_ITERATIONS = 2**38  # of a round; the sum of their weights fits in float32
 
 
 class RoundState(NamedTuple):
@@ -119,7 +120,8 @@ def _read_tree(archive, key, hands):
   schedule = dict(zip(_SCHEDULE, archive.read(
       _name(key, "schedule"), (len(_SCHEDULE),), (np.dtype(np.int64),),
       0).tolist()))
-  _demand(schedule["iteration"] <= schedule["next_expansion"] and
+  _demand(schedule["iteration"] <= min(schedule["next_expansion"],
+                                       _MAX_ITERATIONS) and
           max(schedule.values()) <= checkpoint.MAX_COUNT and
           schedule["rows"] <= growing_tree.MAX_ROWS, archive, key, "schedule",
           "one of a training")
