@@ -39,21 +39,14 @@ _MAX_ITERATIONS = 2**38  # of a round; the sum of their weights fits in float32
 
 
 class RoundState(NamedTuple):
-  """The state of a round in a file.
-
-  Attributes:
-    tree: the `growing_tree.TreeArrays`.
-    tables: the `dcfr_kernels.LearnTables`.
-    schedule: {name: int}, with the names of `_SCHEDULE`.
-    outcomes: [role, claim, count] float64, the probabilities of challenges at
-      the last expansion.
-    responses: [role] float64, the payoffs of best responses then.
-  """
+  """The state of a round in a file."""
   tree: growing_tree.TreeArrays
   tables: dcfr_kernels.LearnTables
-  schedule: dict[str, int]
+  schedule: dict[str, int]  # with the names of `_SCHEDULE`
+  # [role, claim, count] float64, the probabilities of challenges at the last
+  # expansion
   outcomes: np.ndarray
-  responses: np.ndarray
+  responses: np.ndarray  # [role] float64, the payoffs of best responses then
 
 
 def arrays_of(key, training):
