@@ -33,8 +33,8 @@ _MAIN = {
     "algorithms.pfsi": [
         "abstract_game", "FSISolver", "PFSISolver", "PruningSchedule"],
     "algorithms.policies": [
-        "bot_policy", "load_policy", "MatchPolicy", "RecallPolicy",
-        "SeatPolicy", "TablePolicy"],
+        "bot_policy", "from_open_spiel", "load_policy", "MatchPolicy",
+        "RecallPolicy", "SeatPolicy", "TablePolicy"],
     "algorithms.policy_bots": [
         "bot_names", "describe", "exploitability", "load_policy", "make_bot"],
     "algorithms.qlearning": ["DoubtLearner", "play_games"],

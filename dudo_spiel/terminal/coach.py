@@ -91,7 +91,8 @@ class Coach:
       hand = rolls_lib.hand_name(move.hand)
       best = move.values.values.max()
       lost = (f"lost {_points(move.loss)} of a match: it wins "
-              f"{_points(best - move.loss)}, {move.best_name} {_points(best)}"
+              f"{_points(best - move.loss)}, the best move {move.best_name} "
+              f"{_points(best)}"
               if move.loss >= _MIN_LOSS else "lost nothing")
       lines += narrator.wrapped(
           f"- round {move.round}, with {hand}: {move.name} {lost}")

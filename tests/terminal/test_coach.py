@@ -96,7 +96,7 @@ def test_the_worst_moves_are_those_that_lost_something():
       move.loss, move.values.values.max() - move.loss,
       move.values.values.max())]
   assert (f"{move.name} lost {wins[0]} of a match: it wins {wins[1]}, "
-          f"{move.best_name} {wins[2]}") in text
+          f"the best move {move.best_name} {wins[2]}") in text
   lines, notes = _play(1, _best_move)
   assert notes.total_loss() < 1e-9
   assert "None of your moves in this match lost anything." in lines
