@@ -31,7 +31,8 @@ _FORMAT = "dudo_spiel"
 _VERSION = 1
 _HEADER = "header"
 _NAMES = "arrays"  # in the header: the names of all arrays
-_MAX_PACKED_HEADER = 2**24  # bytes of a header that is compressed
+_MAX_PACKED_HEADER = 2**20  # bytes of a header that is compressed
+_MAX_DEFLATE = 1032  # times as many bytes as compressed ones
 _MAX_NAMED = 200  # characters of a value in a message
 _BLOCK_BYTES = 2**22  # read at a time
 _ARRAY_MAGIC = b"\x93NUMPY\x01\x00"
@@ -101,7 +102,7 @@ def opened(path, kind):
   path = files.path_text(path)
   with contextlib.ExitStack() as stack:
     with _reading(path):
-      file = stack.enter_context(open(path, "rb"))
+      file = stack.enter_context(files.open_regular(path))
       archive = Archive(path, file,
                         stack.enter_context(zipfile.ZipFile(file)))
     header = archive.header
@@ -148,6 +149,11 @@ class Archive:
       if (member.compress_type not in _METHODS or
           member.flag_bits & _IS_ENCRYPTED):
         raise ValueError("it is packed in an unusual way")
+      ratio = 1 if member.compress_type == zipfile.ZIP_STORED else _MAX_DEFLATE
+      if (member.file_size > ratio * member.compress_size or
+          member.compress_size > self._file_size):
+        raise ValueError(f"its {member.filename} says that it takes "
+                         f"{member.file_size} bytes, more than it can hold")
     member = self._members[_HEADER]
     if (member.compress_type != zipfile.ZIP_STORED and
         member.file_size > _MAX_PACKED_HEADER):
