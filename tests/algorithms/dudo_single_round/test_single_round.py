@@ -84,6 +84,21 @@ def test_wrong_arguments(call, message):
     call(pyspiel.load_game("dudo_single_round"))
 
 
+@pytest.mark.parametrize("parameters", [
+    *_GAMES, "players=4,numdice=2",  # a window wider than the sides
+    "players=4,numdice=2,dice_sides=7,claim_window=5",
+    "players=3,numdice=2,dice_sides=3,claim_window=11,max_amount=8",
+    "players=2,numdice=3,dice_sides=4,claim_window=1,max_amount=5",
+    "players=2,numdice=2,dice_sides=2,claim_window=30,max_amount=20"])
+@pytest.mark.parametrize("abstraction", single_round_layout.ABSTRACTIONS)
+def test_entries_are_counted_from_the_rules(parameters, abstraction):
+  for recall_length in range(5):
+    layout = single_round_layout.SetLayout(single_round_layout.abstract_game(
+        pyspiel.load_game(f"dudo_single_round({parameters})"), abstraction,
+        recall_length))
+    assert layout.count_entries() == layout.num_entries
+
+
 @pytest.mark.parametrize("name", single_round_policy.BOTS)
 @pytest.mark.parametrize("parameters", [
     "players=3,numdice=2,dice_sides=3,claim_window=4",
