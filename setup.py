@@ -14,7 +14,7 @@ _FOLDERS = {"dudo_spiel": "dudo_spiel",
             "dudo_spiel.algorithms": "algorithms",
             "dudo_spiel_examples": "examples"}
 # What an sdist has besides the packages: files, and folders with all in them.
-_SOURCES = ("CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "docs",
+_SOURCES = (".ci", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "docs",
             "examples/README.md", "tests")
 
 

@@ -237,11 +237,7 @@ def make_solver(solver: str, game: str) -> table_solver.TableSolver:
   """
   name = solver_name(solver)
   loaded = _kept_game(game)
-  try:
-    return SOLVERS[name.name](loaded.game, **loaded.options, **name.arguments)
-  except TypeError as error:
-    raise ValueError(f"solver={solver}: one of its arguments must be left out, "
-                     f"as it is fixed ({error})") from error
+  return SOLVERS[name.name](loaded.game, **loaded.options, **name.arguments)
 
 
 def measure(game: str, solver: str, iterations: Iterable[int] | None = None,

@@ -1,9 +1,11 @@
 """Policies in files, and what turns policies into each other.
 
 `load_policy` is the one place that knows all kinds of policy files.
-`bot_policy` turns a bot into a policy with tables.
+`bot_policy` turns a bot into a policy with tables, `from_open_spiel` any policy
+of OpenSpiel. The methods `to_tabular` and `to_pyspiel` do the reverse.
 """
 
+from collections.abc import Sequence
 import warnings
 
 import pyspiel
@@ -23,6 +25,7 @@ from dudo_spiel.algorithms.dudo_single_round.single_round_policy import (
   SingleRoundPolicy,
 )
 from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.tabular import compiled_game
 from dudo_spiel.algorithms.tabular import table_policy
 from dudo_spiel.algorithms.tabular.table_policy import SeatPolicy
 from dudo_spiel.algorithms.tabular.table_policy import TablePolicy
@@ -30,7 +33,7 @@ from dudo_spiel.algorithms.tabular.tree import named_games
 
 __all__ = ["DoubtPolicy", "MatchPolicy", "RecallPolicy", "SeatPolicy",
            "SavedPolicy", "SingleRoundPolicy", "TablePolicy", "bot_policy",
-           "load_policy"]
+           "from_open_spiel", "load_policy"]
 
 SavedPolicy = (DoubtPolicy | MatchPolicy | RecallPolicy | SingleRoundPolicy |
                TablePolicy)
@@ -72,6 +75,41 @@ def bot_policy(game: pyspiel.Game,
   if single_round_layout.is_single_round(game):
     return single_round_policy.bot_policy(game, name)
   return bot_policies.bot_policy(game, name)
+
+
+def from_open_spiel(
+    game: pyspiel.Game,
+    policy: annotations.Policy | Sequence[annotations.Policy]) -> TablePolicy:
+  """Returns any OpenSpiel policy as a `TablePolicy`, which can be saved.
+
+  Its methods `to_tabular` and `to_pyspiel` give the same probabilities back.
+  The whole game is walked, and the policy is asked once for each information
+  state.
+
+  Args:
+    game: a `pyspiel.Game` whose players move in turns.
+    policy: a policy for the game in Python or C++, or a list of one for each
+      player.
+
+  Raises:
+    ValueError: if the game does not fit into memory, or the policy has no
+      distribution over the legal actions at one of its information states.
+
+  Example:
+    >>> from open_spiel.python.algorithms import cfr
+    >>> import pyspiel
+    >>> from dudo_spiel.algorithms import policies
+    >>> game = pyspiel.load_game("kuhn_poker")
+    >>> solver = cfr.CFRSolver(game)  # OpenSpiel's
+    >>> for _ in range(100):
+    ...   solver.evaluate_and_update_policy()
+    >>> policy = policies.from_open_spiel(game, solver.average_policy())
+    >>> policy.distance(solver.average_policy())
+    0.0
+  """
+  compiled = compiled_game.compile_game(validation.game("game", game))
+  return table_policy.from_strategy(
+      compiled, table_policy.to_strategy(compiled, policy))
 
 
 def load_policy(path: annotations.PathLike,

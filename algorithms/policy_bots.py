@@ -31,6 +31,7 @@ from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms.dudo.rounds import rounds_policy
 from dudo_spiel.algorithms.runtime import files
+from dudo_spiel.algorithms.tabular import evaluator
 from dudo_spiel.algorithms.tabular.tree import game_tree
 from dudo_spiel.algorithms.tabular.tree import known_rules
 from dudo_spiel.games import dudo
@@ -93,9 +94,20 @@ def _best_for_dudo(game):
 
 
 @functools.lru_cache(maxsize=64)
-def _is_small(name):
-  """Returns whether a game is small enough to be solved when it is played."""
-  game = pyspiel.load_game(name)
+def _is_small(name, kind):
+  """Returns whether a game is small enough to be solved when it is played.
+
+  Args:
+    name: the game's name, with parameters.
+    kind: the game's class. A name may belong to another game, or to none: games
+      that are made of a text have all the same.
+  """
+  try:
+    game = pyspiel.load_game(name)
+  except pyspiel.SpielError:
+    return False
+  if type(game) is not kind:
+    return False
   rules = known_rules.find_rules(game)
   if rules is not None:
     return known_rules.num_histories(rules) <= _MAX_HISTORIES
@@ -117,7 +129,7 @@ def _is_solved(game):
           kind.provides_information_state_string and
           # With imperfect recall, CFR need not find an equilibrium.
           not kind.short_name.endswith("_ir") and _best_for_dudo(game) is None
-          and _is_small(str(game)))
+          and _is_small(str(game), type(game)))
 
 
 def solve_game(game: pyspiel.Game,
@@ -241,7 +253,8 @@ def _strength(game, gap):
   if gap is None:
     return "how much one can win against it was not measured"
   if game.max_utility() <= 1.0:  # to win is worth 1, to lose -1
-    most = f"{50.0 * (1.0 + gap):.2f}".rstrip("0").rstrip(".") + "%"
+    rate = evaluator.max_win_rate(gap)
+    most = f"{100.0 * rate:.2f}".rstrip("0").rstrip(".") + "%"
   else:
     most = np.format_float_positional(gap, 2, fractional=False) + " a game"
   return (f"nobody who plays both seats equally often can win more than {most} "

@@ -1,4 +1,4 @@
-"""Solves any OpenSpiel game and reports how good the solution is.
+"""Solves a game of OpenSpiel and reports how good the solution is.
 
 The solver stops at --target, after --iterations or after --seconds, whichever
 comes first. Ctrl-C stops it early, and it still reports. With --checkpoint it

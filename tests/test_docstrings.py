@@ -20,8 +20,8 @@ _MAIN = {
         "estimated_memory", "make_solver", "measure", "solver_name"],
     "algorithms.exploitability": [
         "action_values", "best_response", "best_response_rate",
-        "expected_values", "exploitability", "match_bounds", "nash_conv",
-        "posterior", "round_exploitability"],
+        "expected_values", "exploitability", "match_bounds", "max_win_rate",
+        "nash_conv", "posterior", "round_exploitability"],
     "algorithms.fictitious_play": ["BDFPSolver", "XFPSolver"],
     "algorithms.fsicfr": [
         "FSICFRSolver", "LastClaims", "MatchSolver", "memory_needed",
@@ -33,8 +33,8 @@ _MAIN = {
     "algorithms.pfsi": [
         "abstract_game", "FSISolver", "PFSISolver", "PruningSchedule"],
     "algorithms.policies": [
-        "bot_policy", "load_policy", "MatchPolicy", "RecallPolicy",
-        "SeatPolicy", "TablePolicy"],
+        "bot_policy", "from_open_spiel", "load_policy", "MatchPolicy",
+        "RecallPolicy", "SeatPolicy", "TablePolicy"],
     "algorithms.policy_bots": [
         "bot_names", "describe", "exploitability", "load_policy", "make_bot"],
     "algorithms.qlearning": ["DoubtLearner", "play_games"],

@@ -208,6 +208,7 @@ def test_clones_are_independent():
   assert str(state) == str(clone)
 
 
+@helpers.calls_playthrough
 @pytest.mark.parametrize("game", _NAMES)
 def test_playthrough(game):
   text = generate_playthrough.playthrough(game, action_sequence=None, seed=5)

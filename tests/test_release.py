@@ -170,7 +170,7 @@ def test_installed_programs_and_policies_work(scripts, tmp_path):
   for command in (("dudo-solve",),
                   ("python", "-m", "dudo_spiel_examples.solve_game")):
     assert "exploitability" in run(*command, *solve)
-  assert "Solves any OpenSpiel game" in run("dudo-solve", "--help", code=1)
+  assert "Solves a game of OpenSpiel" in run("dudo-solve", "--help", code=1)
   played = run("dudo-play", "--game=dudo(numdice=3)", stdin="6x1\n" * 9)
   assert "Player 2 (trained)" in played
   assert "Your return is" in played.splitlines()[-1]

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 
+import helpers
 import numpy as np
 from open_spiel.python import games  # noqa: F401, registers python_kuhn_poker
 from open_spiel.python import policy as policy_lib
@@ -75,6 +76,7 @@ def test_games_sim_test(name):
   games_sim_test.GamesSimTest().sim_game(pyspiel.load_game(name))
 
 
+@helpers.calls_playthrough
 @pytest.mark.parametrize("name", _FOR_TWO + _FOR_MANY)
 def test_playthroughs_replay(name):
   text = generate_playthrough.playthrough(name, None, seed=3)

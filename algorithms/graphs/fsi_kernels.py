@@ -385,8 +385,8 @@ def iterate(graph, dice, tables, scratch, plan, thread, i):
   graph_kernels.deal(graph, dice, plan.rolls[i], scratches.offsets[thread],
                      value.reshape(value.size), value.shape[1])
   settings = iteration_settings(plan, i, tables.regret)
-  nodes = graph_kernels.thread_pointers(graph, thread)
-  sums = graph_kernels.thread_pointers(tables, thread)
-  own = graph_kernels.thread_pointers(scratches, thread)
-  count = _forward(nodes, sums, own, settings)
-  _backward(nodes, sums, own, settings, count)
+  graph_pointers = graph_kernels.thread_pointers(graph, thread)
+  table_pointers = graph_kernels.thread_pointers(tables, thread)
+  scratch_pointers = graph_kernels.thread_pointers(scratches, thread)
+  count = _forward(graph_pointers, table_pointers, scratch_pointers, settings)
+  _backward(graph_pointers, table_pointers, scratch_pointers, settings, count)

@@ -31,7 +31,8 @@ _FORMAT = "dudo_spiel"
 _VERSION = 1
 _HEADER = "header"
 _NAMES = "arrays"  # in the header: the names of all arrays
-_MAX_PACKED_HEADER = 2**24  # bytes of a header that is compressed
+_MAX_PACKED_HEADER = 2**20  # bytes of a header that is compressed
+_MAX_DEFLATE = 1032  # times as many bytes as compressed ones
 _MAX_NAMED = 200  # characters of a value in a message
 _BLOCK_BYTES = 2**22  # read at a time
 _ARRAY_MAGIC = b"\x93NUMPY\x01\x00"
@@ -43,6 +44,10 @@ _ARRAY_HEADER = re.compile(
 # at 2^54 times, and games pay at most 1e15 or 1e100: no training gets here.
 # Sums over the actions of a set stay finite, and so do squares of float64.
 _MAX_MAGNITUDES = {4: 1e33, 8: 1e150}
+# How many times as large as in the file an array may be (real ones of more than
+# a megabyte: at most 13), and what all arrays may have besides.
+_MAX_PACKING = 32
+_FREE_BYTES = 2**26
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _IS_ENCRYPTED = 1  # a flag of a member of an archive
 
@@ -97,7 +102,7 @@ def opened(path, kind):
   path = files.path_text(path)
   with contextlib.ExitStack() as stack:
     with _reading(path):
-      file = stack.enter_context(open(path, "rb"))
+      file = stack.enter_context(files.open_regular(path))
       archive = Archive(path, file,
                         stack.enter_context(zipfile.ZipFile(file)))
     header = archive.header
@@ -135,6 +140,7 @@ class Archive:
   def __init__(self, path, file, archive):
     self.path = path
     self._archive = archive
+    self._file_size = os.fstat(file.fileno()).st_size
     self._members = {member.filename.removesuffix(".npy"): member
                      for member in archive.infolist()}
     if len(self._members) != len(archive.infolist()):
@@ -143,6 +149,11 @@ class Archive:
       if (member.compress_type not in _METHODS or
           member.flag_bits & _IS_ENCRYPTED):
         raise ValueError("it is packed in an unusual way")
+      ratio = 1 if member.compress_type == zipfile.ZIP_STORED else _MAX_DEFLATE
+      if (member.file_size > ratio * member.compress_size or
+          member.compress_size > self._file_size):
+        raise ValueError(f"its {member.filename} says that it takes "
+                         f"{member.file_size} bytes, more than it can hold")
     member = self._members[_HEADER]
     if (member.compress_type != zipfile.ZIP_STORED and
         member.file_size > _MAX_PACKED_HEADER):
@@ -167,6 +178,31 @@ class Archive:
     if layout.shape != tuple(shape) or layout.dtype not in dtypes:
       raise ValueError(f"path={self.path!r}: its {name} is {layout.shape} "
                        f"{layout.dtype}; {must}")
+
+  def num_bytes(self, name):
+    """Returns how many bytes an array takes, 0 if there is none."""
+    return self._members[name].file_size if name in self.names else 0
+
+  def check_packing(self, names=None, ratio=_MAX_PACKING,
+                    free_bytes=_FREE_BYTES):
+    """Raises a ValueError if arrays are much larger than in the file.
+
+    A small file could else fill the memory with one number, repeated.
+
+    Args:
+      names: of the arrays, None for all.
+      ratio: how many times as large as in the file they may be, ...
+      free_bytes: ... apart from so many bytes.
+    """
+    names = self.names if names is None else names
+    packed = min(sum(self._members[name].compress_size for name in names),
+                 self._file_size)  # an archive may lie
+    size = sum(map(self.num_bytes, names))
+    if size > free_bytes + ratio * packed:
+      what = names[0] if len(names) == 1 else "arrays"
+      raise ValueError(f"path={self.path!r}: its {what} would take {size:,} "
+                       f"bytes of memory, but take {packed:,} in the file; "
+                       "must be of training, which does not shrink so much")
 
   def read(self, name, shape=None, dtypes=None, low=-math.inf, high=None):
     """Returns an array, unless its numbers are too large to be of training.

@@ -1,15 +1,18 @@
-"""Files that are replaced as a whole, and locks that end with their process.
+"""Files that are replaced as a whole, locks that end with their process.
 
 A new file is written beside its target, under a name that ends in ".part", then
 synced (fsync) and renamed. Its writer holds a lock on it (`flock`). What a
-killed process has left is not locked, and the next save overwrites it.
+killed process has left is not locked, and the next save overwrites it. Neither
+is a temporary folder that it has left, which the next such folder removes.
 """
 
 import contextlib
 import errno
 import os
 import pathlib
+import shutil
 import stat
+import tempfile
 
 import filelock
 
@@ -20,6 +23,7 @@ except ImportError:  # not a Unix system
 
 _FLAGS = (os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) |
           getattr(os, "O_BINARY", 0))
+_FOLDER_LOCK = "lock"  # in a temporary folder
 _NO_FOLDER_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)
 _NO_LOCKS = (errno.EINVAL, errno.ENOTSUP, errno.ENOLCK)
 
@@ -45,6 +49,21 @@ def path_text(path):
   if not text or "\0" in text:
     raise ValueError(f"path={path!r}: must be the path of a file or a folder")
   return text
+
+
+def open_regular(path):
+  """Returns a file, open for reading in binary, unless it is not a regular one.
+
+  Devices and pipes may never begin or never end. A symbolic link is followed.
+  """
+  # So that a pipe without a writer does not wait for one.
+  flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | (
+      getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
+  descriptor = os.open(path, flags)
+  if stat.S_ISREG(os.fstat(descriptor).st_mode):
+    return os.fdopen(descriptor, "rb")
+  os.close(descriptor)
+  raise ValueError("it is not a regular file")
 
 
 def stamp(file):
@@ -181,3 +200,45 @@ def locked(path):
       with contextlib.suppress(OSError):
         os.unlink(path)
       lock.release()
+
+
+@contextlib.contextmanager
+def temporary_folder(prefix):
+  """Yields a new folder, and removes it in the end.
+
+  Before that it removes the folders of killed processes. Where the file system
+  has no locks, nobody knows them.
+
+  Args:
+    prefix: how the names of such folders begin.
+  """
+  _remove_left_folders(prefix)
+  with contextlib.ExitStack() as stack:
+    while True:
+      folder = stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix))
+      lock = os.path.join(folder, _FOLDER_LOCK)
+      with contextlib.suppress(HeldError):
+        stack.enter_context(locked(lock))
+        if os.path.exists(lock):
+          break
+      # Another process has just begun to remove it.
+    yield folder
+
+
+def _remove_left_folders(prefix):
+  """Removes temporary folders of this user whose locks have ended."""
+  if not fcntl:
+    return
+  for entry in list(os.scandir(tempfile.gettempdir())):
+    if entry.name.startswith(prefix) and entry.is_dir(follow_symlinks=False):
+      try:
+        if entry.stat(follow_symlinks=False).st_uid != os.getuid():
+          continue
+        descriptor = os.open(os.path.join(entry.path, _FOLDER_LOCK), _FLAGS)
+      except OSError:
+        continue  # It is not locked yet, or not any more.
+      try:
+        if _lock(descriptor, False):
+          shutil.rmtree(entry.path, ignore_errors=True)
+      finally:
+        os.close(descriptor)

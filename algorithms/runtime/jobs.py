@@ -29,7 +29,6 @@ import pathlib
 import pickle
 import shutil
 import sys
-import tempfile
 import threading
 from typing import Any
 from typing import NamedTuple
@@ -37,6 +36,7 @@ from typing import NamedTuple
 import numba
 
 from dudo_spiel import validation
+from dudo_spiel.algorithms.runtime import files
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import ram
 
@@ -229,7 +229,7 @@ def _run_local(function, jobs, num_workers, tries):
   free = available = ram.available_bytes()
   yield from (_too_large(job, available) for job in jobs
               if job.memory > available)
-  with tempfile.TemporaryDirectory(prefix="dudo_spiel_jobs_") as folder:
+  with files.temporary_folder("dudo_spiel_jobs_") as folder:
     local_jobs = [_LocalJob(job, pathlib.Path(folder, str(number)))
                   for number, job in enumerate(jobs) if job.memory <= available]
     waiting, running = list(local_jobs), {}  # sentinel: job

@@ -4,15 +4,21 @@ Numba keeps a kernel's machine code until the file that defines the kernel
 changes. But the code of a kernel also contains the code of the kernels that it
 calls, and these may be in other files. Here a kernel is compiled anew when
 its own module, or any of our modules that it imports, has changed.
+
+A file of the cache that is damaged is written anew. Where nothing can be
+written, as on a full disk, kernels are compiled in every process.
 """
 
 import functools
 import hashlib
 import math
 import os
+import pickle
 import sys
 import time
 import types
+import warnings
+import zlib
 
 from numba.core import caching
 
@@ -76,8 +82,8 @@ def _fields(kind):
   return own + [field for part in inner for field in _fields(part)]
 
 
-class _IndexFile(caching.IndexDataCacheFile):
-  """A list of compiled kernels on disk that may name what is gone.
+class _CacheFiles(caching.IndexDataCacheFile):
+  """The files of a kernel: its machine code, by types, and a list of that.
 
   Numba reads the whole list before it looks at the stamp. The list may name
   classes that have been moved or renamed since: then it is out of date, too.
@@ -85,9 +91,28 @@ class _IndexFile(caching.IndexDataCacheFile):
 
   def _load_index(self):
     try:
-      return super()._load_index()
+      return dict(super()._load_index())
     except (AttributeError, ImportError):
       return {}
+    except Exception as error:  # noqa: BLE001, junk may raise anything
+      _warn_of_damage(self._index_path, error)
+      return {}
+
+  def _load_data(self, name):
+    try:
+      checksum, data = super()._load_data(name)
+      if zlib.crc32(data) != checksum:
+        raise ValueError("its checksum is wrong")
+      return pickle.loads(data)
+    except FileNotFoundError:
+      raise
+    except Exception as error:  # noqa: BLE001, junk may raise anything
+      _warn_of_damage(self._data_path(name), error)
+      raise OSError from error  # which Numba takes for a missing file
+
+  def _save_data(self, name, data):
+    data = self._dump(data)
+    super()._save_data(name, (zlib.crc32(data), data))
 
 
 class KernelCache(caching.FunctionCache):
@@ -103,7 +128,7 @@ class KernelCache(caching.FunctionCache):
 
   def __init__(self, py_func, variant):
     super().__init__(py_func)
-    self._cache_file = _IndexFile(
+    self._cache_file = _CacheFiles(
         self._cache_path, self._impl.filename_base + variant,
         module_stamp(py_func.__module__))
 
@@ -120,6 +145,15 @@ class KernelCache(caching.FunctionCache):
       announce("compiling kernels, once (about 10 s)")
     return found
 
+  def save_overload(self, sig, data):
+    """Keeps a compiled kernel if it can be written."""
+    try:
+      super().save_overload(sig, data)
+    except OSError as error:
+      _warn("not written", f"no kernels can be kept in {self._cache_path!r} "
+            f"({error}), so every process compiles them anew; make room there, "
+            "or set NUMBA_CACHE_DIR to another folder")
+
 
 class NoCache(caching.NullCache):
   """Keeps nothing, for machines on which no folder can be written."""
@@ -128,6 +162,23 @@ class NoCache(caching.NullCache):
     """Returns None: the kernel must be compiled."""
     announce("compiling kernels (about 10 s; in every process, as no folder "
              "for them can be written: set NUMBA_CACHE_DIR to one that can)")
+
+
+_WARNED: set[str] = set()  # about what
+
+
+def _warn(subject, message):
+  """Warns if that was not done about this subject before."""
+  if subject not in _WARNED:
+    _WARNED.add(subject)
+    warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+
+def _warn_of_damage(path, error):
+  reason = " ".join(str(error).split()) or type(error).__name__
+  _warn("damage", f"path={path!r}: this file of compiled kernels is damaged "
+        f"({reason}); it is compiled and written anew, and so are others like "
+        "it")
 
 
 _ANNOUNCED: dict[str, float] = {}  # message: when it was written last

@@ -187,6 +187,24 @@ def exploitability(game: pyspiel.Game,
   return nash_conv(game, policy, epsilon) / game.num_players()
 
 
+def max_win_rate(gap: float) -> float:
+  """Returns how many games one can win against a policy, at most, as a rate.
+
+  That holds for a game of two who win 1 or lose 1, and for who plays both seats
+  equally often.
+
+  Args:
+    gap: the exploitability of the policy, from 0 to 1.
+
+  Example:
+    >>> from dudo_spiel.algorithms import exploitability
+    >>> round(exploitability.max_win_rate(0.15), 6)
+    0.575
+  """
+  return 0.5 * (1.0 + validation.number("gap", gap, -_ROUNDING,
+                                        1.0 + _ROUNDING))
+
+
 def best_response(game: pyspiel.Game,
                   policy: annotations.Policy | Sequence[annotations.Policy],
                   player: int) -> BestResponse:

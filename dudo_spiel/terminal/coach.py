@@ -40,7 +40,7 @@ class Coach:
     best = result.values.max()
     ranked = sorted(range(len(result.names)), key=lambda i: -result.values[i])
     shown = [i for rank, i in enumerate(ranked)
-             if rank < _MAX_MOVES or
+             if rank < _MAX_MOVES or result.names[i] == "Dudo" or
              result.probabilities[i] >= _MIN_PROBABILITY]
     lines = ["What moves are worth, in matches won against the policy; how "
              "often it makes", "them; how likely they are true by your dice "
@@ -73,8 +73,10 @@ class Coach:
     lines = self._told(f"Your moves in round {rounds}",
                        self.review.worst(self._match, rounds))
     if state.is_terminal():
-      lines += self._told("Your worst moves in this match",
-                          self.review.worst(self._match)[:_MAX_MOVES])
+      bad = [move for move in self.review.worst(self._match)
+             if move.loss >= _MIN_LOSS]
+      lines += (self._told("Your worst moves in this match", bad[:_MAX_MOVES])
+                or ["None of your moves in this match lost anything."])
       lines.append("All your moves so far lost "
                    f"{_points(self.review.total_loss())} of a match.")
       self._match += 1
@@ -87,7 +89,11 @@ class Coach:
     lines = [f"{title}, and what they lost:"]
     for move in moves:
       hand = rolls_lib.hand_name(move.hand)
-      lost = (f"lost {_points(move.loss)}, best was {move.best_name}"
+      best = move.values.values.max()
+      lost = (f"lost {_points(move.loss)} of a match: it wins "
+              f"{_points(best - move.loss)}, the best move {move.best_name} "
+              f"{_points(best)}"
               if move.loss >= _MIN_LOSS else "lost nothing")
-      lines.append(f"  round {move.round}, with {hand}: {move.name} {lost}")
+      lines += narrator.wrapped(
+          f"- round {move.round}, with {hand}: {move.name} {lost}")
     return lines

@@ -5,15 +5,15 @@ from dudo_spiel.games import dudo_single_round
 from dudo_spiel.games import liar_die
 from dudo_spiel.games import neumann_poker
 from dudo_spiel.terminal import dudo_narrators
+from dudo_spiel.terminal import liar_die_narrator
 from dudo_spiel.terminal import narrator
-from dudo_spiel.terminal import other_narrators
 from dudo_spiel.terminal import poker_narrators
 
 _NARRATORS = (
     (dudo.DudoGame, dudo_narrators.DudoNarrator),
     (dudo_single_round.DudoSingleRoundGame, dudo_narrators.SingleRoundNarrator),
-    (liar_die.LiarDieGame, other_narrators.LiarDieNarrator),
-    (neumann_poker.NeumannPokerGame, other_narrators.NeumannPokerNarrator),
+    (liar_die.LiarDieGame, liar_die_narrator.LiarDieNarrator),
+    (neumann_poker.NeumannPokerGame, poker_narrators.NeumannPokerNarrator),
 )
 _STOCK_NARRATORS = {"kuhn_poker": poker_narrators.KuhnPokerNarrator,
                     "leduc_poker": poker_narrators.LeducPokerNarrator}

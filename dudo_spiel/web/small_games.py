@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
 import pyspiel
 
 from dudo_spiel.algorithms import exploitability
@@ -16,10 +17,13 @@ def _rounded(value):
 
 
 def _neumann_view(game, policy):
-  """Returns what each player does with each rank, after each betting."""
-  spots, queue = [], [()]
+  """Returns what each player does with each rank, after each betting.
+
+  `reach` is how often a player who holds the rank gets there.
+  """
+  spots, queue = [], [((), np.ones((2, game.num_ranks)))]
   while queue:
-    steps = queue.pop(0)
+    steps, reach = queue.pop(0)  # [player, rank] float64, by own moves
     rows = []
     for rank in range(game.num_ranks):
       state = game.new_initial_state()
@@ -28,16 +32,21 @@ def _neumann_view(game, policy):
       rows.append(policy.action_probabilities(state))
     legal = state.legal_actions()
     player = state.current_player()
+    # [action, rank] float64
+    shares = np.array([[row.get(action, 0.0) for row in rows]
+                       for action in legal])
     spots.append({
         "player": player + 1,
         "betting": [_LETTERS[letter] for letter in state.betting],
         "actions": [state.action_to_string(player, action)
                     for action in legal],
-        # [action][rank]
-        "shares": [[_rounded(row.get(action, 0.0)) for row in rows]
-                   for action in legal]})
-    queue += [(*steps, action) for action in legal
-              if not state.child(action).is_terminal()]
+        "shares": shares.round(6).tolist(),
+        "reach": (reach[player] * reach[1 - player].mean()).round(6).tolist()})
+    for action, share in zip(legal, shares):
+      if not state.child(action).is_terminal():
+        after = reach.copy()
+        after[player] *= share
+        queue.append(((*steps, action), after))
   values = exploitability.expected_values(game, policy)
   return {"game": "neumann_poker", "ranks": game.num_ranks, "spots": spots,
           "value": _rounded(values[0]),
@@ -67,16 +76,20 @@ def _liar_die_chances(game, policy, claims, roll=None):
 def _liar_die_view(game, policy):
   """Returns the tables of Liar Die: when to doubt, and what to claim."""
   sides = game.sides
+  # [old claim][new claim - old claim - 1], the probability to doubt.
+  doubts = [[_liar_die_chances(game, policy, [old, new] if old else [new])[-1]
+             for new in range(old + 1, sides + 1)] for old in range(sides)]
+  # [last claim][roll - 1][claim - last claim - 1].
+  claims = [[_liar_die_chances(game, policy, [last] if last else [], roll)
+             for roll in range(1, sides + 1)] for last in range(sides)]
+  made = [np.mean(rows, axis=0) for rows in claims]
+  # [last claim], how often it is the first one and is accepted.
+  accepted = [1.0, *(made[0] * (1.0 - np.array(doubts[0])))]
   return {
-      "game": "liar_die", "sides": sides,
-      # [old claim][new claim - old claim - 1], the probability to doubt.
-      "doubts": [[_liar_die_chances(game, policy,
-                                    [old, new] if old else [new])[-1]
-                  for new in range(old + 1, sides + 1)]
-                 for old in range(sides)],
-      # [last claim][roll - 1][claim - last claim - 1].
-      "claims": [[_liar_die_chances(game, policy, [last] if last else [], roll)
-                  for roll in range(1, sides + 1)] for last in range(sides)],
+      "game": "liar_die", "sides": sides, "doubts": doubts, "claims": claims,
+      "doubt_reach": [(chance * shares).round(6).tolist()
+                      for chance, shares in zip(accepted, made)],
+      "claim_reach": [*map(_rounded, accepted[:sides])],
       "value": _rounded(exploitability.expected_values(game, policy)[0]),
       "exploitability": float(exploitability.exploitability(game, policy))}
 

@@ -304,3 +304,50 @@ def test_bots_by_game_and_name_in_either_order(name):
     state.apply_action(state.legal_actions()[0])
   assert found.action_probabilities(state) == (
       expected.action_probabilities(state))
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker(players=3)", "leduc_poker",
+                                  "liar_die_ir(sides=3)"])
+def test_openspiel_and_back(name, tmp_path):
+  game = pyspiel.load_game(name)
+  solver = cfr.CFRPlusSolver(game, initial="random", seed=2)
+  solver.run(3)
+  ours = solver.average_policy()
+  for theirs in (ours, ours.to_tabular(), ours.to_pyspiel(),
+                 [ours.to_tabular()] * game.num_players()):
+    again = policies.from_open_spiel(game, theirs)
+    assert isinstance(again, policies.TablePolicy)
+    assert again.distance(ours) == 0.0
+    np.testing.assert_array_equal(again.to_tabular().action_probability_array,
+                                  ours.to_tabular().action_probability_array)
+    again.save(tmp_path / "policy.npz")
+    loaded = policies.load_policy(tmp_path / "policy.npz", game)
+    assert loaded.distance(ours) == 0.0
+
+
+def test_policies_of_openspiels_solvers():
+  game = pyspiel.load_game("leduc_poker")
+  solver = pyspiel.CFRPlusSolver(game)
+  for _ in range(5):
+    solver.evaluate_and_update_policy()
+  theirs = solver.average_policy()
+  ours = policies.from_open_spiel(game, theirs)
+  assert open_spiel.nash_conv(game, ours) == pytest.approx(
+      pyspiel.nash_conv(game, theirs), rel=1e-9)
+  seats = [theirs, policy_lib.UniformRandomPolicy(game)]
+  mixed = policies.from_open_spiel(game, seats)
+  for state in helpers.all_states(game):
+    if not state.is_chance_node() and not state.is_terminal():
+      expected = dict(seats[state.current_player()].action_probabilities(state))
+      assert mixed.action_probabilities(state) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name, policy, message", [
+    ("kuhn_poker", "uniform", "policy='uniform': must be an OpenSpiel policy"),
+    ("kuhn_poker", pyspiel.TabularPolicy({"0": [(0, 0.5), (1, 0.4)]}),
+     "policy=.*: "),
+    ("kuhn_poker", [], r"policy=\[\]: has 0 policies; must have 2"),
+    ("matrix_rps", pyspiel.TabularPolicy({}), "game=matrix_rps")])
+def test_what_is_no_policy_for_the_game_is_refused(name, policy, message):
+  with pytest.raises(ValueError, match=f"^{message}"):
+    policies.from_open_spiel(pyspiel.load_game(name), policy)

@@ -9,6 +9,7 @@ from dudo_spiel import bots
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import policy_bots
+from dudo_spiel.games import liar_die
 
 
 def test_names():
@@ -131,6 +132,17 @@ def test_small_games_are_solved(name, words):
   described = policy_bots.describe("trained", game)
   assert described.startswith("trained: was solved just now; nobody who plays ")
   assert described.endswith(words) and "e-" not in described.split(";")[1]
+
+
+def test_games_that_their_names_do_not_load_are_not_solved():
+  """All games made of a text have the same name, and so have subclasses."""
+
+  class HouseRules(liar_die.LiarDieGame):
+    """A game of somebody else."""
+
+  for game in (pyspiel.load_efg_game(pyspiel.get_kuhn_poker_efg_data()),
+               HouseRules({"sides": 3})):
+    assert policy_bots.bot_names(game) == ["uniform"]
 
 
 def test_an_interrupt_ends_the_solution_of_a_small_game(monkeypatch):

@@ -1,6 +1,7 @@
 """The study of solvers on games: its table, its pictures, its interruptions."""
 
 import csv
+import importlib.util
 import os
 import pathlib
 import signal
@@ -265,6 +266,22 @@ def test_tables_of_a_study(tmp_path):
                            "must be the convergence.csv of a study")
   helpers.assert_refused("study_table.py", ["--study=nowhere.csv"],
                          "--study=nowhere.csv: must be the convergence.csv")
+
+
+def test_time_to_target_with_noregret():
+  """Its iterations of the same algorithms are ours, where it is installed."""
+  flags = ["--game=kuhn_poker", "--solvers=cfr,cfr+,pcfr+", "--targets=0.01",
+           "--peers=noregret CFR,noregret CFR+,noregret PCFR+"]
+  lines = helpers.run_example("time_to_target.py", *flags).stdout.splitlines()
+  counts = [line.split("|")[2].strip() for line in lines[3:]
+            if line.startswith("| ")]
+  assert counts[:3] == ["75", "16", "13"]
+  if importlib.util.find_spec("noregret"):
+    assert counts[3:] == counts[:3]
+  else:
+    assert lines[-1] == (
+        "Not measured, as noregret is not installed or does not take the "
+        "game: noregret CFR, noregret CFR+, noregret PCFR+")
 
 
 def test_time_to_target():

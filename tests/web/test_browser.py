@@ -153,6 +153,8 @@ def test_a_match_with_help_and_review(page, url):
       at = exact.names.index(row.get_attribute("data-move"))
       assert _percent(row.locator(".value").inner_text()) == pytest.approx(
           exact.values[at], abs=6e-5)
+    assert ("Dudo" in view["legal"]) == any(
+        row.get_attribute("data-move") == "Dudo" for row in rows)
     first = exact.names.index(rows[0].get_attribute("data-move"))
     assert exact.values[first] == pytest.approx(exact.values.max(), abs=1e-6)
     moves += 1
@@ -163,6 +165,9 @@ def test_a_match_with_help_and_review(page, url):
   assert page.locator("#score").inner_text() == (
       f"You won {view['score']['won']}, lost {view['score']['lost']}")
   assert _fits(page)
+  page.wait_for_selector("#round-review")
+  for badge in page.locator("#round-review h2 ~ h2 + .moves .badge").all():
+    assert re.fullmatch(r"lost [0-9.]+% of a match", badge.inner_text())
   page.click("nav a[href='#/review']")
   page.wait_for_selector("#review-table, .card a[href='#/play']")
   if moves:
@@ -320,6 +325,44 @@ def test_explorer(page, url):
   page.check("#group")
   _until(page, lambda: rows.count() == 3)
   assert _fits(page)
+
+
+_HIDDEN_COLUMNS = """() => [...document.querySelectorAll(".scroller")]
+  .map((one) => ({
+    box: one.querySelector(".scroll"),
+    hint: one.querySelector(".more-hint"),
+  })).filter(({ box }) => box.scrollWidth > box.clientWidth + 1)
+  .map(({ hint }) => hint.offsetHeight ? hint.textContent : "")"""
+
+
+def test_tables_show_every_column_or_that_there_is_more(page, url):
+  page.goto(f"{url}#/explore/5v5")
+  page.wait_for_selector("#grid")
+  _until(page, lambda: all(page.evaluate(_HIDDEN_COLUMNS)))
+  hints = page.evaluate(_HIDDEN_COLUMNS)
+  assert len(hints) == 1  # only the grid does not fit
+  assert re.fullmatch(r"\d+ more columns to the right →", hints[0])
+  page.evaluate("document.querySelector('#grid').parentElement.scrollLeft=9999")
+  _until(page, lambda: page.evaluate(_HIDDEN_COLUMNS) == [
+      "All columns to the right are in sight."])
+  page.goto(f"{url}#/rounds")
+  page.wait_for_selector("#rounds")
+  assert page.evaluate(_HIDDEN_COLUMNS) == []
+
+
+def test_what_is_never_reached_is_faint(page, url):
+  page.goto(f"{url}#/explore/3v3/2x6.3x2.4x6.5x6")
+  page.wait_for_selector("#grid")
+  for row in page.locator("#grid tbody tr").all():
+    is_never = row.locator("td").first.inner_text() == "0.0%"
+    assert ("never" in (row.get_attribute("class") or "")) == is_never
+  assert page.locator("#grid tr.never").count() > 40
+  page.goto(f"{url}#/neumann/10")
+  page.wait_for_selector(".areas")
+  assert page.locator(".veil").count() == page.locator("tr.never").count() > 3
+  page.goto(f"{url}#/liar-die/6")
+  page.wait_for_selector("#doubts")
+  assert page.locator("#doubts td.never").count() > 3  # nobody claims 1
 
 
 def test_rounds_and_small_games(page, url):

@@ -163,18 +163,15 @@ def _nodes_by_last_claim(rules, num_dice):
 
 
 def claim_values(policy, dice, claims, hand, challenges, challenged):
-  """Returns [claim, opponent's hand] float64, if both play the policy.
-
-  The claims are those stronger than the last one, weakest first.
+  """Returns [stronger claim, opponent's hand], if both play the policy.
 
   Args:
     policy: the `match_policy.MatchPolicy`.
     dice: (own dice, opponent's dice). It is the player's own turn.
     claims: list of int, the claims so far.
     hand: the index of the own hand.
-    challenges: [claim, opponent's hand] float64, the payoffs of own challenges.
-    challenged: [claim, opponent's hand] float64, the payoffs of the opponent's
-      challenges.
+    challenges: [claim, opponent's hand] float64, payoffs of own challenges.
+    challenged: the same of the opponent's challenges.
   """
   graph = policy.match.graph(sum(dice))
   arrays, num_hands = graph.arrays, challenges.shape[1]

@@ -119,16 +119,14 @@ def _add(game, tree, table, first, scratch, result):
 
 
 def claim_values(stored, claims, hand, challenges, challenged):
-  """Returns [claim, opponent's hand] float64, if both go on as the policy does.
-
-  The claims are those stronger than the last one, weakest first.
+  """Returns [stronger claim, opponent's hand], if both play the policy.
 
   Args:
     stored: the `stored_rounds.StoredRound`.
     claims: list of int, the claims so far.
     hand: the number of the own hand.
-    challenges: [claim, opponent's hand] float64, the worth of own challenges.
-    challenged: the same of the opponent's.
+    challenges: [claim, opponent's hand] float64, payoffs of own challenges.
+    challenged: the same of the opponent's challenges.
   """
   hands, tree, table = stored
   num_claims, role = hands.order.num_claims, len(claims) % 2

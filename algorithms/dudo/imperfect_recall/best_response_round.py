@@ -260,10 +260,10 @@ class ResponderRound:
     game, depths = self.game, self._depths
     claims, hands = game.num_claims, len(game.chances)
     scratch = branch_and_bound_kernels.SearchScratch(
-        reach=np.zeros((depths, hands)), bar=self._line(depths),
+        reach=np.zeros((depths, hands)), alpha=self._line(depths),
         value=self._line(depths, 2), action=self._line(depths, claims),
         child=self._line(depths, claims, 2),
-        child_doubt=np.zeros((depths, claims)),
+        child_gap=np.zeros((depths, claims)),
         done=np.zeros((depths, claims), np.bool_),
         stack=np.zeros(depths, branch_and_bound_kernels.SEARCH_FRAME),
         total=self._line(depths, 2), challenge_reach=np.zeros((1, hands)),

@@ -6,9 +6,8 @@ what the responder gets. Where it does not look, it takes the bounds of
 `bound_kernels`.
 
 The search skips a claim of the responder if its upper bound does not exceed,
-for any own hand, what is certain already. Below a claim, the bar says for every
-own hand which values cannot matter any more, as alpha does in alpha-beta
-search.
+for any own hand, what is certain already. Below a claim, alpha is for every own
+hand the value up to which nothing matters any more, as in alpha-beta search.
 """
 
 from typing import NamedTuple
@@ -21,7 +20,7 @@ from dudo_spiel.algorithms.runtime import jit
 LOWER, UPPER = full_response_kernels.LOWER, full_response_kernels.UPPER
 
 _NEGLIGIBLE = 1e-14  # rounding errors are not worth a search
-_TINY = 0.02  # part of `min_mass` below which not even bounds are looked up
+_NO_LOOK_UP = 0.02  # fraction of `min_mass` below which no bounds are read
 
 # Where the search is at a depth: the node and its last claim at the
 # responder's turn; the weakest claim with which the policy can answer the claim
@@ -46,12 +45,12 @@ class SearchScratch(NamedTuple):
 
   Attributes:
     reach: [depth, hand], of the policy.
-    bar: [depth, own hand], values up to it do not matter.
+    alpha: [depth, own hand], values up to it do not matter.
     value: [depth, 2, own hand], bounds of the responder's turns.
     action: [depth, claim, own hand], upper bounds of the responder's claims.
     child: [depth, claim, 2, own hand], bounds of the turns after the policy's
       claims.
-    child_doubt: [depth, claim], how far these are apart; -1 if they need not
+    child_gap: [depth, claim], how far these are apart; -1 if they need not
       be searched.
     done: [depth, claim] bool, which claims of the responder were searched.
     stack: [depth] `SEARCH_FRAME`.
@@ -63,11 +62,11 @@ class SearchScratch(NamedTuple):
     flag: [1] bool, whether to stop at once.
   """
   reach: np.ndarray
-  bar: np.ndarray
+  alpha: np.ndarray
   value: np.ndarray
   action: np.ndarray
   child: np.ndarray
-  child_doubt: np.ndarray
+  child_gap: np.ndarray
   done: np.ndarray
   stack: np.ndarray
   total: np.ndarray
@@ -101,26 +100,26 @@ def _mass(reach, depth):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _doubt(game, upper, value, bar, depth):
+def _gap(game, upper, value, alpha, depth):
   """Returns how much the responder might gain, as far as it matters.
 
   That is the mean over own hands of what the upper bounds [own hand] exceed:
-  the value that is certain, or the bar if that is higher.
+  the value that is certain, or alpha if that is higher.
   """
   total = 0.0
   for h in range(len(upper)):
-    sure = max(value[depth, LOWER, h], bar[depth, h])
-    if upper[h] > sure:
-      total += game.own_chances[h] * (upper[h] - sure)
+    certain = max(value[depth, LOWER, h], alpha[depth, h])
+    if upper[h] > certain:
+      total += game.own_chances[h] * (upper[h] - certain)
   return total
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _prune(doubt, scratch):
+def _prune(gap, scratch):
   """Records what is not searched, if it may matter."""
-  if doubt > _NEGLIGIBLE:
+  if gap > _NEGLIGIBLE:
     scratch.record[0].pruned += 1
-    scratch.record[0].pruned_mass += doubt
+    scratch.record[0].pruned_mass += gap
 
 
 @jit.kernel(nogil=True, reassociate=True)
@@ -146,19 +145,19 @@ def _look_up(game, tables, unit, last, reach, depth, scratch, out):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _ask(game, child, claim, depth, scratch):
+def _bound_challenges(game, child, claim, depth, scratch):
   """Writes scratch.total[depth], bounds of the policy's challenges at its turn.
 
   Returns:
     The mass with which the policy claims more instead.
   """
   out = scratch.total[depth]
-  rest = 0.0
+  claim_mass = 0.0
   dudo = game.row_begin[child + 1] - 1
   for o in range(scratch.reach.shape[1]):
     x = scratch.reach[depth, o]
     scratch.challenge_reach[0, o] = x * game.probabilities[dudo, o]
-    rest += x - scratch.challenge_reach[0, o]
+    claim_mass += x - scratch.challenge_reach[0, o]
   full_response_kernels.count_reach(game, claim, scratch.challenge_reach, 0,
                                     scratch.counts)
   rank = game.rank[claim]
@@ -168,7 +167,7 @@ def _ask(game, child, claim, depth, scratch):
         scratch.payoff_by_count)
     for h in range(out.shape[1]):
       out[bound, h] = scratch.payoff_by_count[game.own_matches[rank, h]]
-  return rest
+  return claim_mass
 
 
 @jit.kernel(nogil=True, reassociate=True)
@@ -182,57 +181,57 @@ def _open_claim(game, tables, node, first, depth, scratch, limits):
   scratch.stack[depth].after = node
   for claim in range(first, game.num_claims):
     row = claim - first
-    scratch.child_doubt[depth, claim] = -1.0
+    scratch.child_gap[depth, claim] = -1.0
     if not full_response_kernels.policy_claims(game, node, row, depth,
                                                scratch.reach):
       continue
     mass = _mass(scratch.reach, depth + 1)
-    if mass <= _TINY * limits.min_mass:
+    if mass <= _NO_LOOK_UP * limits.min_mass:
       total[LOWER] += limits.lowest * mass
       total[UPPER] += limits.highest * mass
       continue
     after = game.unit[game.child_begin[node] + row]
     _look_up(game, tables, after, claim, scratch.reach, depth + 1, scratch,
              child[claim])
-    doubt = 0.0
+    gap = 0.0
     for h in range(total.shape[1]):
       total[LOWER, h] += child[claim, LOWER, h]
       total[UPPER, h] += child[claim, UPPER, h]
-      doubt += game.own_chances[h] * (child[claim, UPPER, h] -
-                                      child[claim, LOWER, h])
-    scratch.child_doubt[depth, claim] = doubt
+      gap += game.own_chances[h] * (child[claim, UPPER, h] -
+                                    child[claim, LOWER, h])
+    scratch.child_gap[depth, claim] = gap
 
 
 @jit.kernel(nogil=True, reassociate=True)
 def _next_child(game, depth, scratch, limits):
   """Begins the turn below that has most in doubt; returns whether there is any.
 
-  Its bar is what would make the responder's claim at this depth matter, if all
-  other turns below it were worth their upper bounds.
+  Its alpha is what would make the responder's claim at this depth matter, if
+  all other turns below it were worth their upper bounds.
   """
-  value, bar, total = scratch.value, scratch.bar, scratch.total[depth]
-  doubts = scratch.child_doubt[depth]
+  value, alpha, total = scratch.value, scratch.alpha, scratch.total[depth]
+  gaps = scratch.child_gap[depth]
   first, node = scratch.stack[depth].first, scratch.stack[depth].after
-  answer, most = -1, max(limits.min_mass, _NEGLIGIBLE)
-  if _doubt(game, total[UPPER], value, bar, depth) <= most:
+  answer, max_gap = -1, max(limits.min_mass, _NEGLIGIBLE)
+  if _gap(game, total[UPPER], value, alpha, depth) <= max_gap:
     return False
   for claim in range(first, game.num_claims):
-    if doubts[claim] > most:
-      answer, most = claim, doubts[claim]
+    if gaps[claim] > max_gap:
+      answer, max_gap = claim, gaps[claim]
   if answer < 0:
     for claim in range(first, game.num_claims):
-      _prune(doubts[claim], scratch)
+      _prune(gaps[claim], scratch)
     return False
   scratch.stack[depth].answer = answer
-  doubts[answer] = -1.0
-  known = scratch.child[depth, answer]
+  gaps[answer] = -1.0
+  child_bounds = scratch.child[depth, answer]
   for h in range(total.shape[1]):
-    sure = max(value[depth, LOWER, h], bar[depth, h])
-    bar[depth + 1, h] = np.inf
-    if total[UPPER, h] > sure:
-      bar[depth + 1, h] = sure - (total[UPPER, h] - known[UPPER, h])
-    value[depth + 1, LOWER, h] = known[LOWER, h]
-    value[depth + 1, UPPER, h] = known[UPPER, h]
+    certain = max(value[depth, LOWER, h], alpha[depth, h])
+    alpha[depth + 1, h] = np.inf
+    if total[UPPER, h] > certain:
+      alpha[depth + 1, h] = certain - (total[UPPER, h] - child_bounds[UPPER, h])
+    value[depth + 1, LOWER, h] = child_bounds[LOWER, h]
+    value[depth + 1, UPPER, h] = child_bounds[UPPER, h]
   full_response_kernels.policy_claims(game, node, answer - first, depth,
                                       scratch.reach)
   scratch.stack[depth + 1].node = game.child_begin[node] + answer - first
@@ -243,20 +242,20 @@ def _next_child(game, depth, scratch, limits):
 @jit.kernel(nogil=True, reassociate=True)
 def _add_child(depth, scratch):
   """Replaces the bounds of the turn below by what was found there."""
-  known = scratch.child[depth, scratch.stack[depth].answer]
+  child_bounds = scratch.child[depth, scratch.stack[depth].answer]
   for bound in range(2):
-    for h in range(known.shape[1]):
+    for h in range(child_bounds.shape[1]):
       scratch.total[depth, bound, h] += (scratch.value[depth + 1, bound, h] -
-                                      known[bound, h])
+                                      child_bounds[bound, h])
 
 
 @jit.kernel(nogil=True, reassociate=True)
 def _begin_turn(game, tables, depth, scratch, limits):
   """Looks at all claims of the responder; returns whether to search there."""
-  value, bar, total = scratch.value, scratch.bar, scratch.total
-  doubt = _doubt(game, value[depth, UPPER], value, bar, depth)
-  if doubt <= max(limits.min_mass, _NEGLIGIBLE):
-    _prune(doubt, scratch)
+  value, alpha, total = scratch.value, scratch.alpha, scratch.total
+  gap = _gap(game, value[depth, UPPER], value, alpha, depth)
+  if gap <= max(limits.min_mass, _NEGLIGIBLE):
+    _prune(gap, scratch)
     return False
   scratch.record[0].searched += 1
   node, last = scratch.stack[depth].node, scratch.stack[depth].last
@@ -264,10 +263,10 @@ def _begin_turn(game, tables, depth, scratch, limits):
     scratch.done[depth, claim] = False
     child = game.child_begin[node] + claim - last - 1
     upper = scratch.action[depth, claim]
-    rest = _ask(game, child, claim, depth, scratch)
+    claim_mass = _bound_challenges(game, child, claim, depth, scratch)
     for h in range(len(upper)):
-      upper[h] = total[depth, UPPER, h] + limits.highest * rest
-    if _doubt(game, upper, value, bar, depth) <= 0.0:
+      upper[h] = total[depth, UPPER, h] + limits.highest * claim_mass
+    if _gap(game, upper, value, alpha, depth) <= 0.0:
       continue
     _open_claim(game, tables, child, claim + 1, depth, scratch, limits)
     _close_claim(claim, depth, scratch)
@@ -287,24 +286,24 @@ def _close_claim(claim, depth, scratch):
 
 @jit.kernel(nogil=True, reassociate=True)
 def _next_claim(game, tables, depth, scratch, limits):
-  """Opens the responder's most promising claim; returns whether any is."""
-  best, most = np.int64(-1), max(limits.min_mass, _NEGLIGIBLE)
+  """Opens the responder's claim of the largest gap; returns if any is."""
+  best, max_gap = np.int64(-1), max(limits.min_mass, _NEGLIGIBLE)
   node, last = scratch.stack[depth].node, scratch.stack[depth].last
   for claim in range(last + 1, game.num_claims):
     if not scratch.done[depth, claim]:
-      doubt = _doubt(game, scratch.action[depth, claim], scratch.value,
-                     scratch.bar, depth)
-      if doubt > most:
-        best, most = claim, doubt
+      gap = _gap(game, scratch.action[depth, claim], scratch.value,
+                 scratch.alpha, depth)
+      if gap > max_gap:
+        best, max_gap = claim, gap
   if best < 0:
     for claim in range(last + 1, game.num_claims):
       if not scratch.done[depth, claim]:
-        _prune(_doubt(game, scratch.action[depth, claim], scratch.value,
-                      scratch.bar, depth), scratch)
+        _prune(_gap(game, scratch.action[depth, claim], scratch.value,
+                    scratch.alpha, depth), scratch)
     return False
   scratch.done[depth, best] = True
   child = game.child_begin[node] + best - last - 1
-  _ask(game, child, best, depth, scratch)
+  _bound_challenges(game, child, best, depth, scratch)
   _open_claim(game, tables, child, best + 1, depth, scratch, limits)
   return True
 
@@ -343,7 +342,7 @@ def search(game, tables, role, scratch, limits):
   """
   depth = node = np.int64(0)  # literals would have everything compiled twice
   scratch.reach[0] = game.chances
-  scratch.bar[0] = -np.inf
+  scratch.alpha[0] = -np.inf
   scratch.stack[0].node = node
   scratch.stack[0].last = -1
   if role == 0:

@@ -97,14 +97,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
 
   def continuation_values(self,
                           dice: annotations.Dice) -> annotations.ByRound[float]:
-    """Returns the values of the rounds after one, if both play the policy.
-
-    Args:
-      dice: (starter's dice, other's dice) of the round.
-
-    Returns:
-      {(starter's dice, other's dice): the starter's value}.
-    """
+    """Returns `values`, or raises if a smaller round than this has none."""
     for key in round_rules.round_keys(dice):
       if sum(key) < sum(dice) and key not in self.values:
         raise ValueError(f"policy={self}: has no value of the round "

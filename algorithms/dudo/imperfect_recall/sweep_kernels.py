@@ -97,7 +97,7 @@ class SweepScratch(NamedTuple):
 
 
 @jit.inline
-def _spread(graph, node, mine, weight, scale, shift):
+def _propagate_acting(graph, node, mine, weight, scale, shift):
   """Adds a strategy, times own reach, to the sums and to the children."""
   row, row_end = graph.row_begin[node], graph.row_begin[node + 1]
   child = graph.child_begin[node]
@@ -126,7 +126,7 @@ def _spread(graph, node, mine, weight, scale, shift):
 
 
 @jit.inline
-def _pass_on(mine, unit, node):
+def _propagate_waiting(mine, unit, node):
   """Adds the reach of a role that does not act to the unit's children."""
   total, reach = mine.own_turn_reach[unit], mine.opponent_turn_reach[node]
   for h in range(len(reach)):
@@ -152,17 +152,17 @@ def _forward_unit(graph, unit, starter, other, settings, scratch, thread):
   _begin_unit(graph, other, unit)
   for i in range(graph.unit_begin[unit], graph.unit_begin[unit + 1]):
     node = graph.unit_node[i]
-    starts = graph.acts[node, starter.role]
-    if starts:
+    starter_acts = graph.acts[node, starter.role]
+    if starter_acts:
       table_kernels.match_regrets(graph, node, starter.table, starter.factor)
-      _spread(graph, node, starter, weight, scale, shift)
-      _pass_on(other, unit, node)
+      _propagate_acting(graph, node, starter, weight, scale, shift)
+      _propagate_waiting(other, unit, node)
     if graph.acts[node, other.role]:
-      if not (settings.is_shared and starts):
+      if not (settings.is_shared and starter_acts):
         table_kernels.match_regrets(graph, node, other.table,
                                     other.factor)
-      _spread(graph, node, other, weight, scale, shift)
-      _pass_on(starter, unit, node)
+      _propagate_acting(graph, node, other, weight, scale, shift)
+      _propagate_waiting(starter, unit, node)
 
 
 @jit.kernel
@@ -182,7 +182,7 @@ def _value_actions(graph, unit, values, leaves, out):
 
 
 @jit.inline
-def _play(graph, node, mine, action_values, strategy):
+def _value_node(graph, node, mine, action_values, strategy):
   """Writes mine.value[node], from action_values[action, deal]."""
   row, row_end = graph.row_begin[node], graph.row_begin[node + 1]
   table, factor, segments = mine.table, mine.factor[node], mine.segments
@@ -272,9 +272,9 @@ def _backward_unit(graph, unit, starter, other, settings, scratch, thread):
   for i in range(graph.unit_begin[unit], graph.unit_begin[unit + 1]):
     node = graph.unit_node[i]
     if graph.acts[node, starter.role]:
-      _play(graph, node, starter, starter_values, strategy)
+      _value_node(graph, node, starter, starter_values, strategy)
     if graph.acts[node, other.role]:
-      _play(graph, node, other, other_values, strategy)
+      _value_node(graph, node, other, other_values, strategy)
     if settings.learns:
       _learn_if_reached(graph, node, starter, other, weight, starter_values,
                         cf_reach)
@@ -297,11 +297,10 @@ def _forward(graph, starter, other, settings, scratch):
   """Computes all reaches, and adds to the sums of strategies."""
   _start_forward(starter, other)
   # To count references takes as long as a small graph does.
-  lent_graph, lent_scratch = jit.borrowed(graph), jit.borrowed(scratch)
-  mine, theirs = jit.borrowed(starter), jit.borrowed(other)
-  for unit in range(len(lent_graph.unit_begin) - 1):
-    _forward_unit(lent_graph, unit, mine, theirs, settings, lent_scratch,
-                  np.int64(0))
+  graph, scratch = jit.borrowed(graph), jit.borrowed(scratch)
+  starter, other = jit.borrowed(starter), jit.borrowed(other)
+  for unit in range(len(graph.unit_begin) - 1):
+    _forward_unit(graph, unit, starter, other, settings, scratch, np.int64(0))
 
 
 # Numba passes to threads only plain tuples that are not nested; this function
@@ -328,11 +327,12 @@ def _forward_parallel(graph, starter, other, settings, scratch):
   """Does the same as `_forward`, with a thread for each row of scratch."""
   _start_forward(starter, other)
   num_waves, num_threads = graph.num_claims + 1, len(scratch.scale)
-  arrays, mine, theirs = graph[:], starter[:], other[:]
-  how, parts = settings[:], scratch[:]
+  plain_graph, mine, theirs = graph[:], starter[:], other[:]
+  plain_settings, plain_scratch = settings[:], scratch[:]
   for wave in range(num_waves):
     for thread in numba.prange(num_threads):
-      _slice(arrays, mine, theirs, how, parts, wave, np.int64(thread), True)
+      _slice(plain_graph, mine, theirs, plain_settings, plain_scratch, wave,
+             np.int64(thread), True)
 
 
 @jit.kernel
@@ -347,22 +347,22 @@ def backward(graph, starter, other, settings, scratch):
     settings: the `SweepSettings`.
     scratch: the `SweepScratch`.
   """
-  lent_graph, lent_scratch = jit.borrowed(graph), jit.borrowed(scratch)
-  mine, theirs = jit.borrowed(starter), jit.borrowed(other)
-  for unit in range(len(lent_graph.unit_begin) - 2, -1, -1):
-    _backward_unit(lent_graph, unit, mine, theirs, settings, lent_scratch,
-                   np.int64(0))
+  graph, scratch = jit.borrowed(graph), jit.borrowed(scratch)
+  starter, other = jit.borrowed(starter), jit.borrowed(other)
+  for unit in range(len(graph.unit_begin) - 2, -1, -1):
+    _backward_unit(graph, unit, starter, other, settings, scratch, np.int64(0))
 
 
 @jit.kernel(parallel=True)
 def backward_parallel(graph, starter, other, settings, scratch):
   """Does the same as `backward`, with a thread for each row of scratch."""
   num_waves, num_threads = graph.num_claims + 1, len(scratch.scale)
-  arrays, mine, theirs = graph[:], starter[:], other[:]
-  how, parts = settings[:], scratch[:]
+  plain_graph, mine, theirs = graph[:], starter[:], other[:]
+  plain_settings, plain_scratch = settings[:], scratch[:]
   for wave in range(num_waves - 1, -1, -1):
     for thread in numba.prange(num_threads):
-      _slice(arrays, mine, theirs, how, parts, wave, np.int64(thread), False)
+      _slice(plain_graph, mine, theirs, plain_settings, plain_scratch, wave,
+             np.int64(thread), False)
 
 
 @jit.kernel

@@ -25,34 +25,25 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
 from dudo_spiel.algorithms.runtime import jit
 
 MAX_ROWS = 2**31 - 1
+_MIN_ROW_BYTES = 4 * round_hands.CLASS_MULTIPLE  # of a row of a table
 
 
 class TreeArrays(NamedTuple):
-  """A tree for kernels.
-
-  Attributes:
-    last: [node] int32, the last claim, -1 at the root.
-    role: [node] int8, who acts: 0 for the starter.
-    row_begin: [node + 1] int64, its rows.
-    table_begin: [node + 1] int64, its entries in a table.
-    value_begin: [node + 1] int64, its hand classes.
-    claim: [row] int16, the claim of a row, C for Dudo.
-    child: [row] int32, the node after it, -1 if there is none.
-    parent_row: [node] int32, the row that leads to the node, -1 for the root.
-    end: [node] int32, the first node after the subtree.
-  """
-  last: np.ndarray
-  role: np.ndarray
-  row_begin: np.ndarray
-  table_begin: np.ndarray
-  value_begin: np.ndarray
-  claim: np.ndarray
-  child: np.ndarray
+  """A tree for kernels."""
+  last: np.ndarray  # [node] int32, the last claim, -1 at the root
+  role: np.ndarray  # [node] int8, who acts: 0 for the starter
+  row_begin: np.ndarray  # [node + 1] int64, its rows
+  table_begin: np.ndarray  # [node + 1] int64, its entries in a table
+  value_begin: np.ndarray  # [node + 1] int64, its hand classes
+  claim: np.ndarray  # [row] int16, the claim of a row, C for Dudo
+  child: np.ndarray  # [row] int32, the node after it, -1 if there is none
+  # [node] int32, the row that leads to the node, -1 for the root
   parent_row: np.ndarray
-  end: np.ndarray
+  end: np.ndarray  # [node] int32, the first node after the subtree
 
   @property
   def num_nodes(self):
@@ -94,31 +85,22 @@ def subtree_entries(tree, node):
 
 
 class Change(NamedTuple):
-  """How a tree changes.
-
-  Attributes:
-    is_kept: [row] bool, which rows stay; dropped rows lose their subtrees.
-    node_begin: [node + 1] int64, where the claims added to a node begin.
-    row_begin: [row + 1] int64, where the claims begin that are added after a
-      row that has no child.
-    node_claim: [added] int16, claims by node, weakest first.
-    row_claim: [added] int16, claims by row, weakest first.
-  """
+  """How a tree changes."""
+  # [row] bool, which rows stay; dropped rows lose their subtrees
   is_kept: np.ndarray
+  # [node + 1] int64, where the claims added to a node begin
   node_begin: np.ndarray
+  # [row + 1] int64, where the claims begin that are added after a row that has
+  # no child
   row_begin: np.ndarray
-  node_claim: np.ndarray
-  row_claim: np.ndarray
+  node_claim: np.ndarray  # [added] int16, claims by node, weakest first
+  row_claim: np.ndarray  # [added] int16, claims by row, weakest first
 
 
 class Shape(NamedTuple):
   """A tree while it is written, before offsets in tables are known.
 
-  Attributes:
-    last, role, row_begin, claim, child, parent_row, end: as in `TreeArrays`.
-    node_source: [node] int64, the old node, -1 for a new one.
-    row_source: [row] int64, the old row, -1 for a new one.
-    size: [2] int64, how many nodes and rows there are.
+  All but the last three are those of `TreeArrays`.
   """
   last: np.ndarray
   role: np.ndarray
@@ -127,9 +109,9 @@ class Shape(NamedTuple):
   child: np.ndarray
   parent_row: np.ndarray
   end: np.ndarray
-  node_source: np.ndarray
-  row_source: np.ndarray
-  size: np.ndarray
+  node_source: np.ndarray  # [node] int64, the old node, -1 for a new one
+  row_source: np.ndarray  # [row] int64, the old row, -1 for a new one
+  size: np.ndarray  # [2] int64, how many nodes and rows there are
 
 
 @jit.kernel
@@ -421,8 +403,11 @@ def rows_of(tree):
           "claims": tree.claim, "has_child": tree.child >= 0}
 
 
-def read_tree(archive, prefix, hands, nodes, rows):
+def read_tree(archive, prefix, hands, nodes, rows, table):
   """Returns the `TreeArrays` in a file, or raises a ValueError.
+
+  The table is not read, but what it takes in the file bounds what the tree may
+  take in memory.
 
   Args:
     archive: the `checkpoint.Archive`.
@@ -430,7 +415,11 @@ def read_tree(archive, prefix, hands, nodes, rows):
     hands: the `round_hands.RoundHands`.
     nodes: how many nodes there are.
     rows: how many rows.
+    table: the end of the name of its table.
   """
+  if archive.num_bytes(prefix + table) < _MIN_ROW_BYTES * rows:
+    raise ValueError(f"path={archive.path!r}: its {prefix}{table} is too short "
+                     f"for {rows} rows")
   tree = tree_from_rows(hands, *(
       archive.read(prefix + name, (count,), (np.dtype(dtype),), *low)
       for name, count, dtype, *low in (("counts", nodes, np.int16, 1),

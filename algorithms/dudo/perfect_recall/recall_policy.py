@@ -10,6 +10,7 @@ so it knows its exploitability.
 """
 
 from collections.abc import Sequence
+import hashlib
 
 import numpy as np
 import pyspiel
@@ -31,6 +32,9 @@ from dudo_spiel.algorithms.runtime import progress
 FILE_KIND = "recall_policy"
 _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 _MAX_SHARES = 2**40
+# A stream of the range coder is not packed any more: it may take twice as many
+# bytes as in the file, and so many more.
+_STREAM_PACKING, _STREAM_BYTES = 2, 2**12
 
 
 class RecallPolicy(rounds_policy.RoundsPolicy):
@@ -244,8 +248,9 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     elif num_shares.keys() != self._rounds.keys():
       raise ValueError(f"num_shares={num_shares!r}: must be for the rounds "
                        f"{self._known_text()}")
-    for number in num_shares.values():
-      validation.integer("num_shares", number, 1, _MAX_SHARES)
+    num_shares = {
+        key: validation.integer("num_shares", number, 1, _MAX_SHARES)
+        for key, number in num_shares.items()}
     num_threads = jit.thread_count(num_threads)
     flag = interrupts.new_flag()
 
@@ -273,7 +278,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
 
   def save(self, path: annotations.PathLike) -> None:
     """Writes the policy to one file, which `policies.load_policy` reads."""
-    arrays, rounds = {}, []
+    arrays, rounds, checksums = {}, [], []
     for (a, b), entry in self._rounds.items():
       if isinstance(entry, coded_round.CodedRound):
         rounds.append([a, b, *entry.size])
@@ -285,10 +290,29 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
                  "weights": np.maximum(table, 0.0)}
       for name, array in parts.items():
         arrays[f"{a}v{b}_{name}"] = array
+      checksums.append(_checksum(rounds[-1], parts.values()))
     measures = [[*dice, *entry] for dice, entry in self.measures.items()]
-    checkpoint.save(path, FILE_KIND, {"game": str(self.game), "rounds": rounds,
-                                      "measures": measures},
+    checkpoint.save(path, FILE_KIND,
+                    {"game": str(self.game), "rounds": rounds,
+                     "checksums": checksums, "measures": measures},
                     arrays, compress=True)
+
+
+def _checksum(item, arrays):
+  """Returns the checksum of a round, str.
+
+  Archives have checksums, too, but those fit whatever is written. This one
+  tells whether the numbers are those that were saved.
+
+  Args:
+    item: the round's numbers in the field `rounds` of the header.
+    arrays: the round's arrays in the file.
+  """
+  digest = hashlib.sha256(repr(item).encode())
+  for array in arrays:
+    digest.update(f"{array.dtype.str}{array.shape}".encode())
+    digest.update(np.ascontiguousarray(array))
+  return digest.hexdigest()[:32]
 
 
 def _rounds_from_file(name, value):
@@ -304,7 +328,7 @@ def _rounds_from_file(name, value):
       validation.integer(name, number, 1, growing_tree.MAX_ROWS)
     for number in item[4:]:
       validation.integer(name, number, 1, _MAX_SHARES)
-  return value
+  return {tuple(item[:2]): item for item in value}
 
 
 def _measures_from_file(name, value):
@@ -330,24 +354,21 @@ def from_file(archive, game):
   path = archive.path
   match = round_rules.round_rules(game)
   known = set(round_rules.match_keys(game))
-  rounds = {}
-  for a, b, nodes, rows, *shares in checkpoint.field(
-      path, archive.header, "rounds", _rounds_from_file):
-    if (a, b) not in known:
-      raise ValueError(f"path={path!r}: its rounds have {a}v{b}; must be those "
-                       f"of {game}")
-    if shares:
-      rounds[a, b] = coded_round.CodedRound(
-          match, (a, b), nodes, rows, *shares,
-          [_read_stream(archive, f"{a}v{b}_{name}")
-           for name in ("tree", "shares")], path)
-    else:
-      hands = round_hands.RoundHands(match, (a, b))
-      tree = growing_tree.read_tree(archive, f"{a}v{b}_", hands, nodes, rows)
-      rounds[a, b] = stored_rounds.StoredRound(hands, tree, archive.read(
-          f"{a}v{b}_weights", (tree.num_entries,), _DTYPES, 0.0))
-  if rounds.keys() != known:
+  items = checkpoint.field(path, archive.header, "rounds", _rounds_from_file)
+  if items.keys() != known:
     raise ValueError(f"path={path!r}: its rounds must be those of {game}")
+  checksums = archive.header.get("checksums")  # which some old files lack
+  if checksums is not None and (not isinstance(checksums, list) or
+                                len(checksums) != len(items)):
+    raise ValueError(f"path={path!r}: its checksums must be a list of one for "
+                     "each round")
+  archive.check_packing()
+  rounds = {}
+  for number, (key, item) in enumerate(items.items()):
+    rounds[key], arrays = _read_round(archive, match, item)
+    if checksums is not None and checksums[number] != _checksum(item, arrays):
+      raise ValueError(f"path={path!r}: its round {key[0]}v{key[1]} is "
+                       "damaged; must have the checksum that was saved with it")
   measures = checkpoint.field(path, archive.header, "measures",
                               _measures_from_file)
   if measures and measures.keys() != known:
@@ -356,10 +377,37 @@ def from_file(archive, game):
   return RecallPolicy(game, rounds, measures)
 
 
+def _read_round(archive, match, item):
+  """Returns a round of a file, and its arrays.
+
+  Args:
+    archive: the `checkpoint.Archive`.
+    match: the `round_rules.RoundRules`.
+    item: the round's numbers in the field `rounds` of the header.
+
+  Returns:
+    (`coded_round.CodedRound` or `stored_rounds.StoredRound`, list of the arrays
+    that `_checksum` needs).
+  """
+  a, b, nodes, rows, *shares = item
+  prefix = f"{a}v{b}_"
+  if shares:
+    streams = [_read_stream(archive, prefix + name)
+               for name in ("tree", "shares")]
+    return coded_round.CodedRound(match, (a, b), nodes, rows, *shares, streams,
+                                  archive.path), streams
+  hands = round_hands.RoundHands(match, (a, b))
+  tree = growing_tree.read_tree(archive, prefix, hands, nodes, rows, "weights")
+  weights = archive.read(prefix + "weights", (tree.num_entries,), _DTYPES, 0.0)
+  return (stored_rounds.StoredRound(hands, tree, weights),
+          [*growing_tree.rows_of(tree).values(), weights])
+
+
 def _read_stream(archive, name):
   """Returns a stream of an archive, [byte] uint8, or raises a ValueError."""
   if name not in archive.names:
     raise ValueError(f"path={archive.path!r}: its {name} is missing")
+  archive.check_packing([name], _STREAM_PACKING, _STREAM_BYTES)
   stream = archive.read(name)
   if stream.ndim != 1 or stream.dtype != np.uint8:
     raise ValueError(f"path={archive.path!r}: its {name} is {stream.shape} "

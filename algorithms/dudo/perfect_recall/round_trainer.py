@@ -300,11 +300,10 @@ class RecallTrainer:
       responses: [role] float64, the payoffs of best responses, by `expand`.
       pool: as for `iterate`.
     """
-    t = self.iteration
-    weight = t * (t + 1) * (2 * t + 1) / 6  # the sum of t^2
     min_probability = self._drop_fraction * max(0.5 * responses.sum(), 0.0)
+    min_sum = min_probability * dcfr_kernels.total_weight(self.iteration)
     is_kept = np.zeros(len(self.tree.claim), np.bool_)
-    dcfr_kernels.find_needed(self.tree, self.tables, min_probability * weight,
+    dcfr_kernels.find_needed(self.tree, self.tables, min_sum,
                              np.zeros((self.tree.num_nodes, 2)), is_kept)
     if not is_kept.all():
       self._change(growing_tree.changed(self.hands, self.tree, is_kept), False,

@@ -34,24 +34,19 @@ _SCHEDULE = ("iteration", "work_done", "next_expansion", "next_drop", "nodes",
              "rows")
 _MAX_SUM = 1.0 + 1e-6  # of probabilities, with rounding
 _MAX_RESPONSE = 1.01
+_ROUNDING = 2.0  # by which sums of many numbers may be too large
+_MAX_ITERATIONS = 2**38  # of a round; the sum of their weights fits in float32
 
 
 class RoundState(NamedTuple):
-  """The state of a round in a file.
-
-  Attributes:
-    tree: the `growing_tree.TreeArrays`.
-    tables: the `dcfr_kernels.LearnTables`.
-    schedule: {name: int}, with the names of `_SCHEDULE`.
-    outcomes: [role, claim, count] float64, the probabilities of challenges at
-      the last expansion.
-    responses: [role] float64, the payoffs of best responses then.
-  """
+  """The state of a round in a file."""
   tree: growing_tree.TreeArrays
   tables: dcfr_kernels.LearnTables
-  schedule: dict[str, int]
+  schedule: dict[str, int]  # with the names of `_SCHEDULE`
+  # [role, claim, count] float64, the probabilities of challenges at the last
+  # expansion
   outcomes: np.ndarray
-  responses: np.ndarray
+  responses: np.ndarray  # [role] float64, the payoffs of best responses then
 
 
 def arrays_of(key, training):
@@ -97,6 +92,7 @@ def read(path, identity, keys, trainings):
                                  validation.integer, 0, checkpoint.MAX_COUNT)
     current = checkpoint.field(path, archive.header, "present",
                                validation.integer, 0, len(keys) - 1)
+    archive.check_packing()
     states = [_read_round(archive, key, training)
               for key, training in zip(keys, trainings)]
   if sum(state.schedule["iteration"] for state in states) != iteration:
@@ -117,13 +113,14 @@ def _read_tree(archive, key, hands):
   schedule = dict(zip(_SCHEDULE, archive.read(
       _name(key, "schedule"), (len(_SCHEDULE),), (np.dtype(np.int64),),
       0).tolist()))
-  _demand(schedule["iteration"] <= schedule["next_expansion"] <=
-          checkpoint.MAX_COUNT and
-          schedule["next_drop"] <= checkpoint.MAX_COUNT and
+  _demand(schedule["iteration"] <= min(schedule["next_expansion"],
+                                       _MAX_ITERATIONS) and
+          max(schedule.values()) <= checkpoint.MAX_COUNT and
           schedule["rows"] <= growing_tree.MAX_ROWS, archive, key, "schedule",
           "one of a training")
   return schedule, growing_tree.read_tree(
-      archive, _name(key, ""), hands, schedule["nodes"], schedule["rows"])
+      archive, _name(key, ""), hands, schedule["nodes"], schedule["rows"],
+      "cumulative")
 
 
 def _read_round(archive, key, training):
@@ -137,9 +134,9 @@ def _read_round(archive, key, training):
   schedule, tree = _read_tree(archive, key, training.trainer.hands)
   count, dtype = schedule["iteration"], training.trainer.tables.regret.dtype
 
-  def table(name, count, dtype, low):
-    entries = np.empty(count, dtype)  # a table that grows owns its memory
-    archive.read_into(_name(key, name), entries, low)
+  def table(name, size, dtype, low, high=None):
+    entries = np.empty(size, dtype)  # a table that grows owns its memory
+    archive.read_into(_name(key, name), entries, low, high)
     return entries
 
   for name in ("regret", "cumulative"):  # before any memory is allocated
@@ -147,8 +144,11 @@ def _read_round(archive, key, training):
   ram.check("path", repr(archive.path), 2 * dtype.itemsize * tree.num_entries,
             f"its round {key[0]}v{key[1]}", "a machine that has more")
   tables = dcfr_kernels.LearnTables(
-      table("regret", tree.num_entries, dtype, -np.inf),
-      table("cumulative", tree.num_entries, dtype, 0.0),
+      # Payoffs are from -1 to 1, and iteration t has the weight t^2.
+      table("regret", tree.num_entries, dtype, -np.inf,
+            _ROUNDING * 2.0 * count),
+      table("cumulative", tree.num_entries, dtype, 0.0,
+            _ROUNDING * dcfr_kernels.total_weight(count)),
       table("seen", tree.num_nodes, np.int64, 0))
   _demand(tables.last_update.max() <= count, archive, key, "seen",
           f"at most {count}")
@@ -214,6 +214,7 @@ def average_policy(path: annotations.PathLike) -> recall_policy.RecallPolicy:
   with checkpoint.opened(path, base_solver.FILE_KIND) as archive:
     checkpoint.check_header(path, archive.header,
                             {"solver": "PerfectRecallSolver"})
+    archive.check_packing()
     digest = archive.digest
     name = checkpoint.field(path, archive.header, "game", checkpoint.text)
   try:

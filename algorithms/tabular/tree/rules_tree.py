@@ -9,7 +9,6 @@ The tree is equal to the one of a traversal. A few histories are compared with
 the game's own states. If one differs, the game is walked.
 """
 
-import bisect
 import functools
 import hashlib
 import random
@@ -235,21 +234,16 @@ class RulesTree(game_tree.GameTree):
 
   def history(self, node):
     """Returns the actions that lead to the node."""
-    begins, line_begins = self._depth_lists
-    node, num_draws = int(node), len(self._draws)
-    depth = bisect.bisect_right(begins, node) - 1
-    if depth < num_draws:
-      return self._outcomes(node - begins[depth], self._draws[:depth])
-    begin, end = line_begins[depth - num_draws:depth - num_draws + 2]
-    deal, line = divmod(node - begins[depth], end - begin)
+    depth = int(np.searchsorted(self.depth_begin, node, side="right")) - 1
+    index, line_depth = int(node - self.depth_begin[depth]), depth - len(
+        self._draws)
+    if line_depth < 0:
+      return self._outcomes(index, self._draws[:depth])
+    begin, end = self.lines.depth_begin[line_depth:line_depth + 2].tolist()
+    deal, line = divmod(index, end - begin)
     path = self._path(begin + line)
     return (self._outcomes(deal, self._draws) +
             self.lines.action[path[1:]].tolist())
-
-  @functools.cached_property
-  def _depth_lists(self):
-    """The first nodes and the first lines of each depth, as lists."""
-    return self.depth_begin.tolist(), self.lines.depth_begin.tolist()
 
   def _legal_actions(self, line):
     """Returns the tuple of legal actions at a line."""

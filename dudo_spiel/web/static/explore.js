@@ -3,10 +3,11 @@
 import { belief, valueTable } from "./help.js";
 import { ladder } from "./play.js";
 import { fact } from "./review.js";
-import { api, bar, chance, claim, h, heat, percent, select, showError,
-  smallDice } from "./ui.js";
+import { api, bar, chance, claim, h, heat, percent, scroller, select,
+  showError, smallDice } from "./ui.js";
 
 const SEEN = 0.01; // actions that no hand takes more often are hidden
+const NEVER = 0.0005; // hands that are here less often are drawn faintly
 const WAIT = 120; // milliseconds until hovering asks for values
 
 function address(round, claims, query) {
@@ -116,7 +117,7 @@ function actionTable(view) {
     h("p", { class: "muted" }, "A bluff: no die of the claimant counts for " +
       "the face. True: how often the claim holds (for Dudo: how often it is " +
       "right)."),
-    h("div", { class: "scroll tall" }, h("table", { class: "numbers",
+    scroller("tall", {}, h("table", { class: "numbers",
       id: "facts-table" },
     h("thead", {}, h("tr", {}, ["Action", "Made", "Bluff", "True"].map(
       (name) => h("th", { scope: "col" }, name)))),
@@ -175,8 +176,10 @@ function grid(view, query, set, choose, side, isWanted) {
       "aria-pressed": String(query.get("hand") === hand.hand),
       onclick: (event) => choose(hand.hand, event.target.closest("tr")) },
     smallDice(hand.hand));
+    const isNever = view.likelihood === 0 || hand.chance < NEVER;
     return h("tr", { "data-hand": hand.isGroup ? null : hand.hand,
-      class: query.get("hand") === hand.hand ? "chosen" : null },
+      class: [query.get("hand") === hand.hand ? "chosen" : "",
+        isNever ? "never" : ""].join(" ").trim() || null },
     h("th", { scope: "row" }, label),
     h("td", { class: "number muted" }, percent(hand.chance)),
     columns.map((i) => heat(hand.row[i],
@@ -204,8 +207,8 @@ function grid(view, query, set, choose, side, isWanted) {
       check("All actions", "all", isAll, set)),
     h("p", { class: "muted" }, "Numbers are per cent: how often the policy " +
       "takes an action with a hand. The second column says how likely the " +
-      "hand is here."),
-    h("div", { class: "scroll tall", tabindex: 0, role: "region",
+      "hand is here; hands that never are here are faint."),
+    scroller("tall", { tabindex: 0, role: "region",
       "aria-label": "Grid of hands and actions" },
     h("table", { id: "grid", class: "numbers grid" },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Hand"),

@@ -1,7 +1,7 @@
 // Help for the hand in play, and the moves of what just ended.
 
-import { api, bar, chance, claim, h, heat, lossText, percent, showError,
-  smallDice } from "./ui.js";
+import { api, bar, chance, claim, h, heat, isBest, lossText, percent, scroller,
+  showError, smallDice } from "./ui.js";
 import { moveLink } from "./review.js";
 
 const SHOWN = 8;
@@ -43,7 +43,7 @@ export function valueTable(help, play) {
   let isLong = false;
   const fill = () => {
     const shown = rows.filter((row, i) =>
-      isLong || i < SHOWN || row.share >= 0.01);
+      isLong || i < SHOWN || row.share >= 0.01 || row.name === "Dudo");
     body.replaceChildren(...shown.map((row) => h("tr", {
       "data-move": row.name },
     h("th", { scope: "row" }, play ? h("button", { class: "move-button",
@@ -62,7 +62,7 @@ export function valueTable(help, play) {
       more.textContent = isLong ? "Show fewer" : "Show all moves";
       fill();
     } }, "Show all moves") : null;
-  return [h("div", { class: "scroll" }, h("table", { id: "help-table",
+  return [scroller("", {}, h("table", { id: "help-table",
     class: "numbers" },
   h("caption", { class: "visually-hidden" }, "Moves, the best first"),
   h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Move"),
@@ -100,7 +100,7 @@ function oddsOnly(help, view, play) {
         "; for Dudo or a challenge: how likely the last claim is false." :
         ".") + (shares ? "" : " The policy does not know this game, so there " +
         "are no values.")),
-    h("div", { class: "scroll" }, h("table", { id: "help-table",
+    scroller("", {}, h("table", { id: "help-table",
       class: "numbers" },
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Move"),
       shares ? h("th", { scope: "col" }, "Policy") : null,
@@ -120,7 +120,7 @@ export function belief(found, title) {
     found.is_expected ? null : h("p", { class: "note" },
       "The policy would not make all of these claims itself, so those up to " +
       "the last surprise tell nothing."),
-    h("div", { class: "scroll" }, h("table", { class: "numbers grid" },
+    scroller("", {}, h("table", { class: "numbers grid" },
       h("caption", { class: "muted" },
         "How likely so many of its dice count for a face"),
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Face"),
@@ -141,11 +141,13 @@ export async function roundReview(place, view, isWanted) {
     if (!isWanted()) return;
     const match = found.moves.filter((move) => move.match === view.match);
     const moves = match.filter((move) => move.round === view.round);
+    const bad = match.filter((move) => !isBest(move.loss));
     place.replaceChildren(h("div", { class: "card", id: "round-review" },
-      h("h2", {}, "Your moves in this round"), moveList(moves),
+      h("h2", {}, "Your moves in this round"),
+      moveList(moves, "You made no move."),
       view.phase === "over" && match.length > moves.length ? [
         h("h2", {}, "Your worst moves in this match"),
-        moveList(match.slice(0, SHOWN)),
+        moveList(bad.slice(0, SHOWN), "None of your moves lost anything."),
         h("p", { class: "muted" }, "All your moves in this match lost ",
           h("strong", { id: "match-loss" }, percent(sum(match), 2)),
           " of a match.")] : null,
@@ -162,8 +164,7 @@ function sum(moves) {
   return moves.reduce((total, move) => total + move.loss, 0);
 }
 
-function moveList(moves) {
+function moveList(moves, ifNone) {
   return moves.length ? h("ul", { class: "moves" }, moves.map((move) =>
-    h("li", {}, moveLink(move)))) :
-    h("p", { class: "muted" }, "You made no move.");
+    h("li", {}, moveLink(move)))) : h("p", { class: "muted" }, ifNone);
 }

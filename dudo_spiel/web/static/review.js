@@ -1,8 +1,7 @@
 // All moves of the session, the worst first.
 
-import { api, claim, h, lossText, percent, select, smallDice } from "./ui.js";
-
-const BEST = 0.00005; // a move that loses less is as good as the best one
+import { api, claim, h, isBest, lossText, percent, scroller, select,
+  smallDice } from "./ui.js";
 
 function positionLink(move) {
   const claims = move.position.claims ? `/${move.position.claims}` : "";
@@ -11,14 +10,15 @@ function positionLink(move) {
 
 // Returns a move in one line: what it lost, and a link to the position.
 export function moveLink(move) {
-  const isBest = move.loss < BEST;
+  const good = isBest(move.loss);
   return h("a", { class: "move-line", href: positionLink(move) },
-    h("span", { class: `badge ${isBest ? "good" : "bad"}` },
-      isBest ? "✓ best" : lossText(move.loss)),
+    h("span", { class: `badge ${good ? "good" : "bad"}` }, good ? "✓ best" :
+      `lost ${percent(move.loss, 2)} of a match`),
     smallDice(move.hand),
-    h("span", { class: "pair" }, "you: ", claim(move.move)),
-    isBest ? null : h("span", { class: "pair muted" }, "best: ",
-      claim(move.best)));
+    h("span", { class: "pair" }, "you: ", claim(move.move),
+      good ? null : ` wins ${percent(move.value, 2)}`),
+    good ? null : h("span", { class: "pair muted" }, "best: ",
+      claim(move.best), ` wins ${percent(move.best_value, 2)}`));
 }
 
 export async function show(main, rest, query, info, isWanted) {
@@ -51,7 +51,7 @@ export async function show(main, rest, query, info, isWanted) {
           location.hash = event.target.value ?
             `#/review?match=${event.target.value}` : "#/review";
         })) : null,
-      h("div", { class: "scroll" }, h("table", { id: "review-table",
+      scroller("", {}, h("table", { id: "review-table",
         class: "numbers" },
       h("thead", {}, h("tr", {}, [["Lost"], ["Dice"],
         ["Claims before", "wide-only"], ["Move"], ["Best"],
@@ -60,13 +60,13 @@ export async function show(main, rest, query, info, isWanted) {
         h("th", { scope: "col", class: kind }, name)))),
       h("tbody", {}, moves.map((move) => h("tr", {},
         h("td", { class: "number" }, h("span", {
-          class: `badge ${move.loss < BEST ? "good" : "bad"}` },
+          class: `badge ${isBest(move.loss) ? "good" : "bad"}` },
         lossText(move.loss))),
         h("td", {}, smallDice(move.hand)),
         h("td", { class: "wrap wide-only" }, move.claims.length ?
           move.claims.slice(-3).map((name) => claim(name)) : "none"),
         h("td", {}, claim(move.move)),
-        h("td", {}, claim(move.loss < BEST ? move.move : move.best)),
+        h("td", {}, claim(isBest(move.loss) ? move.move : move.best)),
         h("td", { class: "number wide-only" }, percent(move.value, 2)),
         h("td", { class: "number wide-only" }, percent(move.best_value, 2)),
         h("td", { class: "wide-only" }, `${move.match}.${move.round}`),

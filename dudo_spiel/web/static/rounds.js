@@ -1,6 +1,6 @@
 // What all rounds are worth, and how exploitable the policy is in them.
 
-import { api, h, heat, percent, runTask, showError } from "./ui.js";
+import { api, h, heat, percent, runTask, scroller, showError } from "./ui.js";
 
 export async function show(main, rest, query, info, isWanted) {
   const found = await api("rounds");
@@ -28,7 +28,7 @@ export async function show(main, rest, query, info, isWanted) {
     h("p", {}, "How often the player who starts a round wins the match when " +
       `both play ${found.name}. Of a round it remembers ` +
       `${found.remembers}. A click opens the round.`),
-    h("div", { class: "scroll" }, h("table", { class: "numbers grid wide",
+    scroller("", {}, h("table", { class: "numbers grid wide",
       id: "rounds" },
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Starter"),
       numbers.map((other) => h("th", { scope: "col" }, `v ${other}`)))),

@@ -1,10 +1,12 @@
 // Neumann poker as stacked areas, and the tables of Liar Die.
 
 import { fact } from "./review.js";
-import { api, h, heat, runTask, select, showError, svg } from "./ui.js";
+import { api, h, heat, runTask, scroller, select, showError,
+  svg } from "./ui.js";
 
 const WIDTH = 320;
 const HEIGHT = 150;
+const NEVER = 0.0005; // what is reached less often is drawn faintly
 
 async function load(main, game, sizes, label, chosen, info, isWanted, draw) {
   const place = h("div", {});
@@ -56,15 +58,17 @@ export function showLiarDie(main, [size], query, info, isWanted) {
     "Sides", size || (hasFile ? "file" : "6"), info, isWanted, drawLiarDie);
 }
 
-function summary(found) {
+function summary(found, note) {
   return h("section", { class: "card" }, h("div", { class: "facts" },
     fact("Value to the first player", found.value.toFixed(5), "small-value"),
     fact("Exploitability", found.exploitability < 1e-9 ? "0" :
-      found.exploitability.toExponential(1), "small-exploitability")));
+      found.exploitability.toExponential(1), "small-exploitability")),
+  note ? h("p", { class: "muted" }, note) : null);
 }
 
 function drawNeumann(found) {
-  return [summary(found), h("div", { class: "panels" },
+  return [summary(found, "Faint: ranks that never get there, because of " +
+    "earlier moves."), h("div", { class: "panels" },
     found.spots.map((spot) => h("section", { class: "card panel" },
       h("h2", {}, `Player ${spot.player}`, h("span", { class: "muted" },
         spot.betting.length ? ` after ${spot.betting.join(", ")}` :
@@ -96,11 +100,14 @@ function areas(spot, ranks) {
   });
   const marks = [0, 0.5, 1].map((share) => svg("text", { x: -6,
     y: HEIGHT * (1 - share) + 4, "text-anchor": "end" }, `${100 * share}%`));
+  const veils = spot.reach.map((reach, rank) => (reach < NEVER ?
+    svg("rect", { class: "veil", x: rank * step, y: 0, width: step,
+      height: HEIGHT }) : null));
   return svg("svg", { class: "areas", role: "img",
     viewBox: `-42 -8 ${WIDTH + 50} ${HEIGHT + 32}`,
     "aria-label": `Player ${spot.player}: shares of ` +
       `${spot.actions.join(", ")} by rank; a table follows` },
-  paths, marks,
+  paths, veils, marks,
   svg("text", { x: 0, y: HEIGHT + 18 }, "lowest rank"),
   svg("text", { x: WIDTH, y: HEIGHT + 18, "text-anchor": "end" },
     "highest rank"));
@@ -113,18 +120,20 @@ function legend(actions) {
 
 function rankTable(spot) {
   return h("details", {}, h("summary", {}, "As a table"),
-    h("div", { class: "scroll tall" }, h("table", { class: "numbers grid" },
+    scroller("tall", {}, h("table", { class: "numbers grid" },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Rank"),
         spot.actions.map((action) => h("th", { scope: "col" }, action)))),
-      h("tbody", {}, spot.shares[0].map((_, rank) => h("tr", {},
+      h("tbody", {}, spot.shares[0].map((_, rank) => h("tr", {
+        class: spot.reach[rank] < NEVER ? "never" : null },
         h("th", { scope: "row" }, String(rank + 1)),
         spot.shares.map((shares) => heat(shares[rank],
           (100 * shares[rank]).toFixed(1)))))))));
 }
 
-function cells(shares, before) {
+function cells(shares, before, reaches) {
   return [...Array(before).fill(null).map(() => h("td", {}, "")),
-    ...shares.map((share) => heat(share, (100 * share).toFixed(1)))];
+    ...shares.map((share, i) => heat(share, (100 * share).toFixed(1),
+      { class: reaches[i] < NEVER ? "never" : "" }))];
 }
 
 function drawLiarDie(found) {
@@ -136,19 +145,22 @@ function drawLiarDie(found) {
     h("section", { class: "card" }, h("h2", {}, "When to doubt"),
       h("p", { class: "muted" }, "Per cent: how often the new claim " +
         "(column) is doubted by the player whose own claim (row) was " +
-        "accepted before. 0: no claim before."),
-      h("div", { class: "scroll" }, h("table", { class: "numbers grid",
+        "accepted before. 0: no claim before. Faint: claims that nobody " +
+        "makes there."),
+      scroller("", {}, h("table", { class: "numbers grid",
         id: "doubts" }, head(["Own"]),
       h("tbody", {}, found.doubts.map((row, old) => h("tr", {},
-        h("th", { scope: "row" }, String(old)), cells(row, old))))))),
+        h("th", { scope: "row" }, String(old)),
+        cells(row, old, found.doubt_reach[old]))))))),
     h("section", { class: "card" }, h("h2", {}, "What to claim"),
       h("p", { class: "muted" }, "Per cent: how often each number is " +
-        "claimed after the last accepted claim, by what was rolled."),
+        "claimed after the last accepted claim, by what was rolled. Faint: " +
+        "after claims that nobody makes, or nobody accepts."),
       h("div", { class: "panels" }, found.claims.map((rows, last) =>
-        h("div", { class: "scroll" }, h("table", { class: "numbers grid" },
+        scroller("", {}, h("table", { class: "numbers grid" },
           h("caption", {}, last ? `Last claim ${last}` : "First claim"),
           head(["Roll"]),
           h("tbody", {}, rows.map((row, roll) => h("tr", {},
             h("th", { scope: "row" }, String(roll + 1)),
-            cells(row, last)))))))))];
+            cells(row, last, row.map(() => found.claim_reach[last]))))))))))];
 }

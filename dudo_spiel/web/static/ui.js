@@ -103,8 +103,40 @@ export function chance(share) {
   return `${Math.round(100 * share)}%`;
 }
 
+const BEST = 0.00005; // a move that loses less is as good as the best one
+
+export function isBest(loss) {
+  return loss < BEST;
+}
+
 export function lossText(loss) {
-  return loss < 0.00005 ? "0" : `−${(100 * loss).toFixed(2)}`;
+  return isBest(loss) ? "0" : `−${(100 * loss).toFixed(2)}`;
+}
+
+// Returns a box that scrolls; a line above it says how many columns are out of
+// sight.
+export function scroller(kind, attributes, table) {
+  const hint = h("p", { class: "more-hint muted" });
+  const box = h("div", { class: `scroll ${kind}`.trim(), ...attributes },
+    table);
+  const outer = h("div", { class: "scroller" }, hint,
+    h("div", { class: "frame" }, box));
+  const update = () => {
+    const edge = box.getBoundingClientRect().right + 1;
+    const heads = [...box.querySelectorAll("thead th")];
+    const out = box.scrollWidth - box.clientWidth - box.scrollLeft > 1 ?
+      heads.filter((one) => one.getBoundingClientRect().right > edge).length :
+      0;
+    hint.classList.toggle("needed", box.scrollWidth > box.clientWidth + 1);
+    outer.classList.toggle("more", out > 0);
+    hint.textContent = out ? `${out} more ${out === 1 ? "column" : "columns"}` +
+      " to the right →" : "All columns to the right are in sight.";
+  };
+  box.addEventListener("scroll", update, { passive: true });
+  const observer = new ResizeObserver(update);
+  observer.observe(box);
+  observer.observe(table);
+  return outer;
 }
 
 // Returns a table cell coloured by a share.

@@ -4,8 +4,8 @@ The output is one Markdown table per game: iterations and seconds to each
 target. Seconds are those of the processor, so that other programs matter
 little. The clock runs while a solver iterates. It does not run while kernels
 and games are compiled, nor while policies are measured. Peers are OpenSpiel's
-CFR, CFR+ and external sampling MCCFR in C++, and those of LiteEFG, if it is
-installed. All runs use one thread, one after the other.
+CFR, CFR+ and external sampling MCCFR in C++, and those of LiteEFG and noregret,
+if they are installed. All runs use one thread, one after the other.
 """
 
 from dudo_spiel_examples.support import binary
@@ -28,7 +28,8 @@ from dudo_spiel.algorithms import exploitability
 _GROWTH, _GROWTH_NEAR = 1.2, 1.05
 _NEAR = 3.0  # times the target
 _PEERS = ("pyspiel CFR", "pyspiel CFR+", "pyspiel external sampling",
-          "LiteEFG CFR", "LiteEFG CFR+", "LiteEFG DCFR")
+          "LiteEFG CFR", "LiteEFG CFR+", "LiteEFG DCFR", "noregret CFR",
+          "noregret CFR+", "noregret DCFR", "noregret PCFR+")
 
 _GAMES = flags.DEFINE_multi_string("game", ["leduc_poker", "liars_dice"],
                                    "A game to solve, with its parameters")
@@ -118,12 +119,46 @@ def lite_efg_run(name, game):
       graph.current_strategy(*policy), average)) / 2)
 
 
+def no_regret_run(name, game):
+  """Returns the `Run` of a peer in noregret, or None if there is none."""
+  try:
+    import noregret
+  except ImportError:
+    return None
+  # The class, its arguments, and whether it predicts the next regrets.
+  minimizer, arguments, predicts = {
+      "noregret CFR": (noregret.CFR, {}, False),
+      "noregret CFR+": (noregret.CFR_plus, {}, False),
+      "noregret DCFR": (noregret.DCFR, {}, False),
+      "noregret PCFR+": (noregret.CFR_plus, {"gamma": 2}, True),
+  }[name]
+  kernel = noregret.FPKer()  # NumPy and SciPy on the processor
+  try:
+    form = noregret.to_efg(kernel, noregret.OpenSpielGame(kernel, str(game)))
+  except NotImplementedError:  # It only takes zero-sum games for two.
+    return None
+  players = [minimizer(kernel, polytope, **arguments)
+             for polytope in form.sequence_form_polytopes]
+
+  strategies = [player.output(predicts) for player in players]
+
+  def step():  # as noregret.rm does with alternation; that cannot go on
+    for i, player in enumerate(players):
+      player.observe(form.utility(i, *strategies[:i], *strategies[i + 1:]))
+      strategies[i] = player.output(predicts)
+
+  return Run(measuring.repeated(step), lambda: float(form.exploitability(
+      *(player.average_strategy for player in players))))
+
+
 def make_run(name, game_name):
-  """Returns the `Run` of a solver or peer, or None if it is missing."""
+  """Returns the `Run` of a solver or peer, or None if there is none."""
   if name.startswith("pyspiel "):
     return open_spiel_run(name, convergence.load_game(game_name).game)
   if name.startswith("LiteEFG "):
     return lite_efg_run(name, convergence.load_game(game_name).game)
+  if name.startswith("noregret "):
+    return no_regret_run(name, convergence.load_game(game_name).game)
   return our_run(name, game_name)
 
 
@@ -163,9 +198,11 @@ def main(_):
         row = [name, *cells(run, targets)]
         with bar.external_write_mode():
           print("| " + " | ".join(row) + " |", flush=True)
-  if missing:
-    print("\nNot measured, as LiteEFG is not installed: "
-          f"{', '.join(sorted(missing))}")
+  for package in sorted({name.partition(" ")[0] for name in missing}):
+    names = [name for name in _PEERS if name in missing and
+             name.startswith(f"{package} ")]
+    print(f"\nNot measured, as {package} is not installed or does not take the "
+          f"game: {', '.join(names)}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import threading
 
 import helpers
 import numpy as np
-from oracles import fsi_oracle
+from oracles import fsicfr_oracle
 import pyspiel
 import pytest
 
@@ -76,15 +76,15 @@ def _assert_agree(solver, slow, iterations):
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("game,key,iterations", [
-    ("liar_die(sides=3)", fsi_oracle.history_key, 30),
-    ("liar_die(sides=4)", fsi_oracle.history_key, 20),
-    ("liar_die_ir(sides=3)", fsi_oracle.liar_die_key, 30),
-    ("liar_die_ir(sides=5)", fsi_oracle.liar_die_key, 30),
+    ("liar_die(sides=3)", fsicfr_oracle.history_key, 30),
+    ("liar_die(sides=4)", fsicfr_oracle.history_key, 20),
+    ("liar_die_ir(sides=3)", fsicfr_oracle.liar_die_key, 30),
+    ("liar_die_ir(sides=5)", fsicfr_oracle.liar_die_key, 30),
 ])
 def test_liar_die_agrees_with_the_oracle(game, key, iterations):
   game = _load(game)
   solver = fsicfr.FSICFRSolver(game, seed=5)
-  slow = fsi_oracle.OracleFSICFR(game, key, _chooser(solver),
+  slow = fsicfr_oracle.OracleFSICFR(game, key, _chooser(solver),
                                  count_visits=True)
   _assert_agree(solver, slow, iterations)
 
@@ -93,7 +93,7 @@ def test_liar_die_agrees_with_the_oracle(game, key, iterations):
 def test_unmerged_histories_agree_too():
   game = _load("liar_die_ir(sides=4)")
   solver = fsicfr.FSICFRSolver(game, seed=4)
-  slow = fsi_oracle.OracleFSICFR(game, fsi_oracle.history_key,
+  slow = fsicfr_oracle.OracleFSICFR(game, fsicfr_oracle.history_key,
                                  _chooser(solver), count_visits=True)
   _assert_agree(solver, slow, 30)
 
@@ -114,7 +114,7 @@ def test_unmerged_histories_agree_too():
 def test_dudo_agrees_with_the_oracle(match, recall_length, iterations,
                                      count_visits):
   solver = fsicfr.FSICFRSolver(_load(f"dudo({match})"), recall_length, seed=5)
-  slow = fsi_oracle.OracleFSICFR(solver.graph.game, fsi_oracle.dudo_key,
+  slow = fsicfr_oracle.OracleFSICFR(solver.graph.game, fsicfr_oracle.dudo_key,
                                  _chooser(solver), count_visits)
   _assert_agree(solver, slow, iterations)
 

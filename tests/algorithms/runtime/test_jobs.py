@@ -6,6 +6,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -137,8 +138,8 @@ def test_ctrl_c_waits_until_a_process_has_started(monkeypatch, capfd,
   assert capfd.readouterr().err == ""
 
 
-@pytest.mark.slow
-def test_processes_end_with_a_caller_who_is_killed(tmp_path):
+def _kill_caller(tmp_path, end):
+  """Kills a process with a job; returns (its folder of jobs, the job's id)."""
   program = tmp_path / "program.py"
   program.write_text(
       "import os, pathlib, time\n"
@@ -154,15 +155,34 @@ def test_processes_end_with_a_caller_who_is_killed(tmp_path):
   folder = tmp_path / "temporary"
   folder.mkdir()
   caller = subprocess.Popen([sys.executable, program],
-                            env={**os.environ, "TMPDIR": str(folder)})
+                            env={**os.environ, "TMPDIR": str(folder)},
+                            start_new_session=True)
   place = tmp_path / "process"
   while not place.exists():
     assert caller.poll() is None
     time.sleep(0.05)
-  caller.kill()
+  end(caller.pid, signal.SIGKILL)
   caller.wait()
-  _assert_ends(int(place.read_text("utf-8")))
+  return folder, int(place.read_text("utf-8"))
+
+
+@pytest.mark.slow
+def test_processes_end_with_a_caller_who_is_killed(tmp_path):
+  folder, job = _kill_caller(tmp_path, os.kill)
+  _assert_ends(job)
   assert not list(folder.glob("dudo_spiel*"))
+
+
+@pytest.mark.slow
+def test_what_a_killed_group_of_processes_leaves_is_removed(
+    tmp_path, monkeypatch):
+  folder, job = _kill_caller(tmp_path, os.killpg)
+  _assert_ends(job)
+  left, = folder.glob("dudo_spiel*")
+  monkeypatch.setattr(tempfile, "tempdir", str(folder))
+  run = jobs.run(_work, _jobs("x", folder=tmp_path))
+  assert next(run).error == ""
+  assert not left.exists()
 
 
 def test_what_cannot_be_sent_is_an_error():

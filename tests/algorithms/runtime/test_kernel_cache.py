@@ -1,17 +1,26 @@
 """Kernels on disk: kept while nothing changes, never kept too long."""
 
+import errno
+import importlib
 import os
 import pathlib
+import pickle
 import shutil
 import subprocess
 import sys
 import tomllib
+from unittest import mock
+import warnings
 
 import helpers
+import numba
+from numba.core import caching
 import pytest
 
 import dudo_spiel
 from dudo_spiel import algorithms
+from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import kernel_cache
 from dudo_spiel.algorithms.runtime import kernel_parts
 
 # Prints what a kernel computes with the help of another module's kernels, and
@@ -99,6 +108,72 @@ def test_works_without_a_cache_where_nothing_can_be_written(copy):
   shown = _terminal_output(copy, HOME=os.devnull, XDG_CACHE_HOME=os.devnull)
   assert shown.count("compiling kernels") == 1
   assert "set NUMBA_CACHE_DIR" in shown
+
+
+@pytest.fixture(name="twice")
+def _twice(tmp_path, monkeypatch):
+  """Returns a function that doubles 21 by a kernel which no process has yet.
+
+  It returns (result, whether the machine code came from the disk, warnings).
+  """
+  (tmp_path / "small_module.py").write_text(
+      "def twice(number):\n  return 2 * number\n", encoding="utf-8")
+  monkeypatch.syspath_prepend(tmp_path)
+  monkeypatch.delitem(sys.modules, "small_module", raising=False)
+  function = importlib.import_module("small_module").twice
+
+  def compute():
+    monkeypatch.setattr(kernel_cache, "_WARNED", set())
+    kernel = jit.kernel(function)
+    with warnings.catch_warnings(record=True) as found:
+      warnings.simplefilter("always")
+      result = kernel(21)
+    return (result, bool(kernel.stats.cache_hits),
+            [str(warning.message) for warning in found])
+
+  return compute
+
+
+def _flipped(data):
+  """Returns bytes with one bit in the middle changed."""
+  half = len(data) // 2
+  return data[:half] + bytes([data[half] ^ 1]) + data[half + 1:]
+
+
+@pytest.mark.parametrize("end, damage", [
+    *((end, damage) for end in (".nbi", ".nbc") for damage in (
+        lambda data: b"", lambda data: b"junk" + data, lambda data: data[:-9])),
+    (".nbi", lambda data: pickle.dumps(numba.__version__) + pickle.dumps(1)),
+    (".nbc", _flipped)])
+def test_a_damaged_file_of_the_cache_is_written_anew(
+    twice, tmp_path, end, damage):
+  assert twice() == (42, False, [])
+  assert twice() == (42, True, [])
+  file, = tmp_path.rglob(f"*{end}")
+  file.write_bytes(damage(file.read_bytes()))
+  result, is_cached, (warning,) = twice()
+  assert (result, is_cached) == (42, False)
+  assert warning.startswith(f"path={str(file)!r}: ")
+  assert "is damaged" in warning
+  assert twice() == (42, True, [])
+
+
+@pytest.mark.parametrize("fails", ["write", "replace"])
+def test_a_full_disk_only_keeps_no_kernels(twice, tmp_path, monkeypatch, fails):
+  full = OSError(errno.ENOSPC, "No space left on device")
+  with monkeypatch.context() as context:
+    if fails == "replace":
+      context.setattr(os, "replace", mock.Mock(side_effect=full))
+    else:
+      context.setattr(caching.IndexDataCacheFile, "_open_for_write",
+                      mock.Mock(side_effect=full))
+    for _ in range(2):
+      result, is_cached, (warning,) = twice()
+      assert (result, is_cached) == (42, False)
+      assert warning.startswith(f"no kernels can be kept in '{tmp_path}")
+      assert "No space left on device" in warning
+  assert twice() == (42, False, [])
+  assert twice() == (42, True, [])
 
 
 @pytest.mark.slow

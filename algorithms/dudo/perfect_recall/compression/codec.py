@@ -10,7 +10,7 @@ and from the remainder.
 
 Streams may come from strangers: no byte leads out of an array, and what does
 not end where it should is refused. So is what does not fit into memory, and a
-tree that is larger than its stream can tell, both before memory is allocated.
+tree that is much larger than its streams, both before memory is allocated.
 """
 
 import numpy as np
@@ -38,6 +38,9 @@ _VALUES = 17 * _BIT_CONTEXTS
 _QUANTUM_CONTEXTS = 2 * _FLAGS + _VALUES
 _ALL = 16  # a hand that gave all of its remainder to a row, in statistics
 _NODE_BYTES, _ROW_BYTES = 64, 17  # of memory, while a tree is read
+# How many rows a tree may have: so many for a byte of both streams (policies of
+# training have at most 2.5), and so many more.
+_BYTE_ROWS, _FREE_ROWS = 32, 2**14
 
 
 # Functions that write or read are given what to write, or anything, and return
@@ -373,9 +376,7 @@ def decode(hands, nodes, rows, num_quanta, streams, path=None):
     ram.check("path", repr(path), needed, f"its round {name}",
               "a machine that has more")
 
-  # Each node has a bit at least, and so has each of its claims.
-  is_right = max(nodes, rows - nodes) <= (
-      range_coder.MAX_BITS_A_BYTE * len(streams[0]))
+  is_right = nodes <= rows <= _FREE_ROWS + _BYTE_ROWS * sum(map(len, streams))
   if is_right:
     check_memory(_NODE_BYTES * nodes + _ROW_BYTES * rows)
     parts = np.zeros(nodes, np.int16), np.zeros(rows, np.int16), np.zeros(

@@ -2,11 +2,14 @@
 
 import threading
 
+import numpy as np
+
 from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
 from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
 from dudo_spiel.algorithms.dudo.perfect_recall.compression import codec
 from dudo_spiel.algorithms.dudo.perfect_recall.compression import quantize
 from dudo_spiel.algorithms.runtime import interrupts
+from dudo_spiel.algorithms.runtime import ram
 
 
 class CodedRound(stored_rounds.LazyRound):
@@ -53,6 +56,10 @@ class CodedRound(stored_rounds.LazyRound):
     """Returns the `stored_rounds.StoredRound`, its table in uint16."""
     with self._lock:
       if self._stored is None:
+        ram.check("path", repr(self._path), round_hands.num_bytes(
+            self._match, self._dice, np.float64),
+                  "its round {}v{}".format(*self._dice),
+                  "a machine that has more")
         hands = round_hands.RoundHands(self._match, self._dice)
         self._stored = stored_rounds.StoredRound(hands, *codec.decode(
             hands, *self.size, self.streams, self._path))

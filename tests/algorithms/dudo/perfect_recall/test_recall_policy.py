@@ -2,12 +2,8 @@
 
 import contextlib
 import functools
-import json
 import os
-import re
 import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -133,41 +129,6 @@ def _coded_file(tmp_path):
   path = tmp_path / "policy.npz"
   _solver().average_policy().compressed(1000, num_threads=1).save(path)
   return path
-
-
-def test_sizes_that_make_no_sense_take_no_memory(coded_file):
-  with np.load(coded_file) as archive:
-    arrays = dict(archive)
-  header = json.loads(arrays["header"].tobytes())
-  for item in header["rounds"]:
-    item[2:4] = 2**31 - 2, 2**31 - 1
-  arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
-  np.savez(coded_file, **arrays)
-  # In a process of its own: tracemalloc is not safe beside threads that take
-  # memory without the interpreter's lock, and those who run tests have some.
-  result = subprocess.run(
-      [sys.executable, "-c", _REFUSED_WITHOUT_MEMORY, coded_file],
-      capture_output=True, text=True)
-  assert result.returncode == 0, result.stderr
-  message, peak = result.stdout.splitlines()
-  assert re.match("^path=.*policy.npz.* make no sense", message)
-  assert int(peak) < 10**7
-
-
-_REFUSED_WITHOUT_MEMORY = """
-import sys, tracemalloc
-from dudo_spiel.algorithms import policies
-policy = policies.load_policy(sys.argv[1])
-state = policy.game.new_initial_state()
-while state.is_chance_node():
-  state.apply_action(state.legal_actions()[0])
-tracemalloc.start()
-try:
-  policy.action_probabilities(state)
-except ValueError as error:
-  print(error)
-print(tracemalloc.get_traced_memory()[1])
-"""
 
 
 @pytest.mark.parametrize("fits", [0, 1])  # not even the tree, or the tree

@@ -1,4 +1,4 @@
-"""Narrators of Liar Die and Neumann poker."""
+"""The narrator of Liar Die."""
 
 from dudo_spiel.terminal import moves
 from dudo_spiel.terminal import narrator
@@ -69,44 +69,3 @@ class LiarDieNarrator(narrator.Narrator):
       return (f"{typed[0]} is not a claim between {state.highest_claim() + 1} "
               f"and {self._game.sides}.")
     return f"Type the number that you claim, up to {self._game.sides}."
-
-
-class NeumannPokerNarrator(narrator.Narrator):
-  """Tells about `neumann_poker`."""
-
-  def _how_to_move(self):
-    return "Type check, bet, call, raise or fold, or the first letters of it."
-
-  def _rules(self):
-    return narrator.wrapped(
-        f"Both players pay {self._game.ante:g} and get a rank from 1 to "
-        f"{self._game.num_ranks}; the higher rank wins at the showdown, and "
-        "equal ranks share the pot.")
-
-  def _told(self, before, action, state):
-    player = before.current_player()
-    if before.is_chance_node():
-      rank = state.rank(self.seat)
-      is_new = rank >= 0 > before.rank(self.seat)
-      return [f"You get rank {self._rank(rank)}."] if is_new else []
-    return [f"{self.name(player)}: {narrator.action_name(before, action)}"]
-
-  def _rank(self, rank):
-    return f"{self._style.strong(str(rank + 1))} of {self._game.num_ranks}"
-
-  def _ending(self, state):
-    if not state.is_showdown():
-      return []
-    return [f"{self.name(player)} had rank {state.rank(player) + 1}."
-            for player in range(self._game.num_players())]
-
-  def situation(self, state):
-    """Returns a line with the stakes."""
-    stakes = ", ".join(f"{self.name(player)} {stake:g}"
-                       for player, stake in enumerate(state.stakes()))
-    return [f"Paid so far: {stakes}."]
-
-  def status(self, state):
-    """Returns the line with the person's rank and the legal moves."""
-    legal = ", ".join(map(state.action_to_string, state.legal_actions()))
-    return [f"Your rank: {self._rank(state.rank(self.seat))} | {legal}?"]
