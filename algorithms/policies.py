@@ -56,7 +56,8 @@ def bot_policy(game: pyspiel.Game,
 
   Args:
     game: the game.
-    name: the bot: "heuristic" or "random"; also "uniform" for `dudo`.
+    name: the bot: "odds", "heuristic" or "random"; also "uniform" for
+      `dudo`.
 
   Example:
     >>> import pyspiel

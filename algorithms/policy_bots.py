@@ -297,7 +297,7 @@ def bot_names(game: pyspiel.Game) -> list[str]:
     >>> import pyspiel
     >>> from dudo_spiel.algorithms import policy_bots
     >>> policy_bots.bot_names(pyspiel.load_game("dudo(numdice=2)"))
-    ['trained', 'recall3', 'heuristic', 'random', 'uniform']
+    ['trained', 'recall3', 'odds', 'heuristic', 'random', 'uniform']
   """
   names = bots.bot_names(game)
   if _is_solved(game):

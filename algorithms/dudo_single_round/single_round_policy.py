@@ -19,7 +19,7 @@ from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.tabular import convertible
 
 FILE_KIND = "single_round_policy"
-BOTS = ("random", "heuristic")
+BOTS = ("random", "heuristic", "odds")
 _DTYPES = ("float32", "float64", "uint8")
 
 
@@ -137,7 +137,7 @@ def bot_policy(game, name):
 
   Args:
     game: the `pyspiel.Game`, `dudo_single_round` or an abstraction of it.
-    name: one of BOTS, `bots.RandomBot` or `bots.HeuristicBot`.
+    name: one of BOTS, the bots of `bots.make_bot`.
   """
   validation.choice("name", name, BOTS)
   layout = single_round_layout.SetLayout(
@@ -151,6 +151,9 @@ def bot_policy(game, name):
     if name == "heuristic":
       weights[:] = chances[:, window]
       weights[~weights.any(axis=1)] = 1.0
+    elif name == "odds":  # the last of the best
+      best = len(window) - 1 - np.argmax(chances[:, window][:, ::-1], axis=1)
+      weights[np.arange(len(best)), best] = 1.0
     else:
       near = bots.RandomBot.CLAIM_WEIGHTS[:len(window)]
       weights[:, :len(near)] = near
@@ -159,6 +162,8 @@ def bot_policy(game, name):
     for wait, entry in enumerate(layout.challenge_entry[claim, 0]):
       if name == "random":
         table[:, entry + 1] = bots.RandomBot.CHALLENGE
+      elif name == "odds":
+        table[:, entry + 1] = chances[:, claim] < bots.OddsBot.THRESHOLD
       elif wait == 0:  # the next to claim
         table[:, entry + 1] = 1.0 - chances[:, claim]
       table[:, entry] = 1.0 - table[:, entry + 1]
