@@ -43,7 +43,7 @@ _ARRAY_HEADER = re.compile(
 # stops growing when it is 2^25 times as large as what is added, one of float64
 # at 2^54 times, and games pay at most 1e15 or 1e100: no training gets here.
 # Sums over the actions of a set stay finite, and so do squares of float64.
-_MAX_MAGNITUDES = {4: 1e33, 8: 1e150}
+MAX_MAGNITUDES = {4: 1e33, 8: 1e150}
 # How many times as large as in the file an array may be (real ones of more than
 # a megabyte: at most 13), and what all arrays may have besides.
 _MAX_PACKING = 32
@@ -354,7 +354,7 @@ def _fill(member, block, name, low, high=None):
     if not np.isfinite(block).all():
       raise ValueError(f"its {name} has numbers that are not finite")
     if high is None:
-      high = _MAX_MAGNITUDES.get(block.dtype.itemsize, math.inf)
+      high = MAX_MAGNITUDES.get(block.dtype.itemsize, math.inf)
     if block.size and max(block.max(), -block.min()) > high:
       raise ValueError(f"its {name} has numbers above {high:g} in size, which "
                        "no training makes")
