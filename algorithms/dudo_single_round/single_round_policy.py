@@ -32,7 +32,8 @@ class SingleRoundPolicy(convertible.ConvertiblePolicy):
   Args:
     game: the `pyspiel.Game` that the policy is for, a `dudo_single_round_ir`;
       with a layout also `dudo_single_round`.
-    table: [roll, entry] float32, float64 or uint8, weights of at least zero.
+    table: [roll, entry] float32, float64 or uint8, weights from 0 to 1e33,
+      1e150 or 255.
     layout: the `single_round_layout.SetLayout` of an abstraction with the rules
       of the game; None for that of the game itself.
 
@@ -55,11 +56,12 @@ class SingleRoundPolicy(convertible.ConvertiblePolicy):
     self.layout = layout
     self.table = np.ascontiguousarray(table)
     shape = self.layout.num_rolls, self.layout.num_entries
+    high = checkpoint.MAX_MAGNITUDES.get(self.table.itemsize, 255)
     if (self.table.shape != shape or self.table.dtype not in _DTYPES or
-        not np.all(self.table >= 0) or not np.all(self.table < np.inf)):
+        not np.all((self.table >= 0) & (self.table <= high))):
       raise ValueError(
           f"table: is {self.table.shape} of {self.table.dtype}; must be {shape}"
-          f" of {' or '.join(_DTYPES)}, all finite and at least 0")
+          f" of {' or '.join(_DTYPES)}, all between 0 and {high:g}")
 
   def check_game(self, game: pyspiel.Game) -> None:
     """Raises a ValueError if the policy cannot play the game."""

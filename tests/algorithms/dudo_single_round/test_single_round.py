@@ -127,7 +127,9 @@ def test_bots_as_tables_are_the_bots(parameters, name):
     lambda game, table: (game, table[:, 1:]),
     lambda game, table: (game, table.astype(np.int64)),
     lambda game, table: (game, table - 1.0),
-    lambda game, table: (game, table / 0.0)])
+    lambda game, table: (game, table / 0.0),
+    lambda game, table: (game, table + 1e300),  # infinite sums
+    lambda game, table: (game, (table + 1e38).astype(np.float32))])
 def test_tables_that_are_no_policies(make):
   game = pyspiel.load_game("dudo_single_round_ir(players=2,numdice=1)")
   layout = single_round_layout.SetLayout(game)
