@@ -70,11 +70,7 @@ class RegretSolver(table_solver.TableSolver):
             "prediction": self._prediction}
 
   def _powers(self, t):
-    """Returns (alpha, beta, gamma) of iterations: numbers or [iteration].
-
-    Args:
-      t: [iteration] float64, their numbers.
-    """
+    """Returns (alpha, beta, gamma) of iterations t: numbers or [iteration]."""
     del t
     return self._alpha, self._beta, self._gamma
 
@@ -106,15 +102,12 @@ _SOLVERS_WITH = {"alpha": "DiscountedCFRSolver or DCFRPlusSolver",
 
 
 def _common(solver, kwargs, *own):
-  """Returns the arguments of a named variant that do not tell variants apart.
+  """Returns the arguments of a class, none of which makes it another variant.
 
   Args:
-    solver: name of the class.
-    kwargs: dict of its arguments.
-    *own: names of the parameters that the class has, for the message.
-
-  Raises:
-    ValueError: if an argument would make it another variant.
+    solver: the name of the class, for the message.
+    kwargs: dict of the arguments; else they raise a ValueError.
+    *own: which parameters of `_SOLVERS_WITH` the class has.
   """
   for name, others in _SOLVERS_WITH.items():
     if name in kwargs and name not in own:

@@ -159,9 +159,9 @@ def _arguments_of(solver_class):
   for kind in solver_class.__mro__:
     if "__init__" in vars(kind):
       parameters = inspect.signature(kind.__init__).parameters.values()
-      names += [each.name for each in parameters
-                if each.kind == each.KEYWORD_ONLY and each.name not in names]
-      if not any(each.kind == each.VAR_KEYWORD for each in parameters):
+      names += [one.name for one in parameters
+                if one.kind == one.KEYWORD_ONLY and one.name not in names]
+      if not any(one.kind == one.VAR_KEYWORD for one in parameters):
         break
   return names
 
@@ -188,10 +188,10 @@ def load_game(text: str) -> LoadedGame:
   _check_text("game", text)
   match = _REMEMBERING.fullmatch(text.strip())
   name = match[1] if match else text.strip()
-  known = pyspiel.registered_names()
+  registered = pyspiel.registered_names()
   short_name = name.partition("(")[0]
-  if short_name not in known:
-    similar = difflib.get_close_matches(short_name, known)
+  if short_name not in registered:
+    similar = difflib.get_close_matches(short_name, registered)
     raise ValueError(f"game={text}: OpenSpiel has no such game" + (
         f"; did you mean {' or '.join(similar)}?" if similar else ""))
   try:

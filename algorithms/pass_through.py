@@ -36,8 +36,8 @@ class _PassThroughSolver(graph_solver.PlannedSolver):
   def __init__(self, game: pyspiel.Game, abstraction: str | None = None,
                recall_length: int | None = None, **kwargs: Any) -> None:
     super().__init__(
-        game, lambda: single_round_graph.make_graph(game, abstraction,
-                                                    recall_length), **kwargs)
+        game, lambda: single_round_graph.training_graph(
+            game, abstraction, recall_length, kwargs.get("dtype")), **kwargs)
 
   def _new_scratch(self):
     return pass_through_kernels.new_scratch(self.graph, self._dtype,

@@ -87,8 +87,8 @@ class FSISolver(graph_solver.PlannedSolver):
                num_threads: int | None = None,
                dtype: str | None = None) -> None:
     super().__init__(
-        game, lambda: single_round_graph.make_graph(game, abstraction,
-                                                    recall_length),
+        game, lambda: single_round_graph.training_graph(
+            game, abstraction, recall_length, dtype),
         tremble=tremble, gamma=gamma, seed=seed, num_threads=num_threads,
         dtype=dtype)
 

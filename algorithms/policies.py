@@ -56,7 +56,8 @@ def bot_policy(game: pyspiel.Game,
 
   Args:
     game: the game.
-    name: the bot: "heuristic" or "random"; also "uniform" for `dudo`.
+    name: the bot: "odds", "heuristic" or "random"; also "uniform" for
+      `dudo`.
 
   Example:
     >>> import pyspiel
@@ -156,15 +157,9 @@ def load_policy(path: annotations.PathLike,
 
 
 def _games(archive, game):
-  """Returns the games of a policy file.
+  """Returns the game that has the information states of a policy in a file.
 
-  Args:
-    archive: the `checkpoint.Archive`.
-    game: the `pyspiel.Game` that the user gave, or None.
-
-  Returns:
-    A tuple of the game that has the policy's information states and, if it is
-    another one, the game that the policy is for.
+  If that is another one than the policy is for, this one is returned as well.
   """
   path, header = archive.path, archive.header
   names = [checkpoint.field(path, header, "game", checkpoint.text)]

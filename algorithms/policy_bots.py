@@ -84,13 +84,14 @@ def _can_play(policy, game):
 
 def _best_for_dudo(game):
   """Returns the policy that comes with the package, None if there is none."""
-  known = [policy for policy in _shipped() if _can_play(policy, game)]
+  candidates = [policy for policy in _shipped() if _can_play(policy, game)]
 
   def recorded(policy):
-    found = policy.known_exploitability(game)
-    return math.inf if found is None else found
+    exact = policy.known_exploitability(game)
+    return math.inf if exact is None else exact
 
-  return min(known, default=None, key=recorded)  # the first one among equals
+  # The first one among equals.
+  return min(candidates, default=None, key=recorded)
 
 
 @functools.lru_cache(maxsize=64)
@@ -254,10 +255,10 @@ def _strength(game, gap):
     return "how much one can win against it was not measured"
   if game.max_utility() <= 1.0:  # to win is worth 1, to lose -1
     rate = evaluator.max_win_rate(gap)
-    most = f"{100.0 * rate:.2f}".rstrip("0").rstrip(".") + "%"
+    gain = f"{100.0 * rate:.2f}".rstrip("0").rstrip(".") + "%"
   else:
-    most = np.format_float_positional(gap, 2, fractional=False) + " a game"
-  return (f"nobody who plays both seats equally often can win more than {most} "
+    gain = np.format_float_positional(gap, 2, fractional=False) + " a game"
+  return (f"nobody who plays both seats equally often can win more than {gain} "
           "against it")
 
 
@@ -296,7 +297,7 @@ def bot_names(game: pyspiel.Game) -> list[str]:
     >>> import pyspiel
     >>> from dudo_spiel.algorithms import policy_bots
     >>> policy_bots.bot_names(pyspiel.load_game("dudo(numdice=2)"))
-    ['trained', 'recall3', 'heuristic', 'random', 'uniform']
+    ['trained', 'recall3', 'odds', 'heuristic', 'random', 'uniform']
   """
   names = bots.bot_names(game)
   if _is_solved(game):

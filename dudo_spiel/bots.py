@@ -1,8 +1,9 @@
-"""Bots: two opponents from a paper, uniform play, and any policy.
+"""Bots: two opponents from a paper, one of odds, uniform play, any policy.
 
 `RandomBot` and `HeuristicBot` are the hand-made opponents of Gendre & Kaneko
 (2019), section 5.1.2. They were made for `dudo_single_round`. In `dudo` they
-decide first whether to challenge, and then which claim to make.
+decide first whether to challenge, and then which claim to make. `OddsBot` has
+nothing random.
 
 All bots are `pyspiel.Bot`s. Like OpenSpiel's own bots they take the player whom
 they play and a random number generator that has `choice`, such as
@@ -90,7 +91,8 @@ class PolicyBot(_DistributionBot):
 class _ClaimBot(_DistributionBot):
   """A bot for games of claims, which `_CLAIM_GAMES` lists.
 
-  A subclass has the probability of a challenge and the weights of claims.
+  A subclass has the probability of a challenge, and perhaps other weights of
+  claims than their odds, the probability that they are true.
   """
 
   def challenge_probability(self, state: pyspiel.State,
@@ -103,7 +105,8 @@ class _ClaimBot(_DistributionBot):
 
   def claim_weight(self, state: pyspiel.State, claim: int) -> float:
     """Returns a weight: legal claims are made in proportion to theirs."""
-    raise NotImplementedError
+    return odds.odds_in_order(state.claim_order(), claim,
+                              state.hand(self._player_id))
 
   def distribution(self, state: pyspiel.State) -> dict[int, float]:
     """Returns {action: probability} of the bot's actions in a state."""
@@ -130,9 +133,11 @@ class _ClaimBot(_DistributionBot):
   def _dudo(self, state, legal, dudo_action):
     """Returns {action: probability} in `dudo` or `dudo_ir`."""
     claims = [action for action in legal if action != dudo_action]
+    if not claims:
+      return {dudo_action: 1.0}
     if len(claims) == len(legal):
       return self._claims(state, claims, 1.0)
-    challenge = self.challenge_probability(state, True) if claims else 1.0
+    challenge = self.challenge_probability(state, True)
     return {**self._claims(state, claims, 1.0 - challenge),
             dudo_action: challenge}
 
@@ -184,21 +189,60 @@ class HeuristicBot(_ClaimBot):
       return 0.0
     return 1.0 - self.claim_weight(state, state.last_claim())
 
-  def claim_weight(self, state: pyspiel.State, claim: int) -> float:
-    """Returns the claim's weight among the legal claims."""
-    return odds.odds_in_order(state.claim_order(), claim,
-                              state.hand(self._player_id))
+
+class OddsBot(_ClaimBot):
+  """Challenges claims of low odds, and makes the claim of the highest.
+
+  Odds are the probability that a claim is true, given the bot's own dice. It
+  challenges a claim whose odds are below a threshold, in any seat. Otherwise it
+  makes the legal claim with the highest odds, of equals the strongest.
+
+  Args:
+    player_id: the player whom it plays.
+    rng: a random number generator with `choice`.
+    threshold: the lowest odds of a claim that it does not challenge.
+
+  Example:
+    >>> import pyspiel
+    >>> from dudo_spiel import bots
+    >>> state = pyspiel.load_game("dudo(numdice=1)").new_initial_state()
+    >>> for action in (0, 1, 2):  # rolls a one and a two; the claim is 1x4
+    ...   state.apply_action(action)
+    >>> policy = bots.OddsBot(1, None).get_policy(state)
+    >>> [state.action_to_string(action) for action, p in policy if p > 0]
+    ['Dudo']
+  """
+
+  THRESHOLD = 0.4
+
+  def __init__(self, player_id: int, rng: annotations.RandomGenerator | None,
+               threshold: float = THRESHOLD) -> None:
+    super().__init__(player_id, rng)
+    self._threshold = validation.number("threshold", threshold, 0.0, 1.0)
+
+  def challenge_probability(self, state: pyspiel.State,
+                            is_next_claimer: bool) -> float:
+    """Returns 1 if the odds of the last claim are below the threshold."""
+    return float(self.claim_weight(state, state.last_claim()) <
+                 self._threshold)
+
+  def _claims(self, state, claims, total):
+    best = max(claims, key=lambda claim: (self.claim_weight(state, claim),
+                                          claim))
+    return {claim: total * (claim == best) for claim in claims}
 
 
 _CLAIM_GAMES = ("dudo", "dudo_ir", "dudo_single_round",
                 "dudo_single_round_ir")
 _BOTS = {"uniform": UniformBot, "random": RandomBot,
-         "heuristic": HeuristicBot}
+         "heuristic": HeuristicBot, "odds": OddsBot}
 _WORDS = {"uniform": "plays every legal move with the same probability",
           "random": "likes claims just above the last one, and rarely "
                     "challenges",
           "heuristic": "goes by the odds that claims are true, given its own "
-                       "dice"}
+                       "dice",
+          "odds": "makes the claim that is likeliest, given its own dice, and "
+                  "challenges claims with odds below 40%"}
 
 
 def check_generator(rng: annotations.RandomGenerator | None) -> None:
@@ -211,7 +255,8 @@ def check_generator(rng: annotations.RandomGenerator | None) -> None:
 def bot_names(game: pyspiel.Game) -> list[str]:
   """Returns a list of the bots that play the game, the best first."""
   claims = validation.game("game", game).get_type().short_name in _CLAIM_GAMES
-  return ["heuristic", "random", "uniform"] if claims else ["uniform"]
+  return (["odds", "heuristic", "random", "uniform"] if claims else
+          ["uniform"])
 
 
 def describe(name: str) -> str:

@@ -27,9 +27,9 @@ from dudo_spiel.terminal import session
 _GAME = flags.DEFINE_string("game", "dudo", "The game, with its parameters.")
 _OPPONENTS = flags.DEFINE_list(
     "opponents", None, "Bots for the other seats in turn, repeated as needed: "
-    "heuristic, random, uniform, trained (two-player dudo and small games for "
-    "two, such as leduc_poker), or policy files. Default: the best bot that "
-    "plays the game.")
+    "odds, heuristic, random, uniform, trained (two-player dudo and small "
+    "games for two, such as leduc_poker), or policy files. Default: the best "
+    "bot that plays the game.")
 _SEAT = flags.DEFINE_integer("seat", 1, "Which player you are, from 1.")
 _SEED = flags.DEFINE_integer("seed", None, "Seed of the dice and bots.",
                              lower_bound=0, upper_bound=2**32 - 1)

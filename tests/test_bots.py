@@ -80,7 +80,56 @@ def test_heuristic_bot_in_dudo():
   assert sum(chances.values()) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("bot", [bots.RandomBot, bots.HeuristicBot])
+def _moves(bot, state):
+  """Returns the moves that a bot may make, as text."""
+  return [state.action_to_string(action)
+          for action, probability in bot.get_policy(state) if probability > 0.0]
+
+
+def test_odds_bot_challenges_below_its_threshold():
+  # One of two unknown dice must show a one or a five: odds of 5/9.
+  state = helpers.start("dudo(numdice=2)", "12", "35", "2x5")
+  assert odds.claim_odds(2, 5, b"\3\5", 4, 6) == pytest.approx(5 / 9)
+  assert _moves(bots.OddsBot(1, None), state) != ["Dudo"]
+  assert _moves(bots.OddsBot(1, None, threshold=0.5), state) != ["Dudo"]
+  assert _moves(bots.OddsBot(1, None, threshold=0.6), state) == ["Dudo"]
+  # Two of two: odds of 1/9, below 40%.
+  state = helpers.start("dudo(numdice=2)", "12", "36", "2x5")
+  assert _moves(bots.OddsBot(1, None), state) == ["Dudo"]
+  assert _moves(bots.OddsBot(1, None, threshold=0.0), state) != ["Dudo"]
+
+
+def test_odds_bot_challenges_in_any_seat():
+  state = helpers.start("dudo_single_round(players=3,numdice=2)", "12", "22",
+                        "34", "3x5")
+  assert _moves(bots.OddsBot(1, None), state) == ["Challenge"]
+  helpers.do(state, "Pass")
+  assert _moves(bots.OddsBot(2, None), state) == ["Challenge"]
+  state = helpers.start("dudo_single_round(players=3,numdice=2)", "12", "22",
+                        "34", "1x5")
+  assert _moves(bots.OddsBot(1, None), state) == ["Pass"]
+
+
+def test_odds_bot_makes_the_strongest_of_the_likeliest_claims():
+  state = helpers.start("dudo_single_round(players=3,numdice=2)", "12", "22",
+                        "34")
+  # 1x1 and 1x2 are sure: it has them.
+  assert _moves(bots.OddsBot(0, None), state) == ["1x2"]
+  state = helpers.start("dudo(numdice=2)", "12", "35", "1x6")
+  # Of claims of two dice one must be of the other's, for 2x5 and 2x3 alike.
+  assert _moves(bots.OddsBot(1, None, threshold=0.0), state) == ["2x5"]
+  state = helpers.start("dudo(numdice=2)", "22", "35")
+  assert _moves(bots.OddsBot(0, None), state) == ["2x2"]
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.1, "low"])
+def test_odds_bot_refuses_thresholds_that_are_no_odds(threshold):
+  with pytest.raises(ValueError, match="^threshold="):
+    bots.OddsBot(0, None, threshold)
+
+
+@pytest.mark.parametrize("bot", [bots.RandomBot, bots.HeuristicBot,
+                                 bots.OddsBot])
 def test_bots_make_the_only_move(bot):
   state = helpers.start("dudo(numdice=1)", "2", "2", "2x1")
   assert bot(1, _rng()).distribution(state) == {12: 1.0}
@@ -89,7 +138,8 @@ def test_bots_make_the_only_move(bot):
   assert bot(1, _rng()).distribution(state) == {13: 1.0}
 
 
-@pytest.mark.parametrize("bot", [bots.RandomBot, bots.HeuristicBot])
+@pytest.mark.parametrize("bot", [bots.RandomBot, bots.HeuristicBot,
+                                 bots.OddsBot])
 def test_bots_have_nothing_to_do_when_it_is_not_their_turn(bot):
   for names in [("2",), ("2", "2"), ("2", "2", "2x6", "Challenge")]:
     state = helpers.start("dudo_single_round(players=2,numdice=1)", *names)
@@ -180,7 +230,7 @@ def test_open_spiels_console_accepts_them(capsys):
   assert "Returns: [" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["heuristic", "random", "clever"])
+@pytest.mark.parametrize("name", ["odds", "heuristic", "random", "clever"])
 def test_bots_refuse_games_they_do_not_fit(name):
   game = pyspiel.load_game("neumann_poker")
   message = f"name={name!r}: must be a bot that plays neumann_poker: uniform"

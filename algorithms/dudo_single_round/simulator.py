@@ -336,9 +336,9 @@ def play_games(game: pyspiel.Game,
 
   Args:
     game: the `pyspiel.Game`, `dudo_single_round` or an abstraction of it.
-    lineup: list with a `policies.SingleRoundPolicy`, "random" or "heuristic"
-      for each player. Policies may have different abstractions. An item may
-      occur several times.
+    lineup: list with a `policies.SingleRoundPolicy`, "odds", "heuristic" or
+      "random" for each player. Policies may have different abstractions. An
+      item may occur several times.
     num_games: number of games to play, a multiple of the number of players.
     seed: the same seed gives the same games, for any number of threads.
     num_threads: number of threads to use, None for all.

@@ -13,6 +13,7 @@ from dudo_spiel.algorithms.dudo_single_round import single_round_layout
 from dudo_spiel.algorithms.dudo_single_round import single_round_policy
 from dudo_spiel.algorithms.graphs import game_graph
 from dudo_spiel.algorithms.graphs import graph_arrays
+from dudo_spiel.algorithms.graphs import graph_solver
 
 _MAX_WALKED = 5_000_000  # histories, a traversal of two minutes
 _MAX_FLOAT32_CLAIMS = 100  # up to 2^claims paths are counted in this type
@@ -41,6 +42,36 @@ def make_graph(game, abstraction=None, recall_length=None):
   return game_graph.walked_graph(game)
 
 
+def training_graph(game, abstraction, recall_length, dtype):
+  """Returns what `make_graph` does, if the tables of a solver fit into memory.
+
+  The size of `dudo_single_round` is counted from its rules. So a game that is
+  too large is refused before its information sets are listed.
+
+  Args:
+    game: as for `make_graph`.
+    abstraction: as for `make_graph`.
+    recall_length: as for `make_graph`.
+    dtype: the type of the tables; None for the graph's default.
+  """
+  if single_round_layout.is_single_round(game):
+    sizes = single_round_layout.LayoutSizes(
+        single_round_layout.abstract_game(game, abstraction, recall_length))
+    graph_solver.check_memory(game, sizes.num_rolls * sizes.count_entries(),
+                              _table_dtype(sizes, dtype))
+  return make_graph(game, abstraction, recall_length)
+
+
+def _table_dtype(sizes, dtype):
+  """Returns float32 as the default, unless there are too many claims."""
+  is_large = sizes.num_claims > _MAX_FLOAT32_CLAIMS
+  if is_large and dtype == "float32":
+    raise ValueError(f"dtype='float32': must be 'float64' with more than "
+                     f"{_MAX_FLOAT32_CLAIMS} claims; {sizes.game} has "
+                     f"{sizes.num_claims}")
+  return dtype or ("float64" if is_large else "float32")
+
+
 class SingleRoundGraph(game_graph.Graph):
   """The graph of single-round Dudo, with a column of entries for each roll.
 
@@ -63,13 +94,8 @@ class SingleRoundGraph(game_graph.Graph):
             *self.dice, self.set_entry)
 
   def table_dtype(self, dtype):
-    """Returns float32 as the default, unless there are too many claims."""
-    is_large = self.layout.num_claims > _MAX_FLOAT32_CLAIMS
-    if is_large and dtype == "float32":
-      raise ValueError(f"dtype='float32': must be 'float64' with more than "
-                       f"{_MAX_FLOAT32_CLAIMS} claims; {self.game} has "
-                       f"{self.layout.num_claims}")
-    return dtype or ("float64" if is_large else "float32")
+    """Returns the name of the type that tables of this graph should have."""
+    return _table_dtype(self.layout, dtype)
 
   def policy(self, weights, game):
     """Returns a `single_round_policy.SingleRoundPolicy`."""

@@ -15,6 +15,8 @@ The remembered values are one integer, the memory: with S sides, digits of base
 S + 1, the latest value as the lowest digit, 0 for none.
 """
 
+import collections
+
 import numpy as np
 import pyspiel
 
@@ -98,8 +100,8 @@ def num_info_states(game):
                                 deciding.sum())
 
 
-class SetLayout:
-  """The layout of the information sets of an abstraction.
+class LayoutSizes:
+  """How large the layout of an abstraction is, by the rules alone.
 
   Args:
     game: the `pyspiel.Game`, a `dudo_single_round_ir`.
@@ -113,17 +115,9 @@ class SetLayout:
     first_forced: claims from this number on must be challenged.
     num_claims: number of claims that can be made, including those from
       `first_forced` on that are in the window of a weaker one.
+    recall_length: number of values that are remembered.
     num_memories: number of memories; not all are reachable.
     has_wait: whether players know the number of turns until they claim.
-    situations: [claim + 1, memory, claimer] bool, whether it is reachable;
-      claim -1, by the last player, is the start.
-    claim_entry: [claim + 1, memory] int32, the first entry of the set in which
-      a player claims, -1 where there is none.
-    challenge_entry: [claim, memory, wait - 1] int32, the first entry of the set
-      in which a player decides on a challenge (Pass, then Challenge), -1 where
-      there is none. Without `has_wait` it does not depend on the wait.
-    num_entries: number of entries of a column.
-    num_sets: number of information sets of a roll.
   """
 
   def __init__(self, game):
@@ -137,8 +131,8 @@ class SetLayout:
                           game.order.num_claims)
     kinds = dudo_single_round.Abstraction
     length = 0 if game.abstraction == kinds.NO_RECALL else game.recall_length
-    length = min(length, self.num_claims - 1)
-    self.num_memories = (self.num_sides + 1)**length
+    self.recall_length = min(length, self.num_claims - 1)
+    self.num_memories = (self.num_sides + 1)**self.recall_length
     self.has_wait = game.abstraction == kinds.WAIT_TYPE_RECALL
     size = (self.num_claims + 1) * self.num_memories * self.num_players
     if size > MAX_SITUATIONS:
@@ -147,6 +141,59 @@ class SetLayout:
           f" and {self.num_claims} claims of {self.num_sides} values there may "
           f"be {size} situations; must be at most {MAX_SITUATIONS}, so choose "
           "a smaller recall_length")
+
+  def window(self, claim):
+    """Returns the range of claims that may follow a claim."""
+    return range(claim + 1, min(claim + 1 + self.claim_window, self.num_claims))
+
+  def count_entries(self):
+    """Returns the number of entries of a column, without listing any set.
+
+    Claims one above the other make a memory. What it tells of a gap between
+    them is the gap modulo the number of sides, so it is one of the smallest
+    gaps, which leave most room below. Where players remember all claims, the
+    first one must be in the window of the start; gaps may then be larger.
+    """
+    step = min(self.claim_window, self.num_sides)
+    memories = np.zeros(self.first_forced, np.int64)  # [claim]
+    # (sum of the gaps, by how many times the sides they may grow): memories
+    chains = {(0, 0): 1}
+    for length in range(self.recall_length + 1):
+      longer = collections.Counter()
+      for (total, slack), count in chains.items():
+        end = (None if length == self.recall_length else
+               total + self.claim_window + slack * self.num_sides)
+        memories[total:end] += count
+        for gap in range(1, step + 1):
+          growth = (self.claim_window - gap) // self.num_sides
+          longer[total + gap, slack + growth] += count
+      chains = longer
+    waits = self.num_players - 1 if self.has_wait else 1
+    return len(self.window(-1)) + sum(
+        int(count) * (2 * waits + len(self.window(claim)))
+        for claim, count in enumerate(memories))
+
+
+class SetLayout(LayoutSizes):
+  """The layout of the information sets of an abstraction.
+
+  Args:
+    game: the `pyspiel.Game`, a `dudo_single_round_ir`.
+
+  Attributes:
+    situations: [claim + 1, memory, claimer] bool, whether it is reachable;
+      claim -1, by the last player, is the start.
+    claim_entry: [claim + 1, memory] int32, the first entry of the set in which
+      a player claims, -1 where there is none.
+    challenge_entry: [claim, memory, wait - 1] int32, the first entry of the set
+      in which a player decides on a challenge (Pass, then Challenge), -1 where
+      there is none. Without `has_wait` it does not depend on the wait.
+    num_entries: number of entries of a column.
+    num_sets: number of information sets of a roll.
+  """
+
+  def __init__(self, game):
+    super().__init__(game)
     self.situations = self._find_situations()
     self._number_entries()
 
@@ -160,10 +207,6 @@ class SetLayout:
       return memory
     value = claim % self.num_sides + 1
     return (value + (self.num_sides + 1) * memory) % self.num_memories
-
-  def window(self, claim):
-    """Returns the range of claims that may follow a claim."""
-    return range(claim + 1, min(claim + 1 + self.claim_window, self.num_claims))
 
   def _find_situations(self):
     found = np.zeros((self.num_claims + 1, self.num_memories,

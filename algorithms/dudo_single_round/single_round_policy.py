@@ -19,7 +19,7 @@ from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.tabular import convertible
 
 FILE_KIND = "single_round_policy"
-BOTS = ("random", "heuristic")
+BOTS = ("random", "heuristic", "odds")
 _DTYPES = ("float32", "float64", "uint8")
 
 
@@ -32,7 +32,8 @@ class SingleRoundPolicy(convertible.ConvertiblePolicy):
   Args:
     game: the `pyspiel.Game` that the policy is for, a `dudo_single_round_ir`;
       with a layout also `dudo_single_round`.
-    table: [roll, entry] float32, float64 or uint8, weights of at least zero.
+    table: [roll, entry] float32, float64 or uint8, weights from 0 to 1e33,
+      1e150 or 255.
     layout: the `single_round_layout.SetLayout` of an abstraction with the rules
       of the game; None for that of the game itself.
 
@@ -55,11 +56,12 @@ class SingleRoundPolicy(convertible.ConvertiblePolicy):
     self.layout = layout
     self.table = np.ascontiguousarray(table)
     shape = self.layout.num_rolls, self.layout.num_entries
+    high = checkpoint.MAX_MAGNITUDES.get(self.table.itemsize, 255)
     if (self.table.shape != shape or self.table.dtype not in _DTYPES or
-        not np.all(self.table >= 0) or not np.all(self.table < np.inf)):
+        not np.all((self.table >= 0) & (self.table <= high))):
       raise ValueError(
           f"table: is {self.table.shape} of {self.table.dtype}; must be {shape}"
-          f" of {' or '.join(_DTYPES)}, all finite and at least 0")
+          f" of {' or '.join(_DTYPES)}, all between 0 and {high:g}")
 
   def check_game(self, game: pyspiel.Game) -> None:
     """Raises a ValueError if the policy cannot play the game."""
@@ -137,7 +139,7 @@ def bot_policy(game, name):
 
   Args:
     game: the `pyspiel.Game`, `dudo_single_round` or an abstraction of it.
-    name: one of BOTS, `bots.RandomBot` or `bots.HeuristicBot`.
+    name: one of BOTS, the bots of `bots.make_bot`.
   """
   validation.choice("name", name, BOTS)
   layout = single_round_layout.SetLayout(
@@ -151,6 +153,9 @@ def bot_policy(game, name):
     if name == "heuristic":
       weights[:] = chances[:, window]
       weights[~weights.any(axis=1)] = 1.0
+    elif name == "odds":  # the last of the best
+      best = len(window) - 1 - np.argmax(chances[:, window][:, ::-1], axis=1)
+      weights[np.arange(len(best)), best] = 1.0
     else:
       near = bots.RandomBot.CLAIM_WEIGHTS[:len(window)]
       weights[:, :len(near)] = near
@@ -159,6 +164,8 @@ def bot_policy(game, name):
     for wait, entry in enumerate(layout.challenge_entry[claim, 0]):
       if name == "random":
         table[:, entry + 1] = bots.RandomBot.CHALLENGE
+      elif name == "odds":
+        table[:, entry + 1] = chances[:, claim] < bots.OddsBot.THRESHOLD
       elif wait == 0:  # the next to claim
         table[:, entry + 1] = 1.0 - chances[:, claim]
       table[:, entry] = 1.0 - table[:, entry + 1]

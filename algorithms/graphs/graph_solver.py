@@ -26,6 +26,13 @@ _MAX_ITERATION = 2**62
 _MAX_PLANNED = 4096  # iterations in a serial plan
 
 
+def check_memory(game, num_entries, dtype):
+  """Raises a ValueError if both tables of a solver do not fit into memory."""
+  ram.check("game", game, 2 * num_entries * np.dtype(dtype).itemsize,
+            "its training",
+            "a coarser abstraction, a shorter recall_length or fewer dice")
+
+
 class GraphSolver(base_solver.Solver):
   """Base of the solvers on a `game_graph.Graph`.
 
@@ -57,8 +64,7 @@ class GraphSolver(base_solver.Solver):
     if self.graph.num_columns == 1:
       self._num_threads = 1
     size = self.graph.num_columns * self.graph.num_entries
-    ram.check("game", game, 2 * size * self._dtype.itemsize, "its training",
-              "a coarser abstraction, a shorter recall_length or fewer dice")
+    check_memory(game, size, self._dtype)
     self._regret_tables = regret_tables.RegretTables(
         *(np.zeros(size, self._dtype) for _ in range(2)))
     self._scratch = self._new_scratch()

@@ -369,25 +369,22 @@ class Solver(one_thread.OneThread):
 
 
 def check_identity(path, header, identity, free=()):
-  """Raises a ValueError that names the first setting of a file that differs.
+  """Returns the parameters of a file, or raises a ValueError if they differ.
 
   Args:
     path: of the file.
     header: of the file.
     identity: the `Solver._identity` that it must have.
     free: names of parameters that may differ.
-
-  Returns:
-    The parameters of the file, a dict.
   """
   expected = dict(identity)
   parameters = expected.pop("parameters")
   checkpoint.check_header(path, header, expected)
-  found = header.get("parameters")
-  found = found if isinstance(found, dict) else {}
-  checkpoint.check_header(path, found, {
+  saved = header.get("parameters")
+  saved = saved if isinstance(saved, dict) else {}
+  checkpoint.check_header(path, saved, {
       name: value for name, value in parameters.items() if name not in free})
-  return found
+  return saved
 
 
 def check_limits(iterations, seconds):

@@ -31,7 +31,8 @@ _FORMAT = "dudo_spiel"
 _VERSION = 1
 _HEADER = "header"
 _NAMES = "arrays"  # in the header: the names of all arrays
-_MAX_PACKED_HEADER = 2**24  # bytes of a header that is compressed
+_MAX_PACKED_HEADER = 2**20  # bytes of a header that is compressed
+_MAX_DEFLATE = 1032  # times as many bytes as compressed ones
 _MAX_NAMED = 200  # characters of a value in a message
 _BLOCK_BYTES = 2**22  # read at a time
 _ARRAY_MAGIC = b"\x93NUMPY\x01\x00"
@@ -42,7 +43,7 @@ _ARRAY_HEADER = re.compile(
 # stops growing when it is 2^25 times as large as what is added, one of float64
 # at 2^54 times, and games pay at most 1e15 or 1e100: no training gets here.
 # Sums over the actions of a set stay finite, and so do squares of float64.
-_MAX_MAGNITUDES = {4: 1e33, 8: 1e150}
+MAX_MAGNITUDES = {4: 1e33, 8: 1e150}
 # How many times as large as in the file an array may be (real ones of more than
 # a megabyte: at most 13), and what all arrays may have besides.
 _MAX_PACKING = 32
@@ -101,7 +102,7 @@ def opened(path, kind):
   path = files.path_text(path)
   with contextlib.ExitStack() as stack:
     with _reading(path):
-      file = stack.enter_context(open(path, "rb"))
+      file = stack.enter_context(files.open_regular(path))
       archive = Archive(path, file,
                         stack.enter_context(zipfile.ZipFile(file)))
     header = archive.header
@@ -123,11 +124,6 @@ def opened(path, kind):
 class Archive:
   """A file that is open for reading.
 
-  Args:
-    path: its path.
-    file: the file.
-    archive: its `zipfile.ZipFile`.
-
   Attributes:
     path: as given.
     header: its header, a dict if the file is one of ours.
@@ -148,6 +144,11 @@ class Archive:
       if (member.compress_type not in _METHODS or
           member.flag_bits & _IS_ENCRYPTED):
         raise ValueError("it is packed in an unusual way")
+      ratio = 1 if member.compress_type == zipfile.ZIP_STORED else _MAX_DEFLATE
+      if (member.file_size > ratio * member.compress_size or
+          member.compress_size > self._file_size):
+        raise ValueError(f"its {member.filename} says that it takes "
+                         f"{member.file_size} bytes, more than it can hold")
     member = self._members[_HEADER]
     if (member.compress_type != zipfile.ZIP_STORED and
         member.file_size > _MAX_PACKED_HEADER):
@@ -158,13 +159,7 @@ class Archive:
     self.stamp = files.stamp(file.fileno())
 
   def check(self, name, shape, dtypes):
-    """Raises a ValueError unless there is such an array.
-
-    Args:
-      name: of the array.
-      shape: tuple, what its shape must be.
-      dtypes: tuple of the types that it may have.
-    """
+    """Raises a ValueError unless an array has this shape and such a type."""
     must = f"must be {shape} {' or '.join(str(np.dtype(d)) for d in dtypes)}"
     if name not in self.names:
       raise ValueError(f"path={self.path!r}: its {name} is missing; {must}")
@@ -214,14 +209,7 @@ class Archive:
       return self._read(name, None, low, high)
 
   def read_into(self, name, table, low=-math.inf, high=None):
-    """Reads an array into a table, as `read` does.
-
-    Args:
-      name: of the array.
-      table: of the same shape and type, modified in place.
-      low: what its numbers must be at least.
-      high: what their magnitudes must be at most; None for what training makes.
-    """
+    """Reads an array, as `read` does, into a table of its shape and type."""
     self.check(name, table.shape, (table.dtype,))
     with _reading(self.path):
       self._read(name, table, low, high)
@@ -355,18 +343,18 @@ def _block_size(dtype):
 
 def _fill(member, block, name, low, high=None):
   """Reads the next numbers of an array into a block, and checks them."""
-  left = memoryview(block.view(np.uint8))
-  while left:
-    piece = member.read(len(left))
+  unread = memoryview(block.view(np.uint8))
+  while unread:
+    piece = member.read(len(unread))
     if not piece:
       raise EOFError(f"its {name} ends early")
-    left[:len(piece)] = piece
-    left = left[len(piece):]
+    unread[:len(piece)] = piece
+    unread = unread[len(piece):]
   if block.dtype.kind == "f":
     if not np.isfinite(block).all():
       raise ValueError(f"its {name} has numbers that are not finite")
     if high is None:
-      high = _MAX_MAGNITUDES.get(block.dtype.itemsize, math.inf)
+      high = MAX_MAGNITUDES.get(block.dtype.itemsize, math.inf)
     if block.size and max(block.max(), -block.min()) > high:
       raise ValueError(f"its {name} has numbers above {high:g} in size, which "
                        "no training makes")

@@ -51,6 +51,21 @@ def path_text(path):
   return text
 
 
+def open_regular(path):
+  """Returns a file, open for reading in binary, unless it is not a regular one.
+
+  Devices and pipes may never begin or never end. A symbolic link is followed.
+  """
+  # So that a pipe without a writer does not wait for one.
+  flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | (
+      getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
+  descriptor = os.open(path, flags)
+  if stat.S_ISREG(os.fstat(descriptor).st_mode):
+    return os.fdopen(descriptor, "rb")
+  os.close(descriptor)
+  raise ValueError("it is not a regular file")
+
+
 def stamp(file):
   """Returns what changes when a file (a path or descriptor) is replaced.
 

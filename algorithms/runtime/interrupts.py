@@ -107,13 +107,10 @@ def run_in_threads(function, tasks, num_threads, flag):
 def call(function, flag):
   """Returns function(), computed in a thread.
 
-  After a KeyboardInterrupt, or any other exception, it sets the flag and raises
-  the exception again. It does not wait for the thread. So the function must
-  change nothing that anybody else uses.
-
-  Args:
-    function: takes nothing; it ends soon after the flag is set.
-    flag: from `new_flag`.
+  After a KeyboardInterrupt, or any other exception, it sets the flag (from
+  `new_flag`) and raises the exception again. It does not wait for the thread,
+  which should end soon then. So the function must change nothing that anybody
+  else uses.
   """
   results = []
   try:

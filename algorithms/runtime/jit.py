@@ -53,20 +53,20 @@ def _decorator(py_func=None, *, reassociate=False, parallel=False, **options):
               "error_model": "numpy", "no_cfunc_wrapper": True,
               "boundscheck": checked.IS_CHECKED,
               "parallel": parallel and not checked.IS_CHECKED}
-  whole = numba.njit(**options)(py_func)
+  dispatcher = numba.njit(**options)(py_func)
   try:
-    whole._cache = kernel_cache.KernelCache(
+    dispatcher._cache = kernel_cache.KernelCache(
         py_func, ".checked" if checked.IS_CHECKED else "")
   except RuntimeError:  # there is no folder that can be written
-    whole._cache = kernel_cache.NoCache()
+    dispatcher._cache = kernel_cache.NoCache()
   if kernel_parts.IS_TRIED and not parallel and not checked.IS_CHECKED:
     # Parts are not kept on disk: what Numba makes of those that it reads was
     # a quarter to a third slower.
-    kernel_parts.call_from_kernels(whole, numba.njit(
+    kernel_parts.call_from_kernels(dispatcher, numba.njit(
         **options, no_cpython_wrapper=True,
         pipeline_class=kernel_parts.PartCompiler)(py_func))
-  kernel_parts.collect_later(whole)
-  return whole
+  kernel_parts.collect_later(dispatcher)
+  return dispatcher
 
 
 kernel = _decorator
@@ -81,8 +81,7 @@ def choose_by_types(dispatcher, choose):
 
   Args:
     dispatcher: the kernel.
-    choose: function of Numba's types of the arguments that returns a kernel:
-      this one or another with the same arguments.
+    choose: function of the types that returns it, or another such kernel.
   """
   own = dispatcher.get_call_template, dispatcher.get_overload
 

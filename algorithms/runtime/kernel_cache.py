@@ -53,18 +53,15 @@ def module_stamp(name):
   """Returns a digest of a module and of all our modules that it needs.
 
   It looks at the modules' names, so the module must have run its imports.
-
-  Args:
-    name: the module's full name.
   """
-  found, stack = set(), [name]
+  modules, stack = set(), [name]
   while stack:
     module = stack.pop()
-    if module not in found:
-      found.add(module)
-      stack.extend(_needed_modules(sys.modules[module]) - found)
+    if module not in modules:
+      modules.add(module)
+      stack.extend(_needed_modules(sys.modules[module]) - modules)
   stamp = hashlib.sha256()
-  for module in sorted(found):
+  for module in sorted(modules):
     path = sys.modules[module].__file__
     status = os.stat(path)
     stamp.update(_digest(path, status.st_mtime_ns, status.st_size).encode())
@@ -118,12 +115,8 @@ class _CacheFiles(caching.IndexDataCacheFile):
 class KernelCache(caching.FunctionCache):
   """Keeps the machine code of one kernel.
 
-  Args:
-    py_func: the Python function.
-    variant: str that tells apart kernels that are compiled in different ways.
-
-  Raises:
-    RuntimeError: if there is no folder that can be written.
+  The variant, a str, tells apart ways to compile the same function. It raises a
+  RuntimeError if there is no folder that can be written.
   """
 
   def __init__(self, py_func, variant):
@@ -140,10 +133,10 @@ class KernelCache(caching.FunctionCache):
 
   def load_overload(self, sig, target_context):
     """Returns the compiled kernel, or None if it must be compiled now."""
-    found = super().load_overload(sig, target_context)
-    if found is None:
+    kernel = super().load_overload(sig, target_context)
+    if kernel is None:
       announce("compiling kernels, once (about 10 s)")
-    return found
+    return kernel
 
   def save_overload(self, sig, data):
     """Keeps a compiled kernel if it can be written."""

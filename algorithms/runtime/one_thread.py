@@ -129,9 +129,9 @@ def _in_turn(name, method):
 
 def _renew_locks():
   """Renews the locks that threads held which a forked child does not have."""
-  for each in list(_OBJECTS):
-    if each._owner != threading.get_ident():
-      each._renew_lock()
+  for locked in list(_OBJECTS):
+    if locked._owner != threading.get_ident():
+      locked._renew_lock()
 
 
 interrupts.call_after_fork(_renew_locks)

@@ -64,7 +64,7 @@ def _groups(root):
       lines = [line.rstrip("\n").split(":", 2) for line in file]
   except OSError:
     return []
-  found = []
+  groups = []
   for _, controllers, path in (line for line in lines if len(line) == 3):
     if controllers and "memory" not in controllers.split(","):
       continue
@@ -73,8 +73,8 @@ def _groups(root):
     for count in range(len(parts) + 1):
       folder = os.path.join(root, _GROUPS, top, *parts[:count])
       if os.path.exists(os.path.join(folder, names.limit)):
-        found.append((folder, names))
-  return found
+        groups.append((folder, names))
+  return groups
 
 
 def _group_bytes(root):

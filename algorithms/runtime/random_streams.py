@@ -61,12 +61,7 @@ def node_uniform(seed, iteration, node):
 
 @jit.kernel
 def choose(cumulative, x):
-  """Returns the outcome for a uniform x.
-
-  Args:
-    cumulative: [outcome] float64, the cumulative probabilities.
-    x: float64 in [0, 1).
-  """
+  """Returns the outcome for a uniform x, by cumulative [outcome] float64."""
   low, high = 0, len(cumulative) - 1
   while low < high:
     middle = (low + high) // 2
@@ -81,9 +76,7 @@ def choose(cumulative, x):
 def draw(begin, counter):
   """Returns the next number of a stream, uniform in [0, 1).
 
-  Args:
-    begin: uint64, where the stream begins.
-    counter: [1] int64, the number that was drawn last; counted up.
+  The counter, [1] int64, has the number that was drawn last and is counted up.
   """
   counter[0] += 1
   return uniform(begin, counter[0])
@@ -91,13 +84,9 @@ def draw(begin, counter):
 
 @jit.kernel
 def binomial(trials, chance, begin, counter):
-  """Returns how many of some trials succeed, drawn by inversion (float64).
+  """Returns how many of some trials (float64) succeed, each with a chance.
 
-  Args:
-    trials: float64, how many trials.
-    chance: the probability that one succeeds.
-    begin: uint64, where the stream begins.
-    counter: [1] int64, the number that was drawn last; counted up.
+  It draws by inversion, from a stream as `draw`, and returns a float64.
   """
   if chance > 0.5:
     return trials - _rare_successes(trials, 1.0 - chance, begin, counter)

@@ -46,12 +46,8 @@ def zeros_apart(size, dtype, number):
 
   Where several large arrays begin at the same place of a page, as the system
   places them, their entries of the same number compete for few lines of the
-  cache: an iteration on `liars_dice` then takes a quarter longer.
-
-  Args:
-    size: how many numbers.
-    dtype: their type.
-    number: of the array, different for those that are used together.
+  cache: an iteration on `liars_dice` then takes a quarter longer. So those that
+  are used together get different numbers here.
   """
   num_bytes = size * np.dtype(dtype).itemsize
   memory = np.zeros(num_bytes + 2 * _PAGE, np.uint8)

@@ -60,12 +60,7 @@ class _VectorModel(extending.models.PrimitiveModel):
 
 
 class _SizeType(types.Dummy):
-  """The type in Numba of a size, and the size itself.
-
-  Args:
-    name: of the size.
-    lanes_of: function of the type of numbers that returns how many they are.
-  """
+  """A size, which is its own type in Numba: how many numbers of a type."""
 
   def __init__(self, name, lanes_of):
     self.lanes_of = lanes_of
@@ -107,12 +102,7 @@ def _check_vector(array, vector):
 def _vector_pointer(context, builder, kinds, values, vector):
   """Returns (where a vector stands in an array, how that is aligned).
 
-  Args:
-    context: Numba's context.
-    builder: the builder of LLVM's code.
-    kinds: the types of (array, index, ...).
-    values: their values.
-    vector: the `_VectorType`.
+  The types and values are those of (array, index, ...).
   """
   data = values[0]
   if isinstance(kinds[0], types.Array):
@@ -124,9 +114,9 @@ def _vector_pointer(context, builder, kinds, values, vector):
 
 def _mask(builder, count, lanes):
   """Returns a vector of bits: which of the lanes are below the count."""
-  numbers = ir.VectorType(ir.IntType(32), lanes)
+  integers = ir.VectorType(ir.IntType(32), lanes)
   count = builder.trunc(count, ir.IntType(32))
-  return builder.icmp_signed("<", ir.Constant(numbers, list(range(lanes))),
+  return builder.icmp_signed("<", ir.Constant(integers, list(range(lanes))),
                              _splat(builder, count, lanes))
 
 
@@ -340,10 +330,10 @@ def _make_where(relation):
     del typing_context
 
     def generate(context, builder, signature, values):
-      least = _splat(builder, context.cast(builder, values[1],
+      limit = _splat(builder, context.cast(builder, values[1],
                                            signature.args[1], x.dtype), x.lanes)
       return builder.select(
-          builder.fcmp_ordered(relation, values[0], least), *values[2:])
+          builder.fcmp_ordered(relation, values[0], limit), *values[2:])
 
     return yes(x, number, yes, no), generate
 

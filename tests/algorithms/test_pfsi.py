@@ -8,6 +8,7 @@ import pytest
 
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import fsicfr
+from dudo_spiel.algorithms import pass_through
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms.dudo_single_round import single_round_layout
 from dudo_spiel.algorithms.graphs import decision_kernels
@@ -229,6 +230,21 @@ def test_what_does_not_fit_is_refused(monkeypatch):
   with pytest.raises(ValueError, match="game=dudo_single_round.*: its training"
                      " needs 0.7 GB of memory, but 0.6 GB"):
     pfsi.FSISolver(game, abstraction="wait_type_recall")
+
+
+@pytest.mark.parametrize("make", [
+    pfsi.PFSISolver,
+    lambda game: pass_through.PrunedPassThroughSolver(game, dtype="float64")])
+def test_large_games_are_refused_before_their_sets_are_listed(make,
+                                                              monkeypatch):
+  def listed(layout):
+    raise AssertionError(f"{layout.game}: its information sets were listed")
+
+  monkeypatch.setattr(single_round_layout.SetLayout, "_find_situations", listed)
+  monkeypatch.setattr(ram, "available_bytes", lambda: 10**11)
+  game = pyspiel.load_game("dudo_single_round(players=4,dice_sides=13)")
+  with pytest.raises(ValueError, match="its training needs 648.9 GB of memory"):
+    make(game)
 
 
 @pytest.mark.parametrize("call, message", [

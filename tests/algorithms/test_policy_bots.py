@@ -194,7 +194,8 @@ def test_a_table_policy_from_a_file(tmp_path):
 
 def test_bad_arguments():
   with pytest.raises(ValueError, match="^name='x': must be a policy file, or "
-                     "a bot that plays dudo: heuristic, random, uniform$"):
+                     "a bot that plays dudo: odds, heuristic, random, "
+                     "uniform$"):
     policy_bots.make_bot("x", pyspiel.load_game("dudo(numdice=6)"), 0, None)
   for name in ("trained", "recall3"):
     with pytest.raises(ValueError, match=f"^name='{name}': must be a policy "):

@@ -13,7 +13,7 @@ def test_tournament_plot_and_play(tmp_path):
              f"--folder={tmp_path}/run"]
   output = helpers.run_example(*command, "--seconds=0.1").stdout
   assert "2v1" in output and "1v2" in output
-  assert output.count("±") == 2 * (2 + 2 + 1)
+  assert output.count("±") == 2 * (3 + 3 + 1 + 2)
   log = (tmp_path / "run/log.csv").read_text().splitlines()
   assert len(log) >= 3 and log[1].startswith("PPT+WT,")
   # The same command goes on where this one stopped; with a responder, too.
@@ -33,6 +33,13 @@ def test_tournament_plot_and_play(tmp_path):
   assert "1x1" in played.stdout and "Traceback" not in played.stderr
 
 
+def test_the_odds_bot_plays_without_any_solver():
+  lines = helpers.run_example("dudo_tournament.py", "--solvers=",
+                              "--num_games=4000").stdout.splitlines()
+  rates = {line.split()[2]: float(line.split()[9]) for line in lines[2:]}
+  assert rates["random"] > 28.0 and rates["heuristic"] > 26.5
+
+
 @pytest.mark.slow
 def test_tournament_on_a_cluster(tmp_path):
   pytest.importorskip("ray")
@@ -40,7 +47,7 @@ def test_tournament_on_a_cluster(tmp_path):
       "dudo_tournament.py", _SMALL, "--num_games=600", "--points=2",
       "--solvers=PPT+WT,FSI+WT", "--num_threads=1", "--seconds=0.1",
       "--engine=ray", f"--folder={tmp_path}/run").stdout
-  assert output.count("±") == 2 * (2 + 2 + 1)
+  assert output.count("±") == 2 * (3 + 3 + 1 + 2)
   log = (tmp_path / "run/log.csv").read_text().splitlines()
   assert {line.split(",")[0] for line in log[1:]} == {"PPT+WT", "FSI+WT"}
 

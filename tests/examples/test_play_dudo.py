@@ -106,4 +106,4 @@ def test_play_against_a_policy_of_another_game(policy_file):
       "starts with 5 and 5 dice; the policy knows 1v1, 1v2, 2v1, 2v2")
   helpers.assert_refused(
       "play_dudo.py", ["--game=dudo(numdice=6)", "--opponents=trained"],
-      "name='trained': must be a policy file, or a bot that plays dudo: heur")
+      "name='trained': must be a policy file, or a bot that plays dudo: odds")

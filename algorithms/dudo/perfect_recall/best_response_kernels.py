@@ -35,75 +35,49 @@ TIE = 1e-9  # a claim that is not stored must be better by more than this
 
 
 class Responder(NamedTuple):
-  """Who responds.
-
-  Attributes:
-    role: the responder's.
-    challenges: [claim, count] float64, its payoff if it challenges.
-    challenged: [claim, count] float64, its payoff if it is challenged.
-  """
-  role: int
-  challenges: np.ndarray
+  """Who responds."""
+  role: int  # the responder's
+  challenges: np.ndarray  # [claim, count] float64, its payoff if it challenges
+  # [claim, count] float64, its payoff if it is challenged
   challenged: np.ndarray
 
 
 class Choices(NamedTuple):
-  """What a best response does at stored nodes.
-
-  Attributes:
-    action: [value] int16, by `growing_tree.TreeArrays.value_begin`: a row,
-      counted from the first one of the node, or -1 - claim for a claim that is
-      not stored.
-    gain: [value] float32, what such a claim gains over the best row.
-  """
+  """What a best response does at stored nodes."""
+  # [value] int16, by `growing_tree.TreeArrays.value_begin`: a row, counted from
+  # the first one of the node, or -1 - claim for a claim that is not stored
   action: np.ndarray
-  gain: np.ndarray
+  gain: np.ndarray  # [value] float32, what such a claim gains over the best row
 
 
 class TraversalScratch(NamedTuple):
-  """Memory that a traversal overwrites.
-
-  Attributes:
-    own: [depth, class] float64, the responder's reach; the starter's in `play`.
-    other: [depth, class] float64, the other role's reach.
-    value: [depth, class] float64, counterfactual values.
-    action: [depth, class] int16, the best row so far.
-    inverse_sum: [depth, class] float64, 1 / the sum of positive entries.
-    strategy: [depth, class] float64, the policy of one row.
-    product: [class] float64, a reach after a row.
-    result: [class] float64, the value of a row.
-    best: [class] float64, the value of the best claim that is not stored.
-    best_of_rank: [class] float64, the same for one rank.
-    counts: [count] float64, a reach by count.
-    payoff_by_count: [count] float64.
-    claim_payoff: [rank, count] float64, of the best claim that is not stored.
-    best_claim: [rank, count] int16, that claim.
-    is_stored: [claim] bool, whether the node stores the claim.
-    ends_rank: [claim] bool, whether no stronger claim of the same rank is ever
-      better, by `compare_claims`.
-    gains: [claim] float64.
-    path: [depth] int64, the nodes from the first one to the present one.
-    stop: [1] bool, whether to return at once, without a result.
-  """
+  """Memory that a traversal overwrites."""
+  # [depth, class] float64, the responder's reach; the starter's in `play`
   own: np.ndarray
-  other: np.ndarray
-  value: np.ndarray
-  action: np.ndarray
+  other: np.ndarray  # [depth, class] float64, the other role's reach
+  value: np.ndarray  # [depth, class] float64, counterfactual values
+  action: np.ndarray  # [depth, class] int16, the best row so far
+  # [depth, class] float64, 1 / the sum of positive entries
   inverse_sum: np.ndarray
-  strategy: np.ndarray
-  product: np.ndarray
-  result: np.ndarray
+  strategy: np.ndarray  # [depth, class] float64, the policy of one row
+  product: np.ndarray  # [class] float64, a reach after a row
+  result: np.ndarray  # [class] float64, the value of a row
+  # [class] float64, the value of the best claim that is not stored
   best: np.ndarray
-  best_of_rank: np.ndarray
-  counts: np.ndarray
-  payoff_by_count: np.ndarray
+  best_of_rank: np.ndarray  # [class] float64, the same for one rank
+  counts: np.ndarray  # [count] float64, a reach by count
+  payoff_by_count: np.ndarray  # [count] float64
+  # [rank, count] float64, of the best claim that is not stored
   claim_payoff: np.ndarray
-  best_claim: np.ndarray
-  is_stored: np.ndarray
+  best_claim: np.ndarray  # [rank, count] int16, that claim
+  is_stored: np.ndarray  # [claim] bool, whether the node stores the claim
+  # [claim] bool, whether no stronger claim of the same rank is ever better, by
+  # `compare_claims`
   ends_rank: np.ndarray
-  gains: np.ndarray
+  gains: np.ndarray  # [claim] float64
+  # [depth] int64, the nodes from the first one to the present one
   path: np.ndarray
-  stop: np.ndarray
+  stop: np.ndarray  # [1] bool, whether to return at once, without a result
 
 
 def new_choices(tree):

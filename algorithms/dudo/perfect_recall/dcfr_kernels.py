@@ -46,96 +46,60 @@ class LearnTables(NamedTuple):
 
 
 class LearnStep(NamedTuple):
-  """One iteration for one role.
-
-  Attributes:
-    role: who learns.
-    iteration: t, from 1.
-    weight: of the strategy in the average, of the type of the tables.
-    cumulative_discount: [t] float64, the product over s <= t of the discounts
-      s^ALPHA / (s^ALPHA + 1). Later t use the last one.
-    negative_discount: the discount of negative regrets.
-    challenges: [claim, count] float, the role's payoff if it challenges.
-    challenged: [claim, count] float, its payoff if it is challenged.
-  """
-  role: int
-  iteration: int
-  weight: float
+  """One iteration for one role."""
+  role: int  # who learns
+  iteration: int  # t, from 1
+  weight: float  # of the strategy in the average, of the type of the tables
+  # [t] float64, the product over s <= t of the discounts
+  # s^ALPHA / (s^ALPHA + 1); later t use the last one
   cumulative_discount: np.ndarray
-  negative_discount: float
+  negative_discount: float  # the discount of negative regrets
+  # [claim, count] float, the role's payoff if it challenges
   challenges: np.ndarray
-  challenged: np.ndarray
+  challenged: np.ndarray  # [claim, count] float, its payoff if it is challenged
 
 
 class LearnScratch(NamedTuple):
-  """Memory that a traversal overwrites.
-
-  Attributes:
-    own: [depth, class] float, the reach of the role that learns.
-    other: [depth, class] float, the reach of the other role.
-    value: [depth, class] float, counterfactual values.
-    strategy: [depth, class] float, the strategy of one row.
-    inverse_sum: [depth, class] float, 1 / the sum of positive regrets.
-    product: [class] float, a reach after a row.
-    result: [class] float, the value of a row.
-    counts: [count] float, a reach by count.
-    payoff_by_count: [count] float.
-    path: [depth] int64, the nodes from the first one to the present one.
-    is_reached: [depth, 2] int64, whether own and other reach are not 0.
-  """
-  own: np.ndarray
-  other: np.ndarray
-  value: np.ndarray
-  strategy: np.ndarray
+  """Memory that a traversal overwrites."""
+  own: np.ndarray  # [depth, class] float, the reach of the role that learns
+  other: np.ndarray  # [depth, class] float, the reach of the other role
+  value: np.ndarray  # [depth, class] float, counterfactual values
+  strategy: np.ndarray  # [depth, class] float, the strategy of one row
+  # [depth, class] float, 1 / the sum of positive regrets
   inverse_sum: np.ndarray
-  product: np.ndarray
-  result: np.ndarray
-  counts: np.ndarray
-  payoff_by_count: np.ndarray
+  product: np.ndarray  # [class] float, a reach after a row
+  result: np.ndarray  # [class] float, the value of a row
+  counts: np.ndarray  # [count] float, a reach by count
+  payoff_by_count: np.ndarray  # [count] float
+  # [depth] int64, the nodes from the first one to the present one
   path: np.ndarray
+  # [depth, 2] int64, whether own and other reach are not 0
   is_reached: np.ndarray
 
 
 class Cut(NamedTuple):
-  """Where the tree is cut.
-
-  Attributes:
-    part: [node] int32, the index of the subtree that begins there, else -1;
-      [0] if there is no cut.
-    node: [part] int64, where each subtree begins.
-    size: [part] int64, how many entries a table has for it.
-    own: [part, class] float, the reach of the role that learns.
-    other: [part, class] float, the reach of the other role.
-    value: [part, class] float, counterfactual values.
-    is_reached: [part, 2] int64, whether own and other reach are not 0.
-  """
+  """Where the tree is cut."""
+  # [node] int32, the index of the subtree that begins there, else -1; [0] if
+  # there is no cut
   part: np.ndarray
-  node: np.ndarray
-  size: np.ndarray
-  own: np.ndarray
-  other: np.ndarray
-  value: np.ndarray
+  node: np.ndarray  # [part] int64, where each subtree begins
+  size: np.ndarray  # [part] int64, how many entries a table has for it
+  own: np.ndarray  # [part, class] float, the reach of the role that learns
+  other: np.ndarray  # [part, class] float, the reach of the other role
+  value: np.ndarray  # [part, class] float, counterfactual values
+  # [part, 2] int64, whether own and other reach are not 0
   is_reached: np.ndarray
 
 
 class _RoundView(NamedTuple):
-  """A round as the role that learns sees it.
-
-  Attributes:
-    role: that role.
-    num_claims: C; row C of a node is Dudo.
-    rank: pointer to [claim] int64, its rank, from 0.
-    hand_level: pointer to [claim + 1] int64, that of a node by its last claim
-      plus 1.
-    mine: the `hand_vectors.HandPointers` of the role.
-    theirs: those of the other role.
-  """
-  role: int
-  num_claims: int
-  rank: object
+  """A round as the role that learns sees it."""
+  role: int  # that role
+  num_claims: int  # C; row C of a node is Dudo
+  rank: object  # pointer to [claim] int64, its rank, from 0
+  # pointer to [claim + 1] int64, that of a node by its last claim plus 1
   hand_level: object
-  mine: hand_vectors.HandPointers
-  theirs: hand_vectors.HandPointers
+  mine: hand_vectors.HandPointers  # of the role
+  theirs: hand_vectors.HandPointers  # of the other role
 
 
 class _Pointers(NamedTuple):
@@ -158,28 +122,16 @@ class _Pointers(NamedTuple):
 
 
 class _Node(NamedTuple):
-  """A node on the path.
-
-  Attributes:
-    index: of the node.
-    is_own: whether the role that learns acts.
-    hand_level: of its hand classes.
-    own_width: how many classes the role that learns has there.
-    other_width: how many the other role has.
-    table: where its entries begin in the tables.
-    at: where its vectors begin in the scratch arrays.
-    own_reached: whether the own reach is not 0.
-    other_reached: whether the other's is not 0.
-  """
-  index: int
-  is_own: bool
-  hand_level: int
-  own_width: int
-  other_width: int
-  table: int
-  at: int
-  own_reached: bool
-  other_reached: bool
+  """A node on the path."""
+  index: int  # of the node
+  is_own: bool  # whether the role that learns acts
+  hand_level: int  # of its hand classes
+  own_width: int  # how many classes the role that learns has there
+  other_width: int  # how many the other role has
+  table: int  # where its entries begin in the tables
+  at: int  # where its vectors begin in the scratch arrays
+  own_reached: bool  # whether the own reach is not 0
+  other_reached: bool  # whether the other's is not 0
 
 
 def total_weight(iterations):

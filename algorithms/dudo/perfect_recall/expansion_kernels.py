@@ -37,14 +37,9 @@ PROPOSAL = np.dtype([("node", np.int64), ("row", np.int64),
 
 
 class Criterion(NamedTuple):
-  """Which claims to propose.
-
-  Attributes:
-    kind: BEST_RESPONSE, AVERAGE or ANSWER.
-    threshold: what a claim must gain.
-  """
-  kind: int
-  threshold: float
+  """Which claims to propose."""
+  kind: int  # BEST_RESPONSE, AVERAGE or ANSWER
+  threshold: float  # what a claim must gain
 
 
 def best_first(found, num_nodes, num_claims):

@@ -33,28 +33,17 @@ _MIN_ROW_BYTES = 4 * round_hands.CLASS_MULTIPLE  # of a row of a table
 
 
 class TreeArrays(NamedTuple):
-  """A tree for kernels.
-
-  Attributes:
-    last: [node] int32, the last claim, -1 at the root.
-    role: [node] int8, who acts: 0 for the starter.
-    row_begin: [node + 1] int64, its rows.
-    table_begin: [node + 1] int64, its entries in a table.
-    value_begin: [node + 1] int64, its hand classes.
-    claim: [row] int16, the claim of a row, C for Dudo.
-    child: [row] int32, the node after it, -1 if there is none.
-    parent_row: [node] int32, the row that leads to the node, -1 for the root.
-    end: [node] int32, the first node after the subtree.
-  """
-  last: np.ndarray
-  role: np.ndarray
-  row_begin: np.ndarray
-  table_begin: np.ndarray
-  value_begin: np.ndarray
-  claim: np.ndarray
-  child: np.ndarray
+  """A tree for kernels."""
+  last: np.ndarray  # [node] int32, the last claim, -1 at the root
+  role: np.ndarray  # [node] int8, who acts: 0 for the starter
+  row_begin: np.ndarray  # [node + 1] int64, its rows
+  table_begin: np.ndarray  # [node + 1] int64, its entries in a table
+  value_begin: np.ndarray  # [node + 1] int64, its hand classes
+  claim: np.ndarray  # [row] int16, the claim of a row, C for Dudo
+  child: np.ndarray  # [row] int32, the node after it, -1 if there is none
+  # [node] int32, the row that leads to the node, -1 for the root
   parent_row: np.ndarray
-  end: np.ndarray
+  end: np.ndarray  # [node] int32, the first node after the subtree
 
   @property
   def num_nodes(self):
@@ -96,31 +85,22 @@ def subtree_entries(tree, node):
 
 
 class Change(NamedTuple):
-  """How a tree changes.
-
-  Attributes:
-    is_kept: [row] bool, which rows stay; dropped rows lose their subtrees.
-    node_begin: [node + 1] int64, where the claims added to a node begin.
-    row_begin: [row + 1] int64, where the claims begin that are added after a
-      row that has no child.
-    node_claim: [added] int16, claims by node, weakest first.
-    row_claim: [added] int16, claims by row, weakest first.
-  """
+  """How a tree changes."""
+  # [row] bool, which rows stay; dropped rows lose their subtrees
   is_kept: np.ndarray
+  # [node + 1] int64, where the claims added to a node begin
   node_begin: np.ndarray
+  # [row + 1] int64, where the claims begin that are added after a row that has
+  # no child
   row_begin: np.ndarray
-  node_claim: np.ndarray
-  row_claim: np.ndarray
+  node_claim: np.ndarray  # [added] int16, claims by node, weakest first
+  row_claim: np.ndarray  # [added] int16, claims by row, weakest first
 
 
 class Shape(NamedTuple):
   """A tree while it is written, before offsets in tables are known.
 
-  Attributes:
-    last, role, row_begin, claim, child, parent_row, end: as in `TreeArrays`.
-    node_source: [node] int64, the old node, -1 for a new one.
-    row_source: [row] int64, the old row, -1 for a new one.
-    size: [2] int64, how many nodes and rows there are.
+  All but the last three are those of `TreeArrays`.
   """
   last: np.ndarray
   role: np.ndarray
@@ -129,9 +109,9 @@ class Shape(NamedTuple):
   child: np.ndarray
   parent_row: np.ndarray
   end: np.ndarray
-  node_source: np.ndarray
-  row_source: np.ndarray
-  size: np.ndarray
+  node_source: np.ndarray  # [node] int64, the old node, -1 for a new one
+  row_source: np.ndarray  # [row] int64, the old row, -1 for a new one
+  size: np.ndarray  # [2] int64, how many nodes and rows there are
 
 
 @jit.kernel

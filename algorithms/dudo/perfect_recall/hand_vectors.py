@@ -14,35 +14,22 @@ MIN_SUM = 1e-30  # smaller sums of weights are 0: 1 / sum could overflow
 
 
 class HandPointers(NamedTuple):
-  """Pointers to the arrays of a `round_hands.RoleHands`, and their dimensions.
-
-  Attributes:
-    width, onehot, merge: as there.
-    num_levels: how many hand levels there are.
-    num_ranks: how many ranks.
-    num_counts: how many counts.
-    stride: how many classes, padded.
-  """
+  """Pointers to arrays of a `round_hands.RoleHands`, and their dimensions."""
   width: object
   onehot: object
   merge: object
-  num_levels: int
-  num_ranks: int
-  num_counts: int
-  stride: int
+  num_levels: int  # how many hand levels there are
+  num_ranks: int  # how many ranks
+  num_counts: int  # how many counts
+  stride: int  # how many classes, padded
 
 
 class ChallengeScratch(NamedTuple):
-  """Memory that `challenge_values` overwrites.
-
-  Attributes:
-    counts: pointer to [count] float, the other role's reach by count.
-    payoff_by_count: pointer to [count] float, the payoff by the own count.
-    result: pointer to [class] float, the result.
-  """
-  counts: object
+  """Memory that `challenge_values` overwrites."""
+  counts: object  # pointer to [count] float, the other role's reach by count
+  # pointer to [count] float, the payoff by the own count
   payoff_by_count: object
-  result: object
+  result: object  # pointer to [class] float, the result
 
 
 def probabilities(tree, table, node):

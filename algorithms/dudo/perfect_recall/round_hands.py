@@ -18,35 +18,24 @@ CLASS_MULTIPLE = 8  # classes are padded to full vectors of the processor
 
 
 class RoleHands(NamedTuple):
-  """The hands of one role.
-
-  Attributes:
-    chance: [class] float, the chances of the hands, 0 for padding.
-    width: [level] int64, how many classes there are, padded.
-    onehot: [level, rank, count, class] float, 1 if count dice of the class
-      match the rank, else 0; 0 for padding.
-    merge: [level, level, class] int64, the class at the second level of a class
-      at the first.
-  """
-  chance: np.ndarray
-  width: np.ndarray
+  """The hands of one role."""
+  chance: np.ndarray  # [class] float, the chances of the hands, 0 for padding
+  width: np.ndarray  # [level] int64, how many classes there are, padded
+  # [level, rank, count, class] float, 1 if count dice of the class match the
+  # rank, else 0; 0 for padding
   onehot: np.ndarray
+  # [level, level, class] int64, the class at the second level of a class at the
+  # first
   merge: np.ndarray
 
 
 class ClassArrays(NamedTuple):
-  """A round for kernels.
-
-  Attributes:
-    num_claims: C; row C of a node is Dudo.
-    rank: [claim] int64, its rank (from 0).
-    hand_level: [claim + 1] int64, that of a node by its last claim plus 1.
-    hands: for each role its `RoleHands`.
-  """
-  num_claims: int
-  rank: np.ndarray
+  """A round for kernels."""
+  num_claims: int  # C; row C of a node is Dudo
+  rank: np.ndarray  # [claim] int64, its rank (from 0)
+  # [claim + 1] int64, that of a node by its last claim plus 1
   hand_level: np.ndarray
-  hands: tuple[RoleHands, RoleHands]
+  hands: tuple[RoleHands, RoleHands]  # of the starter and the other role
 
 
 def _padded(count):

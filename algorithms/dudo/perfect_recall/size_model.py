@@ -30,18 +30,11 @@ _BLOCK_BYTES = 2**24  # that NumPy writes to a file at a time
 
 
 class Size(NamedTuple):
-  """The size of a tree.
-
-  Attributes:
-    nodes: how many nodes there are.
-    rows: how many rows.
-    values: how many hand classes, over all nodes.
-    entries: how many entries a table has.
-  """
-  nodes: int
-  rows: int
-  values: int
-  entries: int
+  """The size of a tree."""
+  nodes: int  # how many nodes there are
+  rows: int  # how many rows
+  values: int  # how many hand classes, over all nodes
+  entries: int  # how many entries a table has
 
 
 def size_of(tree):

@@ -35,24 +35,18 @@ _SCHEDULE = ("iteration", "work_done", "next_expansion", "next_drop", "nodes",
 _MAX_SUM = 1.0 + 1e-6  # of probabilities, with rounding
 _MAX_RESPONSE = 1.01
 _ROUNDING = 2.0  # by which sums of many numbers may be too large
+_MAX_ITERATIONS = 2**38  # of a round; the sum of their weights fits in float32
 
 
 class RoundState(NamedTuple):
-  """The state of a round in a file.
-
-  Attributes:
-    tree: the `growing_tree.TreeArrays`.
-    tables: the `dcfr_kernels.LearnTables`.
-    schedule: {name: int}, with the names of `_SCHEDULE`.
-    outcomes: [role, claim, count] float64, the probabilities of challenges at
-      the last expansion.
-    responses: [role] float64, the payoffs of best responses then.
-  """
+  """The state of a round in a file."""
   tree: growing_tree.TreeArrays
   tables: dcfr_kernels.LearnTables
-  schedule: dict[str, int]
+  schedule: dict[str, int]  # with the names of `_SCHEDULE`
+  # [role, claim, count] float64, the probabilities of challenges at the last
+  # expansion
   outcomes: np.ndarray
-  responses: np.ndarray
+  responses: np.ndarray  # [role] float64, the payoffs of best responses then
 
 
 def arrays_of(key, training):
@@ -119,7 +113,8 @@ def _read_tree(archive, key, hands):
   schedule = dict(zip(_SCHEDULE, archive.read(
       _name(key, "schedule"), (len(_SCHEDULE),), (np.dtype(np.int64),),
       0).tolist()))
-  _demand(schedule["iteration"] <= schedule["next_expansion"] and
+  _demand(schedule["iteration"] <= min(schedule["next_expansion"],
+                                       _MAX_ITERATIONS) and
           max(schedule.values()) <= checkpoint.MAX_COUNT and
           schedule["rows"] <= growing_tree.MAX_ROWS, archive, key, "schedule",
           "one of a training")

@@ -4,7 +4,8 @@ This is table 3 of Gendre & Kaneko (2019). Each solver trains for --seconds.
 Then every pairing plays three against one, two against two and one against
 three, in all rotations of the seats. A rate is the mean return of the left
 solver's players in percent; even play is 25. The last columns are the paper's
-rates, after 18 to 60 hours of training.
+rates, after 18 to 60 hours of training. The odds bot, which learns nothing,
+plays like a solver, too; --solvers= lets it play without any.
 
 Players learn from opponents who err in one of ten moves, and PFSI prunes what
 only such errors lead to. The paper's settings are --tremble=0
@@ -79,6 +80,8 @@ _SEED = flags.DEFINE_integer("seed", 0, "Seed of the deals and games.",
 _FOLDER = flags.DEFINE_string("folder", None, "Save everything to this folder.")
 
 _PROCESS_BYTES = 300_000_000  # Python and the kernels
+_PAPERS_BOTS = ("random", "heuristic")
+_ODDS_BOT = "odds"
 _COLUMNS = ("solver", "seconds", "iterations", "untrained", "random",
             "heuristic")
 _ABSTRACTIONS = {"NR": "no_recall", "T": "type_recall",
@@ -210,7 +213,7 @@ def measure(game, policy, options):
   """Returns (untrained, random, heuristic) for a line of the log."""
   results = [simulation.play_games(
       game, [policy] + [name] * (game.num_players() - 1), options.games,
-      options.seed, options.threads) for name in ("random", "heuristic")]
+      options.seed, options.threads) for name in _PAPERS_BOTS]
   return (results[1].untrained[0], *(result.rates[0][0] for result in results))
 
 
@@ -352,18 +355,20 @@ def main(_):
     players = train_all(game, options, os.path.abspath(folder),
                         _FOLDER.value is not None)
   names = list(players)
-  players.update({name: name for name in ("random", "heuristic")})
+  players.update({name: name for name in (*_PAPERS_BOTS, _ODDS_BOT)})
   seats = game.num_players()
   heads = [f"{many}v{seats - many}" for many in range(seats - 1, 0, -1)]
   print(f"\n{'percent':>16}   {'':<16}" + "".join(f"{h:>16}" for h in heads) +
         "   paper (full size)")
-  for right in ("random", "heuristic"):
-    for left in names:
+  for right in _PAPERS_BOTS:
+    for left in [*names, _ODDS_BOT]:
       print_pairing(game, players, left, right)
   for right, left in itertools.permutations(names, 2):
     if (left, right) in _PAPER or names.index(left) < names.index(right) and (
         right, left) not in _PAPER:
       print_pairing(game, players, left, right)
+  for right in names:
+    print_pairing(game, players, _ODDS_BOT, right)
   if _RESPONSE.value:
     print("\nA responder who knows the policy gets at least, as player "
           f"{', '.join(map(str, range(1, seats + 1)))}:")

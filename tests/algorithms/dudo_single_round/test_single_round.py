@@ -3,7 +3,7 @@ import numpy as np
 import pyspiel
 import pytest
 
-import dudo_spiel  # noqa: F401, registers the games
+from dudo_spiel import bots
 from dudo_spiel.algorithms.dudo_single_round import single_round_layout
 from dudo_spiel.algorithms.dudo_single_round import single_round_policy
 
@@ -84,12 +84,52 @@ def test_wrong_arguments(call, message):
     call(pyspiel.load_game("dudo_single_round"))
 
 
+@pytest.mark.parametrize("parameters", [
+    *_GAMES, "players=4,numdice=2",  # a window wider than the sides
+    "players=4,numdice=2,dice_sides=7,claim_window=5",
+    "players=3,numdice=2,dice_sides=3,claim_window=11,max_amount=8",
+    "players=2,numdice=3,dice_sides=4,claim_window=1,max_amount=5",
+    "players=2,numdice=2,dice_sides=2,claim_window=30,max_amount=20"])
+@pytest.mark.parametrize("abstraction", single_round_layout.ABSTRACTIONS)
+def test_entries_are_counted_from_the_rules(parameters, abstraction):
+  for recall_length in range(5):
+    layout = single_round_layout.SetLayout(single_round_layout.abstract_game(
+        pyspiel.load_game(f"dudo_single_round({parameters})"), abstraction,
+        recall_length))
+    assert layout.count_entries() == layout.num_entries
+
+
+@pytest.mark.parametrize("name", single_round_policy.BOTS)
+@pytest.mark.parametrize("parameters", [
+    "players=3,numdice=2,dice_sides=3,claim_window=4",
+    "players=2,numdice=2,claim_window=24,max_amount=4"])
+def test_bots_as_tables_are_the_bots(parameters, name):
+  game = pyspiel.load_game(f"dudo_single_round({parameters})")
+  policy = single_round_policy.bot_policy(game, name)
+  rng = np.random.RandomState(2)
+  for _ in range(60):
+    state = game.new_initial_state()
+    while not state.is_terminal():
+      legal = state.legal_actions()
+      if not state.is_chance_node():
+        player = state.current_player()
+        bot = bots.make_bot(name, game, player, None)
+        expected = dict.fromkeys(legal, 0.0) | dict(
+            bot.get_policy(state))
+        assert policy.action_probabilities(state) == pytest.approx(expected)
+        if state.phase() != "claim":  # long games have more claims
+          legal = legal[:1 + (rng.rand() < 0.2)]
+      state.apply_action(int(rng.choice(legal)))
+
+
 @pytest.mark.parametrize("make", [
     lambda game, table: (pyspiel.load_game("dudo_single_round"), table),
     lambda game, table: (game, table[:, 1:]),
     lambda game, table: (game, table.astype(np.int64)),
     lambda game, table: (game, table - 1.0),
-    lambda game, table: (game, table / 0.0)])
+    lambda game, table: (game, table / 0.0),
+    lambda game, table: (game, table + 1e300),  # infinite sums
+    lambda game, table: (game, (table + 1e38).astype(np.float32))])
 def test_tables_that_are_no_policies(make):
   game = pyspiel.load_game("dudo_single_round_ir(players=2,numdice=1)")
   layout = single_round_layout.SetLayout(game)

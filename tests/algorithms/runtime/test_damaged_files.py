@@ -5,10 +5,14 @@ or the damage is where it does not matter, and it loads as before.
 """
 
 import functools
+import io
 import json
+import os
 import pathlib
 import shutil
+import signal
 import tracemalloc
+import zipfile
 
 import numpy as np
 import pyspiel
@@ -311,6 +315,67 @@ def test_headers_that_would_expand_are_refused(saved, tmp_path):
   _write(tmp_path / "damaged", header, arrays)
   with pytest.raises(ValueError, match="its header is too large"):
     saved("cfr").load(tmp_path / "damaged")
+
+
+def test_small_headers_take_little_memory(saved, tmp_path):
+  """What JSON expands to is much larger than its text."""
+  header, arrays = _read(saved("cfr").path)
+  header["x"] = [[]] * (2**24 // 4 - 1000)
+  _write(tmp_path / "damaged", header, arrays)
+  assert (tmp_path / "damaged").stat().st_size < 50_000
+  tracemalloc.start()
+  with pytest.raises(ValueError, match="its header is too large"):
+    saved("cfr").load(tmp_path / "damaged")
+  _, peak = tracemalloc.get_traced_memory()
+  tracemalloc.stop()
+  assert peak < 10**6
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_an_archive_that_lies_about_sizes_is_refused(saved, tmp_path, method):
+  path = tmp_path / "damaged"
+  header, arrays = _read(saved("cfr").path)
+  size = 10**9
+  with zipfile.ZipFile(path, "w", method) as archive:
+    for name, array in (("header", np.frombuffer(json.dumps(header).encode(),
+                                                 np.uint8)), *arrays.items()):
+      with archive.open(f"{name}.npy", "w") as file:
+        np.lib.format.write_array(file, array)
+    long = io.BytesIO()
+    np.lib.format.write_array_header_1_0(long, {
+        "descr": "|u1", "fortran_order": False, "shape": (size,)})
+    archive.writestr("long.npy", long.getvalue())
+    archive.getinfo("long.npy").file_size = size + len(long.getvalue())
+    if method == zipfile.ZIP_STORED:
+      archive.getinfo("long.npy").compress_size = (
+          archive.getinfo("long.npy").file_size)
+  with pytest.raises(ValueError, match="more than it can hold"):
+    saved("cfr").load(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs Unix")
+def test_what_is_no_regular_file_is_refused_at_once(saved, tmp_path):
+  os.mkfifo(tmp_path / "pipe")
+  (tmp_path / "link").symlink_to(tmp_path / "pipe")
+  (tmp_path / "folder").mkdir()
+
+  def fail(*args):
+    raise AssertionError("it waits")
+
+  before = signal.signal(signal.SIGALRM, fail)
+  try:
+    for path in (tmp_path / "pipe", tmp_path / "link", tmp_path / "folder",
+                 "/dev/zero", "/dev/null"):
+      signal.alarm(5)
+      for load in (policies.load_policy, saved("cfr").load,
+                   saved("match").load, saved("perfect recall").load):
+        with pytest.raises(ValueError, match=f"^path='{path}'.*regular file"):
+          load(path)
+  finally:
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+  (tmp_path / "good").symlink_to(saved("cfr").path)
+  saved("cfr").load(tmp_path / "good")
 
 
 def _policy_file(tmp_path):

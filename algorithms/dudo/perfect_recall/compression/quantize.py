@@ -26,25 +26,17 @@ MAX_WEIGHT = 2**16 - 1  # the weights of a hand at a node add up to at most this
 
 
 class QuantumArrays(NamedTuple):
-  """The arrays that kernels need besides the tree and its table.
-
-  Attributes:
-    game: the `round_hands.ClassArrays`, float64.
-    counts: for each role [level, rank, class] int64, dice that match.
-    quantity: [claim] int64, how many dice a claim is about.
-    quanta: [depth, role, class] int64; those at depth 0 are what hands begin
-      with, the others are overwritten.
-    path: [depth] int64 scratch, the nodes from the root to the present one.
-    carry: [row, count] float64 scratch.
-    stop: [1] bool, kernels return soon after it is set.
-  """
-  game: object
-  counts: tuple
-  quantity: np.ndarray
+  """The arrays that kernels need besides the tree and its table."""
+  game: object  # the `round_hands.ClassArrays`, float64
+  counts: tuple  # for each role [level, rank, class] int64, dice that match
+  quantity: np.ndarray  # [claim] int64, how many dice a claim is about
+  # [depth, role, class] int64; those at depth 0 are what hands begin with, the
+  # others are overwritten
   quanta: np.ndarray
+  # [depth] int64 scratch, the nodes from the root to the present one
   path: np.ndarray
-  carry: np.ndarray
-  stop: np.ndarray
+  carry: np.ndarray  # [row, count] float64 scratch
+  stop: np.ndarray  # [1] bool, kernels return soon after it is set
 
 
 def quantum_arrays(hands, num_quanta, stop=None):

@@ -22,18 +22,11 @@ _START_BYTES = 5  # that a reader takes before the first bit
 
 
 class Coder(NamedTuple):
-  """A stream that is written or read.
-
-  Attributes:
-    is_writing: whether it is written.
-    stream: [byte] uint8; what does not fit is counted only.
-    state: [6] int64, by the columns above.
-    models: [context, 2] int32, the chance of a 0, of two speeds.
-  """
-  is_writing: bool
-  stream: np.ndarray
-  state: np.ndarray
-  models: np.ndarray
+  """A stream that is written or read."""
+  is_writing: bool  # whether it is written
+  stream: np.ndarray  # [byte] uint8; what does not fit is counted only
+  state: np.ndarray  # [6] int64, by the columns above
+  models: np.ndarray  # [context, 2] int32, the chance of a 0, of two speeds
 
 
 def writer(num_contexts, max_bytes):

@@ -346,7 +346,7 @@ def test_exact_matches_of_several_rounds():
   _checked_match(policy, other, game)
 
 
-@pytest.mark.parametrize("name", ["heuristic", "random", "uniform"])
+@pytest.mark.parametrize("name", ["odds", "heuristic", "random", "uniform"])
 def test_bots_as_tables(name):
   game = pyspiel.load_game("dudo(numdice=2,dice_sides=2)")
   tables = simulation.bot_policy(game, name)

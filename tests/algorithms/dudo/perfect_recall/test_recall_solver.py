@@ -1,5 +1,6 @@
 """The solver of matches with perfect recall."""
 
+import concurrent.futures
 import os
 import signal
 import threading
@@ -269,3 +270,23 @@ def test_trees_leave_room_for_claims_that_gain_more_later(monkeypatch):
     return solver.memory_bytes / (3 * 10**6)
 
   assert recall_solver.FULL_FRACTION < memory_taken(40) < 0.95 < memory_taken(1)
+
+
+def test_threads_may_measure_a_solver_that_runs():
+  solver, plain = (perfect_recall.PerfectRecallSolver(
+      pyspiel.load_game(_SMALL), num_threads=1) for _ in range(2))
+  solver.run(3)
+  calls = (solver.average_policy, solver.exploitability, solver.expected_values,
+           lambda: solver.value(2, 1), lambda: solver.interval(1, 1),
+           lambda: solver.round_exploitability(2, 1),
+           lambda: solver.tables(2, 1), lambda: solver.memory_bytes)
+  with concurrent.futures.ThreadPoolExecutor(3) as pool:
+    run = pool.submit(solver.run, seconds=1.0)
+    while not run.done():
+      for result in [pool.submit(call) for call in calls]:
+        result.result()
+    run.result()
+  plain.run(solver.iteration)
+  for dice in solver.rounds:
+    for found, expected in zip(solver.tables(*dice), plain.tables(*dice)):
+      np.testing.assert_array_equal(found, expected)

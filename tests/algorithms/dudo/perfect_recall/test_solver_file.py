@@ -1,5 +1,6 @@
 """Files of the solver with perfect recall."""
 
+import json
 import os
 
 import helpers
@@ -52,6 +53,27 @@ def test_files_that_make_no_sense(name, change, tmp_path):
   assert solver.nash_conv() == before and solver.iteration == 20
   solver.load(tmp_path / "whole.npz")
   assert solver.nash_conv() == before
+
+
+@pytest.mark.parametrize("iterations", [20, 2**50])
+@pytest.mark.parametrize("name", ["regret", "cumulative"])
+def test_tables_that_no_training_makes_are_refused(name, iterations, tmp_path):
+  """However many iterations the file says it had."""
+  solver = perfect_recall.PerfectRecallSolver(pyspiel.load_game(_SMALL),
+                                              num_threads=1)
+  solver.run(20)
+  solver.save(tmp_path / "solver.npz")
+  with np.load(tmp_path / "solver.npz") as archive:
+    arrays = dict(archive)
+  header = json.loads(arrays["header"].tobytes())
+  schedule = arrays["2v1_schedule"]
+  header["iteration"] += iterations - int(schedule[0])
+  schedule[[0, 2, 3]] = iterations
+  arrays[f"2v1_{name}"][:] = np.finfo(np.float32).max
+  arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+  np.savez(tmp_path / "solver.npz", **arrays)
+  with pytest.raises(ValueError, match="^path=.*2v1_"):
+    solver.load(tmp_path / "solver.npz")
 
 
 @pytest.mark.parametrize("name, kwargs, message", [
