@@ -211,8 +211,8 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
     Args:
       num_threads: how many threads to use, None for all.
     """
-    return {key: (found.low, found.high)
-            for key, found in self.measure(num_threads).items()}
+    return {key: (measures.low, measures.high)
+            for key, measures in self.measure(num_threads).items()}
 
   def exploitability(self, num_threads: int | None = None) -> float:
     """Returns half the NashConv of the policy in the whole match, exactly.
@@ -340,7 +340,8 @@ def _measures_from_file(name, value):
                        "high, value] for each round")
     dice = tuple(validation.integer(name, number, 1, growing_tree.MAX_ROWS)
                  for number in item[:2])
-    measures[dice] = stored_rounds.measures_from_numbers(name, dice, item[2:])
+    measures[dice] = stored_rounds.checked_round_measures(name, dice,
+                                                            item[2:])
   return measures
 
 
@@ -353,9 +354,9 @@ def from_file(archive, game):
   """
   path = archive.path
   match = round_rules.round_rules(game)
-  known = set(round_rules.match_keys(game))
+  keys = set(round_rules.match_keys(game))
   items = checkpoint.field(path, archive.header, "rounds", _rounds_from_file)
-  if items.keys() != known:
+  if items.keys() != keys:
     raise ValueError(f"path={path!r}: its rounds must be those of {game}")
   checksums = archive.header.get("checksums")  # which some old files lack
   if checksums is not None and (not isinstance(checksums, list) or
@@ -371,7 +372,7 @@ def from_file(archive, game):
                        "damaged; must have the checksum that was saved with it")
   measures = checkpoint.field(path, archive.header, "measures",
                               _measures_from_file)
-  if measures and measures.keys() != known:
+  if measures and measures.keys() != keys:
     raise ValueError(f"path={path!r}: its measures must be of the rounds of "
                      f"{game}, or none")
   return RecallPolicy(game, rounds, measures)
@@ -439,10 +440,10 @@ def merged(game: pyspiel.Game,
                      "of RecallPolicy")
   rounds = {}
   for key in round_rules.match_keys(game):
-    known = [policy for policy in policies
-             if key in policy._rounds and policy.has_rules_of(game)]
-    if not known:
+    policy = next((policy for policy in policies if key in policy._rounds and
+                   policy.has_rules_of(game)), None)
+    if policy is None:
       raise ValueError(f"policies: none knows the round {key[0]}v{key[1]} of "
                        f"{game}")
-    rounds[key] = known[0]._rounds[key]
+    rounds[key] = policy._rounds[key]
   return RecallPolicy(game, rounds)

@@ -204,7 +204,7 @@ class PerfectRecallSolver(base_solver.Solver):
     both = [(entry.trainer.memory, size)
             for entry, size in zip(self._rounds, sizes)]
     max_iteration = max(entry.trainer.iteration for entry in self._rounds)
-    arrays = (sum(memory.kept(size) for memory, size in both) +
+    arrays = (sum(memory.permanent(size) for memory, size in both) +
               max(memory.learning(size) for memory, size in both) +
               max(memory.measuring(size) for memory, size in both) +
               _DISCOUNT_BYTES * round_trainer.num_discounted(max_iteration))

@@ -107,9 +107,9 @@ class RoundEvaluator:
         rounds that follow.
       pool: as for `best_responses`.
     """
-    low, high = self.certify({key: found.low for key, found in later.items()},
-                             {key: found.high for key, found in later.items()},
-                             pool)
-    value = self._transitions.value(
-        self.outcomes(), 0, {key: found.value for key, found in later.items()})
+    lows, highs, values = (
+        {key: getattr(measures, name) for key, measures in later.items()}
+        for name in ("low", "high", "value"))
+    low, high = self.certify(lows, highs, pool)
+    value = self._transitions.value(self.outcomes(), 0, values)
     return stored_rounds.Measures(low, high, value)

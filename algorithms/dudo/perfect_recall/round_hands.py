@@ -47,9 +47,9 @@ def hand_levels(order):
   everything = tuple(range(order.num_sides))
   sets, level = [everything], [0]
   for claim in range(order.num_claims):
-    left = tuple(sorted(set((order.ranks[claim:] - 1).tolist())))
-    if left != sets[-1]:
-      sets.append(left)
+    ranks = tuple(sorted(set((order.ranks[claim:] - 1).tolist())))
+    if ranks != sets[-1]:
+      sets.append(ranks)
     level.append(len(sets) - 1)
   return sets, np.array(level, np.int64)
 

@@ -137,7 +137,7 @@ class RecallTrainer:
   def memory_bytes(self):
     """How many bytes the round takes at most, measurements included."""
     size = size_model.size_of(self.tree)
-    return (self.memory.kept(size) + self.memory.learning(size) +
+    return (self.memory.permanent(size) + self.memory.learning(size) +
             self.memory.measuring(size))
 
   def release_scratch(self):
@@ -288,9 +288,9 @@ class RecallTrainer:
         self.hands, self.tree, proposals=tuple(
             proposals[name].copy() for name in ("node", "row", "claim"))), True,
                  pool)
-    kept = self._dtype.type((before / self.tree.num_entries)**FORGETTING)
+    discount = self._dtype.type((before / self.tree.num_entries)**FORGETTING)
     interrupts.map_tasks(
-        pool, lambda part: np.multiply(part, kept, out=part),
+        pool, lambda part: np.multiply(part, discount, out=part),
         np.array_split(self.tables.regret, self._num_threads))
 
   def drop(self, responses, pool=None):

@@ -70,7 +70,7 @@ class RoundMemory:
     """Returns into how many parts a tree with so many entries may be cut."""
     return min(entries // (_MIN_PART_ROWS * self._max_width), _MAX_PARTS)
 
-  def kept(self, size):
+  def permanent(self, size):
     """Returns how many bytes a tree of this size takes at all times."""
     return (self._hands + NODE_BYTES * size.nodes + ROW_BYTES * size.rows +
             2 * self._itemsize * size.entries)
@@ -93,7 +93,7 @@ class RoundMemory:
     A proposal adds a claim to a node or, at most, a node with Dudo and a claim.
     """
     more = Size(1, 2, self._max_width, 2 * self._max_width)
-    return (self.kept(more) - self._hands + _CUT_NODE_BYTES +
+    return (self.permanent(more) - self._hands + _CUT_NODE_BYTES +
             -(-more.entries * self._part //
               (_MIN_PART_ROWS * self._max_width)) +
             max(VALUE_BYTES * more.values,

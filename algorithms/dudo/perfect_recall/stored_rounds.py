@@ -108,16 +108,16 @@ class Measures(NamedTuple):
     return 0.5 * (self.high - self.low)
 
 
-def measures_from_numbers(name, dice, numbers):
+def checked_round_measures(name, dice, item):
   """Returns the `Measures` of a round, or raises a ValueError.
 
   Args:
-    name: the argument or field that the numbers come from, for messages.
+    name: the argument or field that they come from, for messages.
     dice: (starter's dice, other's dice).
-    numbers: low, high and value.
+    item: low, high and value.
   """
   low, high, value = (validation.number(name, number, -_MAX_VALUE, _MAX_VALUE)
-                      for number in numbers)
+                      for number in item)
   if not low - _ROUNDING <= value <= high + _ROUNDING:
     raise ValueError(f"{name}: {dice[0]}v{dice[1]} must have a value between "
                      "low and high")
@@ -144,5 +144,5 @@ def checked_measures(measures, rounds):
     if not isinstance(entry, Measures):
       raise ValueError(f"measures={validation.shown(measures)}: must have "
                        "Measures, as RecallPolicy.measure returns them")
-    measures_from_numbers("measures", dice, entry)
+    checked_round_measures("measures", dice, entry)
   return dict(measures)
