@@ -118,6 +118,13 @@ def test_docstring_of_a_program_is_its_help(path):
   assert "%" not in doc  # absl would put the program's name there
 
 
+@pytest.mark.parametrize("path", _PROGRAMS, ids=lambda path: path.name)
+def test_every_program_says_how_long_it_takes(path):
+  text = (helpers.EXAMPLES / "README.md").read_text("utf-8")
+  row, = re.findall(rf"^\| `{path.name}`.*$", text, re.MULTILINE)
+  assert re.search(r"\| [^|]*(\d s|minutes?)\b[^|]* \|[^|]*\|$", row)
+
+
 @pytest.mark.parametrize("path", [
     path for path in sorted(helpers.EXAMPLES.rglob("*.py"))
     if path.name != "__init__.py"], ids=lambda path: path.name)

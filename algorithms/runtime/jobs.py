@@ -130,11 +130,19 @@ def check_engine(engine: str) -> None:
       ) from None
 
 
+def _packed(value, name, pickler=pickle):
+  """Returns a pickled value, or raises a ValueError with its name."""
+  try:
+    return pickler.dumps(value)
+  except Exception as error:  # noqa: BLE001, each Python raises others
+    raise ValueError(f"{name} must be picklable ({error})") from error
+
+
 def _answer(packed, pickler=pickle):
   """Returns pickled (result, error) of a pickled (function, arguments)."""
   try:
     function, values = pickler.loads(packed)
-    return pickler.dumps((function(*values), ""))
+    return _packed((function(*values), ""), "its result", pickler)
   except Exception as error:  # noqa: BLE001, the caller is in another process
     message = " ".join(str(error).split())
     if not (isinstance(error, (ValueError, OSError)) and message):
@@ -191,7 +199,8 @@ class _LocalJob:
     """Starts a process; returns None, or the `Outcome` if that failed."""
     self.tries += 1
     try:
-      self._call.write_bytes(pickle.dumps((function, self.job.arguments)))
+      self._call.write_bytes(_packed((function, self.job.arguments),
+                                     "its function and arguments"))
       # Threads forbid a fork.
       process = multiprocessing.get_context("spawn").Process(
           target=_answer_file, args=(self._call, self._answer))
