@@ -159,9 +159,11 @@ def _arguments_of(solver_class):
   for kind in solver_class.__mro__:
     if "__init__" in vars(kind):
       parameters = inspect.signature(kind.__init__).parameters.values()
-      names += [one.name for one in parameters
-                if one.kind == one.KEYWORD_ONLY and one.name not in names]
-      if not any(one.kind == one.VAR_KEYWORD for one in parameters):
+      names += [parameter.name for parameter in parameters
+                if parameter.kind == parameter.KEYWORD_ONLY
+                and parameter.name not in names]
+      if not any(parameter.kind == parameter.VAR_KEYWORD
+                 for parameter in parameters):
         break
   return names
 

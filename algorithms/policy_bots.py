@@ -257,7 +257,8 @@ def _strength(game, gap):
     rate = evaluator.max_win_rate(gap)
     gain = f"{100.0 * rate:.2f}".rstrip("0").rstrip(".") + "%"
   else:
-    gain = np.format_float_positional(gap, 2, fractional=False) + " a game"
+    gain = np.format_float_positional(max(gap, _TARGET), 2,
+                                      fractional=False) + " a game"
   return (f"nobody who plays both seats equally often can win more than {gain} "
           "against it")
 
@@ -276,8 +277,8 @@ def describe(name: annotations.PathLike, game: pyspiel.Game) -> str:
     >>> print(policy_bots.describe("trained", game))
     trained: remembers all claims; nobody who plays ... against it.
   """
-  if name in bots.bot_names(game):
-    return f"{name}: {bots.describe(name)}."
+  if _check_name(name, game):
+    return f"{name}: {bots.describe(str(name))}."
   policy = load_policy(name, game)
   gap = exploitability(name, game)
   if isinstance(policy, rounds_policy.RoundsPolicy):
@@ -329,14 +330,8 @@ def make_bot(name: annotations.PathLike, game: pyspiel.Game, player_id: int,
     >>> bot.step(state) in state.legal_actions()
     True
   """
-  others = bots.bot_names(game)
-  is_text = isinstance(name, (str, os.PathLike))
-  if is_text and name in others:
-    return bots.make_bot(name, game, player_id, rng)
-  if not is_text or (name not in bot_names(game) and not os.path.isfile(name)):
-    raise ValueError(
-        f"name={name!r}: must be a policy file, or a bot that plays "
-        f"{game.get_type().short_name}: {', '.join(bot_names(game))}")
+  if _check_name(name, game):
+    return bots.make_bot(str(name), game, player_id, rng)
   validation.integer("player_id", player_id, 0, game.num_players() - 1)
   policy = load_policy(name, game)
   if isinstance(policy, _CHECKED):
@@ -345,6 +340,23 @@ def make_bot(name: annotations.PathLike, game: pyspiel.Game, player_id: int,
     _check_by_playing(policy, game)
   bots.check_generator(rng)
   return bots.PolicyBot(player_id, rng, policy)
+
+
+def _check_name(name, game):
+  """Returns whether a bot needs no policy, or raises a ValueError.
+
+  Args:
+    name: what must be one of `bot_names(game)`, or the path of a policy file.
+    game: the game.
+  """
+  is_text = isinstance(name, (str, os.PathLike))
+  if is_text and name in bots.bot_names(game):
+    return True
+  if not is_text or (name not in bot_names(game) and not os.path.isfile(name)):
+    raise ValueError(
+        f"name={name!r}: must be a policy file, or a bot that plays "
+        f"{game.get_type().short_name}: {', '.join(bot_names(game))}")
+  return False
 
 
 def _check_by_playing(policy, game):

@@ -40,7 +40,8 @@ _SECONDS = flags.DEFINE_float(
     "kernels come first and do not count.", lower_bound=0.0)
 _CHECKPOINT = flags.DEFINE_string("checkpoint", None, "Continue from this file "
                                   "and save the solver there.")
-_POLICY = flags.DEFINE_string("policy", None, "Save the policy to this file.")
+_SAVE_POLICY = flags.DEFINE_string("save_policy", None,
+                                    "Save the policy to this file.")
 _PLOT = flags.DEFINE_string("plot", None, "Draw the convergence curve "
                             "to this PNG file.")
 
@@ -69,7 +70,7 @@ def plot(path, history, title):
 
 
 def main(_):
-  binary.check_files(_CHECKPOINT, _POLICY, _PLOT)
+  binary.check_files(_CHECKPOINT, _SAVE_POLICY, _PLOT)
   figures.check_plot(_PLOT)
   solver = make_solver(binary.load_turn_based_game(_GAME.value))
   if _CHECKPOINT.value and os.path.exists(_CHECKPOINT.value):
@@ -80,8 +81,8 @@ def main(_):
   with interrupts.deferred():
     if _CHECKPOINT.value:
       solver.save(_CHECKPOINT.value)
-    if _POLICY.value:
-      solver.best_policy().save(_POLICY.value)
+    if _SAVE_POLICY.value:
+      solver.best_policy().save(_SAVE_POLICY.value)
   rate = (result.iterations - begin) / result.seconds
   fraction = fractions.Fraction(result.value).limit_denominator(1000)
   # A fraction this close must not be luck.
@@ -97,12 +98,12 @@ def main(_):
   if (_SOLVER.value in fictitious_play.SOLVERS and
       solver.best_check.iteration != solver.iteration):
     print(f"best            {solver.best_check.exploitability:.3g} after "
-          f"{solver.best_check.iteration:,} iterations; --policy saves it")
+          f"{solver.best_check.iteration:,} iterations; --save_policy saves it")
   print(f"iterations      {result.iterations:,} of {_SOLVER.value}, "
         f"{rate:,.0f} a second")
   print(f"time            {result.seconds:.2f} s, stopped by "
         f"{_REASONS[result.reason]}")
-  for flag in (_CHECKPOINT, _POLICY):
+  for flag in (_CHECKPOINT, _SAVE_POLICY):
     if flag.value:
       print(f"wrote {flag.value}")
   if _PLOT.value:

@@ -2,9 +2,9 @@
 
 With --checkpoint the training is saved to that file about once a minute. The
 same command then continues from there, until it has trained for --minutes in
-all. With --checkpoint, Ctrl-C saves the training; --policy is written only at
-the end. As long as the program runs, no other process can train into the same
-file.
+all. With --checkpoint, Ctrl-C saves the training; --save_policy is written only
+at the end. As long as the program runs, no other process can train into the
+same file.
 
 Rounds with equally many dice in play do not need each other. With
 --engine=local they train at the same time, in processes of this machine, and
@@ -34,8 +34,9 @@ _MINUTES = flags.DEFINE_float("minutes", 1.0, "Minutes to train in all.",
                               lower_bound=0.0)
 _CHECKPOINT = flags.DEFINE_string("checkpoint", None, "Continue from this "
                                   "file and save the training there.")
-_POLICY = flags.DEFINE_string("policy", None, "Save the policy to this file, "
-                              "in 8 bits and without small probabilities.")
+_SAVE_POLICY = flags.DEFINE_string(
+    "save_policy", None, "Save the policy to this file, in 8 bits and without "
+    "small probabilities.")
 _THREADS = flags.DEFINE_integer("num_threads", None, "Threads. Default: all.",
                                 lower_bound=1)
 _ENGINE = flags.DEFINE_enum(
@@ -65,7 +66,7 @@ def print_values(solver, numdice):
 
 
 def main(_):
-  binary.check_files(_POLICY, _CHECKPOINT)
+  binary.check_files(_SAVE_POLICY, _CHECKPOINT)
   game = pyspiel.load_game("dudo", {"numdice": _NUMDICE.value})
   needed = fsicfr.memory_needed(game, _RECALL.value, _THREADS.value,
                                 memory=_ABSTRACTION.value)
@@ -95,12 +96,12 @@ def train(solver, path):
   print_values(solver, _NUMDICE.value)
   if path:
     print(f"wrote the training to {path}")
-  if _POLICY.value:
+  if _SAVE_POLICY.value:
     policy = solver.average_policy().quantized(_MIN_PROBABILITY.value,
                                                _MIN_REACH.value)
-    policy.save(_POLICY.value)
-    print(f"wrote {_POLICY.value}, "
-          f"{os.path.getsize(_POLICY.value) / 1e6:.2f} MB")
+    policy.save(_SAVE_POLICY.value)
+    print(f"wrote {_SAVE_POLICY.value}, "
+          f"{os.path.getsize(_SAVE_POLICY.value) / 1e6:.2f} MB")
   return 0
 
 

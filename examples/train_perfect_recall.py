@@ -45,8 +45,8 @@ _THREADS = flags.DEFINE_integer("num_threads", None, "Threads. Default: all.",
                                 lower_bound=1)
 _CHECKPOINT = flags.DEFINE_string("checkpoint", None, "Continue from this file "
                                   "and save the solver there.")
-_POLICY = flags.DEFINE_string("policy", None, "Save the average policy, "
-                              "uncompressed, to this file.")
+_SAVE_POLICY = flags.DEFINE_string(
+    "save_policy", None, "Save the average policy, uncompressed, to this file.")
 _CURVE = flags.DEFINE_string("curve", None, "Write all measurements to this "
                              "CSV file.")
 
@@ -159,7 +159,7 @@ def train(solver):
 
 
 def main(_):
-  binary.check_files(_CHECKPOINT, _POLICY, _CURVE)
+  binary.check_files(_CHECKPOINT, _SAVE_POLICY, _CURVE)
   solver = perfect_recall.PerfectRecallSolver(
       pyspiel.load_game("dudo", {"numdice": _NUMDICE.value}),
       num_threads=_THREADS.value, max_bytes=_MAX_BYTES.value)
@@ -175,9 +175,9 @@ def main(_):
       print(f"{dice[0]}v{dice[1]}: value {solver.value(*dice):+.6f}, between "
             f"{low:+.6f} and {high:+.6f}; {solver.iterations(*dice):,} "
             f"iterations, {solver.num_nodes(*dice):,} nodes")
-    if _POLICY.value:
-      solver.average_policy().save(_POLICY.value)
-  for flag in (_CHECKPOINT, _POLICY, _CURVE):
+    if _SAVE_POLICY.value:
+      solver.average_policy().save(_SAVE_POLICY.value)
+  for flag in (_CHECKPOINT, _SAVE_POLICY, _CURVE):
     if flag.value and os.path.exists(flag.value):
       print(f"wrote {flag.value}")
 

@@ -9,7 +9,7 @@ import pytest
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # What users meet first, by the module from which they import it.
 _MAIN = {
-    "bots": ["make_bot"],
+    "bots": ["describe", "make_bot", "OddsBot"],
     "claims": ["ClaimOrder"],
     "odds": ["claim_odds"],
     "rolls": ["RollTable"],
@@ -36,7 +36,8 @@ _MAIN = {
         "bot_policy", "from_open_spiel", "load_policy", "MatchPolicy",
         "RecallPolicy", "SeatPolicy", "TablePolicy"],
     "algorithms.policy_bots": [
-        "bot_names", "describe", "exploitability", "load_policy", "make_bot"],
+        "bot_names", "describe", "exploitability", "load_policy", "make_bot",
+        "solve_game"],
     "algorithms.qlearning": ["DoubtLearner", "play_games"],
     "algorithms.regret_matching": [
         "blotto_allocations", "blotto_fields_won", "RegretMatchingSolver"],

@@ -83,11 +83,15 @@ def replacing(path):
   """Yields a new binary file that replaces another when it is complete.
 
   If the body raises an error, the old file stays. A symbolic link at the path
-  is replaced, not followed.
+  is replaced, not followed. A pipe or a device is refused with a ValueError.
 
   Args:
     path: str, the absolute path of the file.
   """
+  with contextlib.suppress(FileNotFoundError):
+    mode = os.lstat(path).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode)):
+      raise ValueError(f"path={path!r}: must be that of a regular file")
   part, descriptor = _open_part(path)
   with os.fdopen(descriptor, "w+b") as file:
     try:

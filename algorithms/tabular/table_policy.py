@@ -293,11 +293,14 @@ def _check_info_states(path, game, policy):
                        f", in which player {player} has no {info_state!r}")
   for (player, info_state), legal in found.items():
     i = policy._index.get((player, info_state))
-    if i is None or sorted(policy.actions[i]) != sorted(legal):
+    if i is None:
+      raise ValueError(f"path={path!r}: its info_states must be those of {game}"
+                       f", but lack {info_state!r} of player {player}")
+    if sorted(policy.actions[i]) != sorted(legal):
       raise ValueError(
           f"path={path!r}: its actions of player {player} at {info_state!r} are"
-          f" {None if i is None else policy.actions[i]}; must be {list(legal)},"
-          f" as in {game}")
+          f" {validation.shown(policy.actions[i])}; must be "
+          f"{validation.shown(list(legal))}, as in {game}")
 
 
 def _sampled_states(game):

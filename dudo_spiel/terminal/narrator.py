@@ -202,7 +202,7 @@ class Narrator:
     """
     if adviser is None:
       return ["I have no hint: no policy was trained for this game. To have "
-              "one:", f"  dudo-solve --game='{self._game}' --policy=FILE",
+              "one:", f"  dudo-solve --game='{self._game}' --save_policy=FILE",
               f"  dudo-play --game='{self._game}' --opponents=FILE"]
     policy = sorted(adviser.get_policy(state), key=lambda pair: -pair[1])
     if len(policy) > 2 and policy[0][1] - policy[-1][1] < _MIN_SPREAD:

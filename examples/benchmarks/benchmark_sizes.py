@@ -16,7 +16,6 @@ from dudo_spiel_examples.support import ctrl_c
 from dudo_spiel_examples.support import measuring
 
 import multiprocessing
-import resource
 import time
 
 from absl import flags
@@ -57,6 +56,7 @@ def measure(game, solver, seconds, memory):
     memory: GB that the process may map, or None.
   """
   if memory is not None:
+    import resource  # which Windows does not have
     limit = int(memory * 1e9)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
   # Kernels that are compiled, or read from disk, are not a game's.

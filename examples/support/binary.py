@@ -214,8 +214,9 @@ def check_file(flag, path):
     flag: the name of the flag that the error names.
     path: the file.
   """
-  if not path or os.path.isdir(path):
-    raise ValueError(f"--{flag}={path}: must be a file, not a folder")
+  if not path or os.path.exists(path) and not os.path.isfile(path):
+    raise ValueError(f"--{flag}={path}: must be a file, not a folder, a pipe "
+                     "or a device")
   folder = os.path.dirname(os.path.abspath(path))
   if not os.path.isdir(folder):
     raise ValueError(f"--{flag}={path}: its folder must exist")

@@ -1,6 +1,5 @@
 """Times and memory, as the benchmarks measure them."""
 
-import resource
 import sys
 import time
 
@@ -50,5 +49,6 @@ def rate(run, seconds, clock=time.perf_counter):
 
 def peak_bytes():
   """Returns the largest resident memory that this process has had."""
+  import resource  # which Windows does not have
   unit = 1 if sys.platform == "darwin" else 1024
   return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -26,9 +26,9 @@ from dudo_spiel.algorithms.runtime import interrupts
 _CHECKPOINTS = flags.DEFINE_multi_string(
     "checkpoint", None, "A file of a solver. The flag may be given several "
     "times.", required=True)
-_POLICY = flags.DEFINE_string(
-    "policy", None, "Save the largest policy to this file; without it only the "
-    "table is printed.")
+_SAVE_POLICY = flags.DEFINE_string(
+    "save_policy", None, "Save the largest policy to this file; without it "
+    "only the table is printed.")
 _KILOBYTES = flags.DEFINE_list(
     "kilobytes", ["19300"], "How large the file may be; several sizes "
     "for a table. (All policies of the package together have at most 20,000.)")
@@ -45,7 +45,7 @@ def size_of(policy):
 
 
 def main(_):
-  binary.check_files(_POLICY)
+  binary.check_files(_SAVE_POLICY)
   limits = [1000 * n for n in binary.positive_numbers(_KILOBYTES, int)]
   with binary.errors_of("checkpoint"):
     solved = [perfect_recall.average_policy(path)
@@ -71,13 +71,13 @@ def main(_):
       print(f"| {size_of(small) / 1e3:,.0f} | "
             + " | ".join(f"{gap:.2e}" for gap in gaps)
             + f" | {time.perf_counter() - begin:.0f} |", flush=True)
-      if _POLICY.value:
+      if _SAVE_POLICY.value:
         with interrupts.deferred():
-          small.save(_POLICY.value)
+          small.save(_SAVE_POLICY.value)
     print("\nshares: " + ", ".join(f"{a}v{b} {number:,}"
                                    for (a, b), number in shares.items()))
-    if _POLICY.value:
-      print(f"wrote {_POLICY.value}")
+    if _SAVE_POLICY.value:
+      print(f"wrote {_SAVE_POLICY.value}")
 
 
 if __name__ == "__main__":

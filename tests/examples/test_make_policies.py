@@ -30,7 +30,7 @@ def test_make_policies_and_head_to_head(tmp_path):
   path = tmp_path / "policy.npz"
   *lines, shares, last = helpers.run_example(
       "make_policies.py", f"--checkpoint={tmp_path / 'solver.npz'}",
-      "--kilobytes=5,6", f"--policy={path}").stdout.splitlines()
+      "--kilobytes=5,6", f"--save_policy={path}").stdout.splitlines()
   assert last == f"wrote {path}"
   sizes, gaps = zip(*(map(float, line.split(" | ")[:2])
                       for line in (line.strip("| ") for line in lines[4:6])))

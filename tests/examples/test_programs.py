@@ -135,7 +135,7 @@ def test_folders_that_cannot_be_written_are_refused_first(name, flag, tmp_path):
 
 def test_two_outputs_need_two_files(tmp_path):
   helpers.assert_refused(
-      "solve_game.py", ["--policy=x.npz", "--checkpoint=./x.npz"],
+      "solve_game.py", ["--save_policy=x.npz", "--checkpoint=./x.npz"],
       "must be another file than --checkpoint", cwd=tmp_path)
 
 

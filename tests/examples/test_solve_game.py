@@ -15,7 +15,8 @@ def test_solve_game(tmp_path):
            for name in ("solver.npz", "policy.npz", "plot.png")}
   flags = ["--game=kuhn_poker", "--solver=cfr+", "--target=1e-4",
            f"--checkpoint={files['solver.npz']}",
-           f"--policy={files['policy.npz']}", f"--plot={files['plot.png']}"]
+           f"--save_policy={files['policy.npz']}",
+           f"--plot={files['plot.png']}"]
   result = _run("solve_game.py", *flags)
   assert "stopped by target" in result.stdout
   assert "(deal form, 12 information sets)" in result.stdout
@@ -52,7 +53,7 @@ def test_solve_game_with_wrong_flags(flags, message):
 def test_solve_game_saves_the_best_policy(tmp_path):
   saved, policy = tmp_path / "solver.npz", tmp_path / "policy.npz"
   flags = ["--game=leduc_poker", "--solver=bdfp", "--alternating", "--target=0",
-           f"--checkpoint={saved}", f"--policy={policy}"]
+           f"--checkpoint={saved}", f"--save_policy={policy}"]
   first = helpers.run_example("solve_game.py", *flags, "--iterations=300")
   second = helpers.run_example("solve_game.py", *flags, "--iterations=1")
   rows = [helpers.rows(run.stdout, "exploitability", "best")

@@ -15,7 +15,7 @@ def test_train_dudo(tmp_path):
   flags = ["--numdice=2", "--minutes=0.02", "--num_threads=1",
            "--abstraction=claims2_ranks1",
            f"--checkpoint={tmp_path / 'training.npz'}",
-           f"--policy={tmp_path / 'policy.npz'}"]
+           f"--save_policy={tmp_path / 'policy.npz'}"]
   result = helpers.run_example("train_dudo.py", *flags)
   lines = result.stdout.splitlines()
   assert lines[0].startswith("training needs 0.0")
@@ -40,7 +40,7 @@ def test_train_dudo_on_engines(engine, tmp_path):
     pytest.importorskip("ray")
   training, path = tmp_path / "training.npz", tmp_path / "policy.npz"
   flags = ["--numdice=2", "--num_threads=1", f"--engine={engine}",
-           f"--checkpoint={training}", f"--policy={path}"]
+           f"--checkpoint={training}", f"--save_policy={path}"]
   helpers.run_example("train_dudo.py", *flags, "--minutes=0.03")
   values = policies.load_policy(path).values
   assert 0.5 < values[2, 1] < 0.7 and -0.2 < values[2, 2] < 0.2
@@ -85,8 +85,9 @@ def test_train_dudo_can_be_stopped_and_goes_on(tmp_path, how):
     (["--numdice=5", "--recall=5"], "GB are available"),
     (["--numdice=30"], "numdice=30"),
     (["--abstraction=ranks2"], "memory='ranks2': must be"),
-    (["--policy=nowhere/policy.npz"], "its folder must exist"),
-    (["--policy=."], "must be a file"), (["--checkpoint=/dev/null"], "null"),
+    (["--save_policy=nowhere/policy.npz"], "its folder must exist"),
+    (["--save_policy=."], "must be a file"),
+    (["--checkpoint=/dev/null"], "null"),
     (["--minutes=-1"], "--minutes=-1")])
 def test_train_dudo_with_wrong_flags(flags, message):
   helpers.assert_refused("train_dudo.py", flags, message)

@@ -78,7 +78,8 @@ def test_ctrl_c_saves(tmp_path):
 @pytest.mark.parametrize("flags, message", [
     (["--numdice=6"], "--numdice=6"), (["--max_bytes=1000"], "max_bytes=1000"),
     (["--checkpoint=README.md"], "must be a whole file"),
-    (["--policy=x", "--curve=x"], "must be another file than --policy")])
+    (["--save_policy=x", "--curve=x"],
+     "must be another file than --save_policy")])
 def test_wrong_flags(flags, message):
   helpers.assert_refused(_NAME, [*_SMALL, *flags], message,
                          cwd=helpers.EXAMPLES.parent)

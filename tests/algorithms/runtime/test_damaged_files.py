@@ -354,6 +354,16 @@ def test_an_archive_that_lies_about_sizes_is_refused(saved, tmp_path, method):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs Unix")
+def test_nothing_is_saved_to_a_pipe(tmp_path):
+  path = tmp_path / "pipe"
+  os.mkfifo(path)
+  with pytest.raises(ValueError, match=f"^path='{path}'.*regular file"):
+    solver_table.make("cfr").save(path)
+  assert path.is_fifo()
+  assert os.listdir(tmp_path) == ["pipe"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs Unix")
 def test_what_is_no_regular_file_is_refused_at_once(saved, tmp_path):
   os.mkfifo(tmp_path / "pipe")
   (tmp_path / "link").symlink_to(tmp_path / "pipe")
