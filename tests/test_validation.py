@@ -143,6 +143,7 @@ def _functions():
   yield exploitability.expected_values, measured, ()
   yield exploitability.nash_conv, {**measured, "epsilon": 0.0}, ()
   yield exploitability.exploitability, {**measured, "epsilon": 0.0}, ()
+  yield exploitability.max_win_rate, {"gap": 0.1}, ()
   yield exploitability.best_response, {**measured, "player": 0}, ()
   one_round = {"policy": match, "dice": (1, 1), "role": 0}
   yield exploitability.best_response_value, {

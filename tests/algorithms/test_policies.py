@@ -275,7 +275,7 @@ def test_policies_with_other_information_states_are_refused(tmp_path):
                               policy.players[1:], policy.actions[1:],
                               policy.probabilities[2:])
   part.save(path)
-  with pytest.raises(ValueError, match="^path=.* are None; must be"):
+  with pytest.raises(ValueError, match="^path=.*but lack '.*' of player"):
     policies.load_policy(path)
 
 

@@ -102,7 +102,7 @@ def test_pure_and_mixed_sets():
 def test_a_policy_from_a_file(tmp_path):
   path = tmp_path / "policy.npz"
   _run("solve_game.py", "--game=kuhn_poker", "--target=1e-3",
-       f"--policy={path}")
+       f"--save_policy={path}")
   output = _run("game_statistics.py", "--game=kuhn_poker", f"--policy={path}",
                 "--pure=0.9").stdout
   rows = _rows(output, "information sets in which")

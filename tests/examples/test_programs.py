@@ -58,17 +58,17 @@ _FILE_FLAGS = [
     ("compare_abstractions.py", "table", []),
     ("describe_dudo.py", "output", ["--policy=nowhere.npz"]),
     ("game_statistics.py", "plot", []),
-    ("make_policies.py", "policy", ["--checkpoint=nowhere.npz"]),
+    ("make_policies.py", "save_policy", ["--checkpoint=nowhere.npz"]),
     ("plot_asymmetric_neumann.py", "plot", []), ("plot_doubt.py", "plot", []),
     ("plot_leduc.py", "plot", []), ("plot_neumann.py", "plot", []),
     ("plot_regret_matching.py", "plot", []),
     ("plot_tournament.py", "plot", ["--log=nowhere.csv"]),
     ("solve_game.py", "checkpoint", []), ("solve_game.py", "plot", []),
-    ("solve_game.py", "policy", []), ("train_dudo.py", "checkpoint", []),
-    ("train_dudo.py", "policy", []),
+    ("solve_game.py", "save_policy", []), ("train_dudo.py", "checkpoint", []),
+    ("train_dudo.py", "save_policy", []),
     ("train_perfect_recall.py", "checkpoint", []),
     ("train_perfect_recall.py", "curve", []),
-    ("train_perfect_recall.py", "policy", [])]
+    ("train_perfect_recall.py", "save_policy", [])]
 _FOLDER_FLAGS = [("convergence_study.py", "folder"),
                  ("dudo_tournament.py", "folder"),
                  ("plot_tutorial.py", "folder")]

@@ -22,7 +22,7 @@ def _curve(path):
 
 
 def test_the_curve_goes_on_with_the_checkpoint(tmp_path):
-  names = ("checkpoint", "policy", "curve")
+  names = ("checkpoint", "save_policy", "curve")
   files = [f"--{name}={tmp_path / name}" for name in names]
   result = helpers.run_example(_NAME, *_SMALL, *files)
   assert result.stderr == ""
@@ -39,7 +39,7 @@ def test_the_curve_goes_on_with_the_checkpoint(tmp_path):
         0.5 * (point["high"] - point["low"]))
     assert point["round_exploitability"] == pytest.approx(
         point["exploitability"])
-  policy = policies.load_policy(tmp_path / "policy")
+  policy = policies.load_policy(tmp_path / "save_policy")
   policy.measure()
   assert policy.exploitability(1) == pytest.approx(curve[-1]["exploitability"],
                                                    rel=1e-6)
