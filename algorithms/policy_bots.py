@@ -349,6 +349,7 @@ def _check_name(name, game):
     name: what must be one of `bot_names(game)`, or the path of a policy file.
     game: the game.
   """
+  validation.game("game", game)
   is_text = isinstance(name, (str, os.PathLike))
   if is_text and name in bots.bot_names(game):
     return True
