@@ -6,6 +6,7 @@ Every round has a certified interval, and the exploitability of the whole match
 is exact at any time. Its policies are `RecallPolicy`. `average_policy` reads
 the policy of a solver's file, and `merged` makes one policy of several.
 `ShareTrials` finds out how to make one that fits into a file of some size.
+The code is in `dudo/perfect_recall/`.
 """
 
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy

@@ -1,4 +1,6 @@
-"""What follows the challenge that ends a round of two-player Dudo.
+"""Tables of what follows the challenge that ends a round of two-player Dudo.
+
+`rules.resolve_challenge` says it for one challenge; here it is tabulated.
 
 A challenge is indexed by [role, claim, count]: the starter (role 0) or the
 other player (role 1) challenges the claim, and count dice match its rank. It

@@ -2,9 +2,10 @@
 
 Most variants of CFR are one update with different parameters, a `Rule`. Some
 keep more than sums of regrets for a set. They have an update kernel of their
-own, and a rule of another class. A kernel is compiled for the types of its
-arguments, so the class of the rule chooses the update at compile time, and no
-solver pays for the updates of others.
+own, and a rule of another class; the common update is `strips.learn_block`. A
+kernel is compiled for the types of its arguments, so the class of the rule
+chooses the update at compile time, and no solver pays for the updates of
+others.
 """
 
 import math
