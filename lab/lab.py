@@ -127,3 +127,29 @@ def make(dice, cls=Guarded, n=None, **kw):
   for k, v in attrs.items(): setattr(tr, k, v)
   tr.set_values(known_values(n))
   return tr
+
+from dudo_spiel.algorithms.dudo.perfect_recall import round_evaluator, stored_rounds
+EK = expansion_kernels
+class Both(Guarded):
+  """Proposals also of what the policy gains against its adversary's current strategy."""
+  use = (EK.AVERAGE, EK.ANSWER, EK.BEST_RESPONSE); adv = True; adv_factor = 1.0
+  def _find(self, pool):
+    responses, choices = self.evaluator.best_responses(self.payoffs, pool)
+    e = max(0.5*responses.sum(), 0.0)
+    threshold = e*max(self._expansion_fraction, self._expansion_slope*e)
+    proposals = [self._propose(role, kind, choices, threshold) for kind in self.use for role in range(2)]
+    self.num_old = sum(map(len, proposals))
+    if self.adv:
+      sizes = np.diff(self.tree.table_begin)
+      choices = best_response_kernels.new_choices(self.tree)
+      for p in range(2):
+        mask = np.repeat(self.tree.role == p, sizes)
+        mixed = np.where(mask, self.tables.cumulative, self.tables.adversary_regret)
+        ev = round_evaluator.RoundEvaluator(self._match, stored_rounds.StoredRound(self.hands, self.tree, mixed), self.flag)
+        r = best_response_kernels.Responder(p, *self.payoffs[p])
+        ev.run_kernel(best_response_kernels.respond, r, None, choices)
+        found = np.zeros(self._max_proposals, EK.PROPOSAL)
+        n = ev.run_kernel(EK.propose, r, None, choices, EK.Criterion(EK.AVERAGE, threshold*self.adv_factor), found)
+        proposals.append(found[:n])
+      self.num_new = sum(map(len, proposals))-self.num_old
+    return responses, EK.best_first(np.concatenate(proposals), self.tree.num_nodes, self.hands.order.num_claims)
