@@ -102,6 +102,7 @@ def clear_stored(tree, counts, claim, regret, rank):
         for row in range(tree.row_begin[node], tree.row_begin[node+1]):
           if tree.claim[row] == x: regret[b+h] = 0
 
+EPOCH = 10
 class Scheduled:
   """A round alone: epochs as in PerfectRecallSolver."""
   def __init__(self, tr, max_entries=10**12):
@@ -115,7 +116,7 @@ class Scheduled:
       before = tr.tree.num_entries
       self.resp = tr.expand(2**50 if before < self.max_entries else 0, self.pool)
       calm = tr.tree.num_entries <= 1.01*before
-      self.ng = t+max(min(1+t//4, 10), t//(20 if calm else 100))
+      self.ng = t+max(min(1+t//4, EPOCH), t//(20 if calm else 100))
       return True
     return False
 
@@ -132,7 +133,7 @@ from dudo_spiel.algorithms.dudo.perfect_recall import round_evaluator, stored_ro
 EK = expansion_kernels
 class Both(Guarded):
   """Proposals also of what the policy gains against its adversary's current strategy."""
-  use = (EK.AVERAGE, EK.ANSWER, EK.BEST_RESPONSE); adv = True; adv_factor = 1.0
+  use = (EK.BEST_RESPONSE,); adv = True; adv_factor = 1.0
   def _find(self, pool):
     responses, choices = self.evaluator.best_responses(self.payoffs, pool)
     e = max(0.5*responses.sum(), 0.0)

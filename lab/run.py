@@ -1,6 +1,7 @@
 import sys; sys.path.insert(0, "/tmp/g/lab")
 from lab import *
 dice = tuple(int(x) for x in sys.argv[1].split("v")); mode = sys.argv[2]; limit = float(sys.argv[3]); kw = eval("dict(%s)" % ",".join(sys.argv[4:]))
+EPOCH_ = kw.pop("epoch", 10); import lab; lab.EPOCH = EPOCH_
 tr = make(dice, {"guarded": Guarded, "both": Both, "selfplay": round_trainer.RecallTrainer}[mode], **kw)
 small = make((1, 1), type(tr), max_proposals=64, n=max(dice)); s = Scheduled(small)
 for _ in range(5): s.step()
