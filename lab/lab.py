@@ -31,7 +31,7 @@ np.save({cache!r}, {{k: v.value for k, v in m.items()}}, allow_pickle=True)
   return np.load(cache, allow_pickle=True).item()
 
 class Guarded(round_trainer.RecallTrainer):
-  gamma, alpha, negative, forgetting = 3.0, 1.5, 0.75, 0.7
+  gamma, alpha, negative, forgetting = 5.0, 1.0, 0.75, 0.0
   kinds = None  # proposals
   def set_state(self, tree, tables=None, iteration=0):
     if tables is None:
