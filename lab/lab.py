@@ -31,7 +31,7 @@ np.save({cache!r}, {{k: v.value for k, v in m.items()}}, allow_pickle=True)
   return np.load(cache, allow_pickle=True).item()
 
 class Guarded(round_trainer.RecallTrainer):
-  gamma, alpha, negative, forgetting = 5.0, 1.0, 0.75, 0.0
+  gamma, alpha, negative, forgetting = 5.0, 1.5, 0.75, 0.0
   kinds = None  # proposals
   def set_state(self, tree, tables=None, iteration=0):
     if tables is None:
@@ -133,7 +133,7 @@ from dudo_spiel.algorithms.dudo.perfect_recall import round_evaluator, stored_ro
 EK = expansion_kernels
 class Both(Guarded):
   """Proposals also of what the policy gains against its adversary's current strategy."""
-  use = (EK.BEST_RESPONSE,); adv = True; adv_factor = 1.0
+  use = (EK.BEST_RESPONSE,); adv = True; adv_factor = 1.0; adv_kind = EK.AVERAGE
   def _find(self, pool):
     responses, choices = self.evaluator.best_responses(self.payoffs, pool)
     e = max(0.5*responses.sum(), 0.0)
@@ -150,7 +150,7 @@ class Both(Guarded):
         r = best_response_kernels.Responder(p, *self.payoffs[p])
         ev.run_kernel(best_response_kernels.respond, r, None, choices)
         found = np.zeros(self._max_proposals, EK.PROPOSAL)
-        n = ev.run_kernel(EK.propose, r, None, choices, EK.Criterion(EK.AVERAGE, threshold*self.adv_factor), found)
+        n = ev.run_kernel(EK.propose, r, None, choices, EK.Criterion(self.adv_kind, threshold*self.adv_factor), found)
         proposals.append(found[:n])
       self.num_new = sum(map(len, proposals))-self.num_old
     return responses, EK.best_first(np.concatenate(proposals), self.tree.num_nodes, self.hands.order.num_claims)

@@ -1,11 +1,10 @@
 """Exact best responses to the average policy of a growing tree: kernels.
 
-Where nothing is stored the policy challenges at once. So the value of a claim
-that is not stored depends on the dice of both only, and the best one is found
-without a traversal (`best_unstored`). The best response over the whole game is
-found by one traversal of the stored nodes:
+Where nothing is stored the policy challenges at once (see `unstored_claims`).
+So the best response over the whole game is found by one traversal of the stored
+nodes:
 
-  `respond` finds its value and, for every own class at every own node, its
+  `respond` finds its value and, for every own hand at every own node, its
   choice: a row, or a claim that is not stored and what that claim gains.
   `play` finds the probability of each challenge if both play the average
   policy.
@@ -13,14 +12,12 @@ found by one traversal of the stored nodes:
 All arrays of floats are float64, except for tables and gains. These arguments
 mean the same everywhere:
 
-  game: the `round_hands.ClassArrays`, float64.
+  game: the `round_hands.RoundArrays`, float64.
   tree: the `growing_tree.TreeArrays`.
   table: [entry] float, to which the average policy is proportional.
   responder: the `Responder`.
   scratch: the `TraversalScratch`, modified in place.
   node, row, depth: a node of the tree, one of its rows, and its depth.
-  last, level: the last claim and the hand level of a node.
-  reach: [class] float64, the reach of the other role.
 """
 
 from typing import NamedTuple
@@ -28,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dudo_spiel.algorithms.dudo.perfect_recall import hand_vectors
+from dudo_spiel.algorithms.dudo.perfect_recall import unstored_claims
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 
@@ -52,28 +50,18 @@ class Choices(NamedTuple):
 
 class TraversalScratch(NamedTuple):
   """Memory that a traversal overwrites."""
-  # [depth, class] float64, the responder's reach; the starter's in `play`
+  # [depth, hand] float64, the responder's reach; the starter's in `play`
   own: np.ndarray
-  other: np.ndarray  # [depth, class] float64, the other role's reach
-  value: np.ndarray  # [depth, class] float64, counterfactual values
-  action: np.ndarray  # [depth, class] int16, the best row so far
-  # [depth, class] float64, 1 / the sum of positive entries
+  other: np.ndarray  # [depth, hand] float64, the other role's reach
+  value: np.ndarray  # [depth, hand] float64, counterfactual values
+  action: np.ndarray  # [depth, hand] int16, the best row so far
+  # [depth, hand] float64, 1 / the sum of positive entries
   inverse_sum: np.ndarray
-  strategy: np.ndarray  # [depth, class] float64, the policy of one row
-  product: np.ndarray  # [class] float64, a reach after a row
-  result: np.ndarray  # [class] float64, the value of a row
-  # [class] float64, the value of the best claim that is not stored
-  best: np.ndarray
-  best_of_rank: np.ndarray  # [class] float64, the same for one rank
-  counts: np.ndarray  # [count] float64, a reach by count
-  payoff_by_count: np.ndarray  # [count] float64
-  # [rank, count] float64, of the best claim that is not stored
-  claim_payoff: np.ndarray
-  best_claim: np.ndarray  # [rank, count] int16, that claim
-  is_stored: np.ndarray  # [claim] bool, whether the node stores the claim
-  # [claim] bool, whether no stronger claim of the same rank is ever better, by
-  # `compare_claims`
-  ends_rank: np.ndarray
+  strategy: np.ndarray  # [depth, hand] float64, the policy of one row
+  result: np.ndarray  # [hand] float64, the value of a row
+  counts: np.ndarray  # [2, count] float64, reaches by count
+  payoff: np.ndarray  # [count] float64
+  claims: unstored_claims.ClaimScratch
   gains: np.ndarray  # [claim] float64
   # [depth] int64, the nodes from the first one to the present one
   path: np.ndarray
@@ -94,8 +82,7 @@ def new_scratch(hands, stop=None):
     stop: its flag; None for one that nobody sets.
   """
   depths, max_width = hands.order.num_claims + 2, int(hands.width.max())
-  counts, ranks = max(hands.dice) + 1, hands.order.num_sides
-  num_claims = hands.order.num_claims
+  counts = max(hands.dice) + 1
 
   def vectors(*shape, dtype=np.float64):
     return np.zeros((*shape, max_width), dtype)
@@ -103,123 +90,61 @@ def new_scratch(hands, stop=None):
   return TraversalScratch(
       own=vectors(depths), other=vectors(depths), value=vectors(depths),
       action=vectors(depths, dtype=np.int16), inverse_sum=vectors(depths),
-      strategy=vectors(depths), product=vectors(), result=vectors(),
-      best=vectors(), best_of_rank=vectors(), counts=np.zeros(counts),
-      payoff_by_count=np.zeros(counts), claim_payoff=np.zeros((ranks, counts)),
-      best_claim=np.zeros((ranks, counts), np.int16),
-      is_stored=np.zeros(num_claims + 1, np.bool_),
-      ends_rank=np.zeros(num_claims, np.bool_), gains=np.zeros(num_claims),
-      path=np.zeros(depths, np.int64),
+      strategy=vectors(depths), result=vectors(), counts=np.zeros((2, counts)),
+      payoff=np.zeros(counts),
+      claims=unstored_claims.new_scratch(hands, np.float64),
+      gains=np.zeros(hands.order.num_claims), path=np.zeros(depths, np.int64),
       stop=interrupts.new_flag() if stop is None else stop)
 
 
-# Claims that are not stored.
+# Where nothing is stored.
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def challenge(game, responder, is_own, claim, level, reach, scratch):
+def challenge(game, responder, is_own, claim, reach, depth, scratch):
   """Writes scratch.result, the responder's values if a claim is challenged.
 
-  `is_own` says whether the responder challenges it.
+  Args:
+    game: as everywhere.
+    responder: as everywhere.
+    is_own: whether the responder challenges it.
+    claim: the claim.
+    reach: [depth, hand] float64, the reach of the other role.
+    depth: where it is in `reach`.
+    scratch: as everywhere.
   """
-  mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
-  payoff = responder.challenges if is_own else responder.challenged
-  hand_vectors.challenge_values(
-      hand_vectors.hand_pointers(mine), hand_vectors.hand_pointers(theirs),
-      (level, game.rank[claim]), jit.pointer(reach), 0, jit.pointer(payoff),
-      claim * payoff.shape[1],
-      hand_vectors.ChallengeScratch(jit.pointer(scratch.counts),
-                                    jit.pointer(scratch.payoff_by_count),
-                                    jit.pointer(scratch.result)))
+  mine = hand_vectors.hand_pointers(game.hands[responder.role])
+  theirs = hand_vectors.hand_pointers(game.hands[1 - responder.role])
+  rank, counts = game.rank[claim], jit.pointer(scratch.counts)
+  payoff = jit.pointer(scratch.payoff)
+  hand_vectors.sum_by_count(theirs, rank, jit.pointer(reach),
+                            depth * reach.shape[1], counts, 0)
+  scratch.payoff[:] = 0.0
+  hand_vectors.fold(mine.num_counts, theirs.num_counts, counts, 0,
+                    responder.challenges if is_own else responder.challenged,
+                    claim, payoff, 0)
+  hand_vectors.write_payoffs(mine, rank, payoff, 0,
+                             jit.pointer(scratch.result), 0)
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def compare_claims(game, responder, scratch):
-  """Finds the claims after which no stronger one of the same rank is better.
+def raise_to_unstored(game, responder, last, reach, depth, scratch):
+  """Raises scratch.result to the best claims that are not stored.
 
-  As a rule, a claim of more dice gives less when it is challenged, however many
-  dice match. Where this holds for all claims of a rank from some claim on, it
-  is enough to look at that one. The result is scratch.ends_rank.
+  scratch.claims says which claims these are, as after
+  `unstored_claims.raise_to_best`. Arguments are those of `challenge`, and the
+  last claim.
   """
-  for claim in range(game.num_claims - 1, -1, -1):
-    after = claim + 1
-    while after < game.num_claims and game.rank[after] != game.rank[claim]:
-      after += 1
-    is_end = after == game.num_claims or scratch.ends_rank[after]
-    if after < game.num_claims:
-      for count in range(responder.challenged.shape[1]):
-        if responder.challenged[after, count] > (
-            responder.challenged[claim, count]):
-          is_end = False
-    scratch.ends_rank[claim] = is_end
-
-
-@jit.kernel(nogil=True, reassociate=True)
-def best_unstored(game, responder, last, level, reach, scratch):
-  """Finds the best claims that are not stored, which are then challenged.
-
-  It writes scratch.best, the value for each class, -inf where there is no such
-  claim; `unstored_claim` returns the claim. scratch.is_stored says which claims
-  are stored, and `compare_claims` has been called.
-  """
-  mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
-  num_ranks, own_counts, own_stride = mine.onehot.shape[1:]
-  num_counts, stride = theirs.onehot.shape[2:]
-  width, own_width = theirs.width[level], mine.width[level]
-  claim_payoff, counts = scratch.claim_payoff, scratch.counts
-  best, result = jit.pointer(scratch.best), jit.pointer(scratch.best_of_rank)
-  reach_of, onehot = jit.pointer(reach), jit.pointer(theirs.onehot)
-  own_onehot = jit.pointer(mine.onehot)
-  for h in range(own_width):
-    best[h] = -np.inf
-  for rank in range(num_ranks):
-    claim_payoff[rank] = -np.inf
-    scratch.best_claim[rank] = -1
-    is_counted = False
-    where = level * num_ranks + rank
-    for claim in range(last + 1, game.num_claims):
-      if game.rank[claim] != rank or scratch.is_stored[claim]:
-        continue
-      if not is_counted:
-        is_counted = True
-        for k in range(num_counts):
-          first = (where * num_counts + k) * stride
-          total = 0.0
-          for h in range(width):
-            total += onehot[first + h] * reach_of[h]
-          counts[k] = total
-      for j in range(own_counts):
-        total = 0.0
-        for k in range(num_counts):
-          total += counts[k] * responder.challenged[claim, j + k]
-        if total > claim_payoff[rank, j] + TIE:
-          scratch.best_claim[rank, j] = claim
-        claim_payoff[rank, j] = max(total, claim_payoff[rank, j])
-      if scratch.ends_rank[claim]:
-        break
-    if not is_counted:
-      continue
-    for j in range(own_counts):
-      x = claim_payoff[rank, j]
-      first = (where * own_counts + j) * own_stride
-      for h in range(own_width):
-        y = own_onehot[first + h] * x
-        result[h] = y if j == 0 else result[h] + y
-    for h in range(own_width):
-      best[h] = max(result[h], best[h])
-
-
-@jit.kernel(nogil=True, reassociate=True)
-def unstored_claim(game, responder, level, h, scratch):
-  """Returns the claim that `best_unstored` has found best for class h."""
-  onehot = game.hands[responder.role].onehot
-  best, claim = -np.inf, -1
-  for rank in range(onehot.shape[1]):
-    for j in range(onehot.shape[2]):
-      x = scratch.claim_payoff[rank, j]
-      if onehot[level, rank, j, h] > 0.0 and x > best + TIE:
-        best, claim = x, scratch.best_claim[rank, j]
-  return claim
+  mine = hand_vectors.hand_pointers(game.hands[responder.role])
+  theirs = hand_vectors.hand_pointers(game.hands[1 - responder.role])
+  counts = scratch.claims.counts
+  for rank in range(theirs.num_ranks):
+    hand_vectors.sum_by_count(
+        theirs, rank, jit.pointer(reach), depth * reach.shape[1],
+        jit.pointer(counts), rank * counts.shape[1])
+  unstored_claims.raise_to_best(
+      mine, theirs.num_counts, game.rank, last, responder.challenged, TIE,
+      scratch.claims, jit.pointer(scratch.result), 0)
 
 
 # The average policy.
@@ -237,98 +162,63 @@ def enter(tree, table, node, scratch, depth):
 
 @jit.kernel(nogil=True, reassociate=True)
 def row_reach(tree, table, node, row, reach, scratch, depth):
-  """Writes scratch.product, the actor's reach after a row; returns its sum.
+  """Writes reach[depth + 1], the actor's reach after a row; returns its sum.
 
-  `reach` is [depth, class] float64, the actor's; `enter` has been called.
+  `reach` is [depth, hand] float64, the actor's; `enter` has been called.
   """
   width = tree.value_begin[node + 1] - tree.value_begin[node]
   at = depth * scratch.strategy.shape[1]
   number = row - tree.row_begin[node]
+  pointer = jit.pointer(reach)
   hand_vectors.strategy(
       jit.pointer(table), tree.table_begin[node] + number * width, width,
       jit.pointer(scratch.inverse_sum), at, number == 0,
       jit.pointer(scratch.strategy))
-  return hand_vectors.multiply(jit.pointer(reach), at,
-                               jit.pointer(scratch.strategy), at, width,
-                               jit.pointer(scratch.product))
-
-
-@jit.forceinline
-def descend(hands, levels, reach, product, depth):
-  """Writes the reach of a role at the child of a node.
-
-  Args:
-    hands: the `round_hands.RoleHands` of the role.
-    levels: (hand level of the node, hand level of the child).
-    reach: [depth, class] float64, modified in place.
-    product: [class] float64, the reach after the row that leads to the child.
-    depth: of the child.
-  """
-  hand_vectors.descend(hand_vectors.hand_pointers(hands), levels,
-                       jit.pointer(product), 0, jit.pointer(reach),
-                       depth * reach.shape[1])
+  below = at + reach.shape[1]
+  total = jit.cast_like(0.0, reach[0, 0])
+  for h in range(width):
+    x = pointer[at + h] * scratch.strategy[depth, h]
+    pointer[below + h] = x
+    total += x
+  return total
 
 
 # The best response.
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _mark_stored(tree, node, is_stored, mark):
-  """Marks the claims that are stored at a node."""
-  for row in range(tree.row_begin[node], tree.row_begin[node + 1]):
-    is_stored[tree.claim[row]] = mark
-
-
-@jit.kernel(nogil=True, reassociate=True)
-def _compare_row(scratch, depth, number, width):
-  """Updates the best row of each class by scratch.result."""
+def _compare_row(result, first, scratch, depth, number, width):
+  """Updates the best row of each hand by the values result[first:]."""
   value, action = scratch.value[depth], scratch.action[depth]
-  result = scratch.result
   for h in range(width):
-    is_better = result[h] > value[h]
-    value[h] = result[h] if is_better else value[h]
+    x = result[first + h]
+    is_better = x > value[h]
+    value[h] = x if is_better else value[h]
     action[h] = number if is_better else action[h]
-
-
-@jit.kernel(nogil=True, reassociate=True)
-def _add_row(scratch, depth, width):
-  """Adds scratch.result to the value of a node."""
-  value, result = scratch.value[depth], scratch.result
-  for h in range(width):
-    value[h] += result[h]
 
 
 @jit.kernel(nogil=True, reassociate=True)
 def _finish_own(game, tree, responder, node, scratch, depth, choices):
   """Compares the rows of an own node with claims that are not stored."""
-  last = tree.last[node]
-  level = game.hand_level[last + 1]
-  _mark_stored(tree, node, scratch.is_stored, True)
-  best_unstored(game, responder, last, level, scratch.other[depth], scratch)
-  _mark_stored(tree, node, scratch.is_stored, False)
   begin = tree.value_begin[node]
+  width = tree.value_begin[node + 1] - begin
   value, action = scratch.value[depth], scratch.action[depth]
-  for h in range(tree.value_begin[node + 1] - begin):
-    is_better = scratch.best[h] > value[h] + TIE
-    choices.gain[begin + h] = scratch.best[h] - value[h] if is_better else 0.0
+  claims, matches = scratch.claims, game.hands[responder.role].matches
+  for h in range(width):
+    scratch.result[h] = value[h]
+    claims.best_rank[h] = -1.0
+  unstored_claims.mark_stored(tree, node, claims.is_stored, True)
+  raise_to_unstored(game, responder, tree.last[node], scratch.other, depth,
+                    scratch)
+  unstored_claims.mark_stored(tree, node, claims.is_stored, False)
+  for h in range(width):
+    rank = np.int64(claims.best_rank[h])
     choices.action[begin + h] = action[h]
-    value[h] = max(scratch.best[h], value[h])
-  for h in range(tree.value_begin[node + 1] - begin):
-    if choices.gain[begin + h] > 0.0:
-      choices.action[begin + h] = -1 - unstored_claim(game, responder, level, h,
-                                                      scratch)
-
-
-@jit.kernel(nogil=True, reassociate=True)
-def _best_after_leaf(game, responder, last, level, scratch):
-  """Writes scratch.result, the best response where nothing is stored.
-
-  scratch.product is the other's reach, at the hand level of the node before.
-  """
-  challenge(game, responder, True, last, level, scratch.product, scratch)
-  best_unstored(game, responder, last, level, scratch.product, scratch)
-  for h in range(game.hands[responder.role].width[level]):
-    scratch.result[h] = max(scratch.best[h], scratch.result[h])
+    choices.gain[begin + h] = 0.0
+    if rank >= 0:
+      choices.action[begin + h] = -1 - claims.best_claim[rank, matches[rank, h]]
+      choices.gain[begin + h] = scratch.result[h] - value[h]
+    value[h] = scratch.result[h]
 
 
 @jit.forceinline
@@ -347,17 +237,16 @@ def _own_row(game, tree, responder, node, row, scratch, depth):
 
   Returns whether to go on at the child.
   """
-  claim, last = tree.claim[row], tree.last[node]
-  level = game.hand_level[last + 1]
   if tree.child[row] >= 0:
-    descend(game.hands[1 - responder.role], (level, game.hand_level[claim + 1]),
-            scratch.other, scratch.other[depth], depth + 1)
+    scratch.other[depth + 1] = scratch.other[depth]
     return True
+  claim = tree.claim[row]
   is_dudo = claim == game.num_claims
-  challenge(game, responder, is_dudo, last if is_dudo else claim, level,
-            scratch.other[depth], scratch)
-  _compare_row(scratch, depth, row - tree.row_begin[node],
-               game.hands[responder.role].width[level])
+  challenge(game, responder, is_dudo, tree.last[node] if is_dudo else claim,
+            scratch.other, depth, scratch)
+  _compare_row(jit.pointer(scratch.result), 0, scratch, depth,
+               row - tree.row_begin[node],
+               tree.value_begin[node + 1] - tree.value_begin[node])
   return False
 
 
@@ -370,33 +259,29 @@ def _other_row(game, tree, table, responder, position, scratch, depth):
   node, row = position
   if not row_reach(tree, table, node, row, scratch.other, scratch, depth) > 0.0:
     return False
-  claim, last = tree.claim[row], tree.last[node]
-  level = game.hand_level[last + 1]
+  claim = tree.claim[row]
   if tree.child[row] >= 0:
-    descend(game.hands[1 - responder.role], (level, game.hand_level[claim + 1]),
-            scratch.other, scratch.product, depth + 1)
     return True
   if claim == game.num_claims:
-    challenge(game, responder, False, last, level, scratch.product, scratch)
-  else:
-    _best_after_leaf(game, responder, claim, level, scratch)
-  _add_row(scratch, depth, game.hands[responder.role].width[level])
+    challenge(game, responder, False, tree.last[node], scratch.other, depth + 1,
+              scratch)
+  else:  # the best answer
+    challenge(game, responder, True, claim, scratch.other, depth + 1, scratch)
+    raise_to_unstored(game, responder, claim, scratch.other, depth + 1, scratch)
+  scratch.value[depth] += scratch.result
   return False
 
 
 @jit.forceinline
 def _add_child(game, tree, responder, node, row, scratch, depth):
   """Takes the value of the child after a row into that of its node."""
-  mine = game.hands[responder.role]
-  level = game.hand_level[tree.last[node] + 1]
-  hand_vectors.ascend(
-      hand_vectors.hand_pointers(mine),
-      (level, game.hand_level[tree.claim[row] + 1]), jit.pointer(scratch.value),
-      (depth + 1) * scratch.value.shape[1], jit.pointer(scratch.result))
   if tree.role[node] == responder.role:
-    _compare_row(scratch, depth, row - tree.row_begin[node], mine.width[level])
+    _compare_row(jit.pointer(scratch.value),
+                 (depth + 1) * scratch.value.shape[1], scratch, depth,
+                 row - tree.row_begin[node],
+                 tree.value_begin[node + 1] - tree.value_begin[node])
   else:
-    _add_row(scratch, depth, mine.width[level])
+    scratch.value[depth] += scratch.value[depth + 1]
 
 
 @jit.kernel(nogil=True, reassociate=True)
@@ -414,7 +299,8 @@ def respond(game, tree, table, responder, scratch, choices):
   scratch, choices = jit.borrowed(scratch), jit.borrowed(choices)
   responder = jit.borrowed(responder)
   mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
-  compare_claims(game, responder, scratch)
+  unstored_claims.compare_claims(game.rank, responder.challenged,
+                                 scratch.claims.ends_rank)
   scratch.other[0, :len(theirs.chance)] = theirs.chance
   scratch.path[0] = 0
   _enter_response(tree, table, responder, 0, scratch, 0)
@@ -456,43 +342,27 @@ def respond(game, tree, table, responder, scratch, choices):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def sum_by_count(hands, level, rank, reach, counts):
-  """Writes counts[k], the reach of classes with k dice that match a rank.
+def add_challenge(game, challenger, claim, reaches, depths, scratch, outcomes):
+  """Adds the probability of a challenge to outcomes[role, claim, count].
 
   Args:
-    hands: the `round_hands.RoleHands`.
-    level: their hand level.
-    rank: the rank.
-    reach: [class] float64.
-    counts: [count] float64, modified in place.
+    game: as everywhere.
+    challenger: the role that challenges.
+    claim: the claim.
+    reaches: ([depth, hand] float64, the same): the reaches of both roles.
+    depths: (int, int), where each is.
+    scratch: as everywhere.
+    outcomes: float64, modified in place.
   """
-  for k in range(hands.onehot.shape[2]):
-    total = 0.0
-    for h in range(hands.width[level]):
-      total += hands.onehot[level, rank, k, h] * reach[h]
-    counts[k] = total
-
-
-@jit.forceinline
-def _add_challenge(game, tree, node, row, waiting_reach, scratch, outcomes):
-  """Adds the probability of the challenge after a row to the outcomes.
-
-  The row is Dudo or a claim without a child. `waiting_reach` is [class] float64
-  of the role that does not act; scratch.product that of the other.
-  """
-  role, last = tree.role[node], tree.last[node]
-  level = game.hand_level[last + 1]
-  is_dudo = tree.claim[row] == game.num_claims
-  claim = last if is_dudo else tree.claim[row]
-  acting, waiting = game.hands[role], game.hands[1 - role]
-  sum_by_count(acting, level, game.rank[claim], scratch.product, scratch.counts)
-  sum_by_count(waiting, level, game.rank[claim], waiting_reach,
-               scratch.payoff_by_count)
-  challenger = role if is_dudo else 1 - role
-  for j in range(acting.onehot.shape[2]):
-    for k in range(waiting.onehot.shape[2]):
-      outcomes[challenger, claim, j + k] += (
-          scratch.counts[j] * scratch.payoff_by_count[k])
+  rank, counts = game.rank[claim], scratch.counts
+  for role in range(2):
+    hand_vectors.sum_by_count(
+        hand_vectors.hand_pointers(game.hands[role]), rank,
+        jit.pointer(reaches[role]), depths[role] * reaches[role].shape[1],
+        jit.pointer(counts), role * counts.shape[1])
+  for j in range(game.hands[0].onehot.shape[1]):
+    for k in range(game.hands[1].onehot.shape[1]):
+      outcomes[challenger, claim, j + k] += counts[0, j] * counts[1, k]
 
 
 @jit.kernel(nogil=True, reassociate=True)
@@ -504,35 +374,36 @@ def play(game, tree, table, scratch, outcomes):
   """
   game, tree, scratch = (jit.borrowed(game), jit.borrowed(tree),
                          jit.borrowed(scratch))
+  reaches = scratch.own, scratch.other
   for role in range(2):
     chance = game.hands[role].chance
-    (scratch.own if role == 0 else scratch.other)[0, :len(chance)] = chance
+    reaches[role][0, :len(chance)] = chance
   outcomes[:] = 0.0
   scratch.path[0] = 0
   enter(tree, table, 0, scratch, 0)
   node, row, depth = 0, tree.row_begin[0], 0
   while not scratch.stop[0]:
     role = tree.role[node]
-    reach = scratch.own if role == 0 else scratch.other
-    waiting = scratch.other if role == 0 else scratch.own
     if row == tree.row_begin[node + 1]:
       if depth == 0:
         break
       row = tree.parent_row[node] + 1
       depth -= 1
       node = scratch.path[depth]
-    elif not row_reach(tree, table, node, row, reach, scratch, depth) > 0.0:
+    elif not row_reach(tree, table, node, row, reaches[role], scratch,
+                       depth) > 0.0:
       row += 1
     elif tree.child[row] < 0:
-      _add_challenge(game, tree, node, row, waiting[depth], scratch, outcomes)
+      is_dudo = tree.claim[row] == game.num_claims
+      add_challenge(game, role if is_dudo else 1 - role,
+                    tree.last[node] if is_dudo else tree.claim[row], reaches,
+                    (depth + (role == 0), depth + (role == 1)), scratch,
+                    outcomes)
       row += 1
     else:
-      levels = (game.hand_level[tree.last[node] + 1],
-                game.hand_level[tree.claim[row] + 1])
+      reaches[1 - role][depth + 1] = reaches[1 - role][depth]
       node = tree.child[row]
       depth += 1
-      descend(game.hands[role], levels, reach, scratch.product, depth)
-      descend(game.hands[1 - role], levels, waiting, waiting[depth - 1], depth)
       scratch.path[depth] = node
       enter(tree, table, node, scratch, depth)
       row = tree.row_begin[node]

@@ -1,20 +1,14 @@
 """Which claims a growing tree should store: a kernel.
 
-`best_response_kernels.respond` has found, for every own class at every own
-node, whether a claim that is not stored is better than all that are, and by how
-much. `propose` sums this gain over the hands that reach the node, and lists the
-claims that gain more than a threshold. There are three kinds of proposals:
+`best_response_kernels.respond` has found, for every own hand at every own node,
+whether a claim that is not stored is better than all that are, and by how much.
+`propose` sums this gain over the hands that reach the node, and lists the
+claims that gain more than a threshold. There are two kinds of proposals:
 
-  BEST_RESPONSE: the responder reaches the node by its best response. Without
-    these the exploitability cannot fall.
-  AVERAGE: the responder reaches it by its average policy. This finds many more
-    claims at a time, since a best response tries only one line of play with
-    each hand.
-  ANSWER: the other role plays its best response, and the responder, by its
-    average policy, meets a claim after which nothing is stored. Most of what a
-    best response gains it gains by such claims, which are challenged at once,
-    and it makes them with hands for which they are true. Against the other's
-    average policy an answer gains little, since that makes such claims rarely.
+  The best response to the average policy of the other role gains by them, where
+    it comes to by itself. Without these the exploitability cannot fall.
+  A policy gains by them against the present strategy of its adversary, where
+    its average comes to. These are the answers to what exploits the policy.
 
 Arguments have the names and meanings of those in `best_response_kernels`.
 """
@@ -25,21 +19,13 @@ import numpy as np
 
 from dudo_spiel.algorithms.dudo.perfect_recall import best_response_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import hand_vectors
+from dudo_spiel.algorithms.dudo.perfect_recall import unstored_claims
 from dudo_spiel.algorithms.runtime import jit
-
-BEST_RESPONSE, AVERAGE, ANSWER = 0, 1, 2
-KINDS = AVERAGE, ANSWER, BEST_RESPONSE  # what takes longest is first
 
 # A claim to store at a node or, if the row is not -1, after a row of the node
 # that has no child.
 PROPOSAL = np.dtype([("node", np.int64), ("row", np.int64),
                      ("claim", np.int64), ("gain", np.float64)])
-
-
-class Criterion(NamedTuple):
-  """Which claims to propose."""
-  kind: int  # BEST_RESPONSE, AVERAGE or ANSWER
-  threshold: float  # what a claim must gain
 
 
 def best_first(found, num_nodes, num_claims):
@@ -124,21 +110,21 @@ def _list_gains(gains, last, threshold, parent, found, size):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _chosen_reach(choices, first, number, reach, width, product):
-  """Writes the reach of the classes that choose a row; returns its sum.
+def _chosen_reach(tree, node, number, choices, reach, depth):
+  """Writes reach[depth + 1], of the hands that choose a row; returns its sum.
 
   Args:
-    choices: the `best_response_kernels.Choices`.
-    first: where the classes of the node begin there.
+    tree: as everywhere.
+    node: as everywhere.
     number: of the row, from 0.
-    reach: [class] float64, before it.
-    width: how many classes there are.
-    product: [class] float64, modified in place.
+    choices: the `best_response_kernels.Choices`.
+    reach: [depth, hand] float64, modified in place.
+    depth: as everywhere.
   """
-  total = 0.0
-  for h in range(width):
-    x = reach[h] if choices.action[first + h] == number else 0.0
-    product[h] = x
+  total, first = 0.0, tree.value_begin[node]
+  for h in range(tree.value_begin[node + 1] - first):
+    x = reach[depth, h] if choices.action[first + h] == number else 0.0
+    reach[depth + 1, h] = x
     total += x
   return total
 
@@ -147,7 +133,7 @@ def _chosen_reach(choices, first, number, reach, width, product):
 def _propose_at_node(tree, node, reach, choices, threshold, gains, found, size):
   """Lists the claims that gain enough at a node, as `_list_gains` does.
 
-  `reach` is [class] float64, and `choices` the `best_response_kernels.Choices`,
+  `reach` is [hand] float64, and `choices` the `best_response_kernels.Choices`,
   both of the responder.
   """
   first = tree.value_begin[node]
@@ -159,75 +145,72 @@ def _propose_at_node(tree, node, reach, choices, threshold, gains, found, size):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _add_answers(game, responder, claim, level, reach, scratch):
+def _add_answers(game, responder, claim, scratch, depth):
   """Adds to scratch.gains what answers to a claim gain over Dudo.
 
-  Nothing is stored after the claim; the hand level is that of the node before.
-  `reach` is [class] float64, the responder's, and scratch.product the other's.
+  Nothing is stored after the claim. The responder's reach is at the depth, the
+  other's, after the claim, at the next one.
   """
-  best_response_kernels.challenge(game, responder, True, claim, level,
-                                  scratch.product, scratch)
-  best_response_kernels.best_unstored(game, responder, claim, level,
-                                      scratch.product, scratch)
-  for h in range(game.hands[responder.role].width[level]):
-    gain = scratch.best[h] - scratch.result[h]
-    if gain > best_response_kernels.TIE and reach[h] > 0.0:
-      new = best_response_kernels.unstored_claim(game, responder, level, h,
-                                                 scratch)
-      scratch.gains[new] += reach[h] * gain
-
-
-@jit.forceinline
-def _row_reach(tree, table, is_chosen, choices, position, reach, scratch,
-               depth):
-  """Writes scratch.product, the actor's reach after a row; returns its sum.
-
-  The actor plays its best response, `choices`, if `is_chosen`, else the average
-  policy. `position` is (node, row), `reach` [depth, class] float64.
-  """
-  node, row = position
-  if is_chosen:
-    first = tree.value_begin[node]
-    return _chosen_reach(choices, first, row - tree.row_begin[node],
-                         reach[depth], tree.value_begin[node + 1] - first,
-                         scratch.product)
-  return best_response_kernels.row_reach(tree, table, node, row, reach, scratch,
-                                         depth)
+  best_response_kernels.challenge(game, responder, True, claim, scratch.other,
+                                  depth + 1, scratch)
+  dudo_value, claims = scratch.value[depth], scratch.claims
+  matches = game.hands[responder.role].matches
+  for h in range(matches.shape[1]):
+    dudo_value[h] = scratch.result[h]
+    claims.best_rank[h] = -1.0
+  best_response_kernels.raise_to_unstored(game, responder, claim, scratch.other,
+                                          depth + 1, scratch)
+  for h in range(matches.shape[1]):
+    rank = np.int64(claims.best_rank[h])
+    if rank >= 0:
+      scratch.gains[claims.best_claim[rank, matches[rank, h]]] += (
+          scratch.own[depth, h] * (scratch.result[h] - dudo_value[h]))
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def propose(game, tree, table, responder, scratch, choices, criterion, found):
+def propose(game, tree, table, responder, scratch, choices, own_table,
+            threshold, found):
   """Lists the claims that are not stored and gain enough.
 
-  `choices` are the `best_response_kernels.Choices` by `respond`, of the
-  responder or, for answers, of the other role. `criterion` is a `Criterion`.
-  The claims are written to `found`, [proposal] `PROPOSAL`.
+  Args:
+    game: as everywhere, like the next four.
+    tree: as above.
+    table: as above, of the other role.
+    responder: as above.
+    scratch: as above.
+    choices: the responder's `best_response_kernels.Choices`.
+    own_table: [entry] float, to which the policy is proportional by which the
+      responder comes to a claim; [0] if it comes there by its choices.
+    threshold: what a claim must gain.
+    found: [proposal] `PROPOSAL`, the claims, modified in place.
 
   Returns:
     How many there are, also if they do not fit.
   """
-  kind, threshold = criterion
   game, tree, scratch = (jit.borrowed(game), jit.borrowed(tree),
                          jit.borrowed(scratch))
   responder, choices = jit.borrowed(responder), jit.borrowed(choices)
-  mine, theirs = game.hands[responder.role], game.hands[1 - responder.role]
-  best_response_kernels.compare_claims(game, responder, scratch)
-  scratch.other[0, :len(theirs.chance)] = theirs.chance
-  scratch.own[0, :len(mine.chance)] = mine.chance
+  unstored_claims.compare_claims(game.rank, responder.challenged,
+                                 scratch.claims.ends_rank)
+  reaches = scratch.own, scratch.other
+  for side, role in enumerate((responder.role, 1 - responder.role)):
+    chance = game.hands[role].chance
+    reaches[side][0, :len(chance)] = chance
   scratch.gains[:] = 0.0
   scratch.path[0] = 0
   size, node, row, depth, is_new = 0, 0, 0, 0, True
   while not scratch.stop[0]:
     is_own = tree.role[node] == responder.role
-    is_chosen = kind == (BEST_RESPONSE if is_own else ANSWER)
+    is_chosen = is_own and not len(own_table)
     if is_new:
       is_new = False
       row = tree.row_begin[node]
-      if is_own and kind != ANSWER:
+      if is_own:
         size = _propose_at_node(tree, node, scratch.own[depth], choices,
                                 threshold, scratch.gains, found, size)
       if not is_chosen:
-        best_response_kernels.enter(tree, table, node, scratch, depth)
+        best_response_kernels.enter(tree, own_table if is_own else table, node,
+                                    scratch, depth)
     if row == tree.row_begin[node + 1]:
       if depth == 0:
         break
@@ -239,30 +222,29 @@ def propose(game, tree, table, responder, scratch, choices, criterion, found):
     if claim == game.num_claims or is_own and child < 0:
       row += 1
       continue
-    levels = game.hand_level[tree.last[node] + 1], game.hand_level[claim + 1]
-    reach = scratch.own if is_own else scratch.other
-    total = _row_reach(tree, table, is_chosen, choices, (node, row), reach,
-                       scratch, depth)
-    if not is_own:  # payoffs are from -1 to 1
-      total *= 2.0 * hand_vectors.total(
+    if is_chosen:
+      total = _chosen_reach(tree, node, row - tree.row_begin[node], choices,
+                            scratch.own, depth)
+    elif is_own:
+      total = best_response_kernels.row_reach(tree, own_table, node, row,
+                                              scratch.own, scratch, depth)
+    else:  # payoffs are from -1 to 1
+      total = 2.0 * best_response_kernels.row_reach(
+          tree, table, node, row, scratch.other, scratch, depth)
+      total *= hand_vectors.total(
           jit.pointer(scratch.own), depth * scratch.own.shape[1],
-          mine.width[levels[0]])
+          len(game.hands[responder.role].chance))
     if not total > (0.0 if is_own else threshold):
       row += 1
     elif child < 0:
-      _add_answers(game, responder, claim, levels[0], scratch.own[depth],
-                   scratch)
+      _add_answers(game, responder, claim, scratch, depth)
       size = _list_gains(scratch.gains, claim, threshold, (node, row), found,
                          size)
       row += 1
     else:
+      waiting = scratch.other if is_own else scratch.own
+      waiting[depth + 1] = waiting[depth]
       node, is_new = child, True
       depth += 1
       scratch.path[depth] = node
-      best_response_kernels.descend(
-          mine, levels, scratch.own,
-          scratch.product if is_own else scratch.own[depth - 1], depth)
-      best_response_kernels.descend(
-          theirs, levels, scratch.other,
-          scratch.other[depth - 1] if is_own else scratch.product, depth)
   return size

@@ -7,9 +7,9 @@ no Dudo; its default action is the weakest claim, which is always stored. At
 histories that are no nodes the policy takes the default action. So a stored
 claim either has a child, or is followed by Dudo.
 
-Nodes are in preorder. Each has entries [row, hand class] in flat tables, and
-the tables have the order of the nodes, so a depth-first traversal streams
-through them. When the tree grows or shrinks, rows keep their order, and the
+Nodes are in preorder. Each has entries [row, hand] in flat tables, and the
+tables have the order of the nodes, so a depth-first traversal streams through
+them. When the tree grows or shrinks, rows keep their order, and the
 tables move in place.
 
 Kernels traverse the tree in one of two ways. Both keep `path`, [depth] int64:
@@ -29,7 +29,7 @@ from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
 from dudo_spiel.algorithms.runtime import jit
 
 MAX_ROWS = 2**31 - 1
-_MIN_ROW_BYTES = 4 * round_hands.CLASS_MULTIPLE  # of a row of a table
+_MIN_ROW_BYTES = 4 * round_hands.HAND_MULTIPLE  # of a row of a table
 
 
 class TreeArrays(NamedTuple):
@@ -38,7 +38,7 @@ class TreeArrays(NamedTuple):
   role: np.ndarray  # [node] int8, who acts: 0 for the starter
   row_begin: np.ndarray  # [node + 1] int64, its rows
   table_begin: np.ndarray  # [node + 1] int64, its entries in a table
-  value_begin: np.ndarray  # [node + 1] int64, its hand classes
+  value_begin: np.ndarray  # [node + 1] int64, its hands
   claim: np.ndarray  # [row] int16, the claim of a row, C for Dudo
   child: np.ndarray  # [row] int32, the node after it, -1 if there is none
   # [node] int32, the row that leads to the node, -1 for the root
@@ -372,7 +372,7 @@ def _tree_arrays(hands, shape):
   nodes, rows = shape.size.tolist()
   last, role = _first(shape.last, nodes), _first(shape.role, nodes)
   row_begin = _first(shape.row_begin, nodes + 1)
-  width = hands.width[role, hands.hand_level[last + 1]]
+  width = hands.width[role]
   begins = np.zeros((2, nodes + 1), np.int64)
   np.cumsum(width, out=begins[1, 1:])
   width *= np.diff(row_begin)

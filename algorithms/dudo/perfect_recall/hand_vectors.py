@@ -1,7 +1,13 @@
-"""Arithmetic with all hand classes of a node at once: kernels.
+"""Arithmetic with all hands of a node at once: kernels.
 
-Vectors of hand classes are parts of flat arrays, from an offset on. Arrays are
-passed as pointers, by `jit.pointer`.
+Vectors of hands are parts of flat arrays, from an offset on. Arrays are passed
+as pointers, by `jit.pointer`. Vectors are padded, so they are whole strips of
+`simd`.
+
+A payoff of a challenge depends only on how many dice of each player count for
+the claimed rank. So a reach is summed by count, payoffs are found by the own
+count, and these are spread over the own hands. That takes time in proportion to
+the number of hands and not to its square.
 """
 
 from typing import NamedTuple
@@ -9,31 +15,21 @@ from typing import NamedTuple
 import numpy as np
 
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import simd
 
 MIN_SUM = 1e-30  # smaller sums of weights are 0: 1 / sum could overflow
 
 
 class HandPointers(NamedTuple):
-  """Pointers to arrays of a `round_hands.RoleHands`, and their dimensions."""
-  width: object
+  """A pointer to `round_hands.RoleHands.onehot`, and its dimensions."""
   onehot: object
-  merge: object
-  num_levels: int  # how many hand levels there are
   num_ranks: int  # how many ranks
   num_counts: int  # how many counts
-  stride: int  # how many classes, padded
-
-
-class ChallengeScratch(NamedTuple):
-  """Memory that `challenge_values` overwrites."""
-  counts: object  # pointer to [count] float, the other role's reach by count
-  # pointer to [count] float, the payoff by the own count
-  payoff_by_count: object
-  result: object  # pointer to [class] float, the result
+  width: int  # how many hands, padded
 
 
 def probabilities(tree, table, node):
-  """Returns [row, class] float64, the policy at a node.
+  """Returns [row, hand] float64, the policy at a node.
 
   Kernels compute the same by `inverse_sums` and `strategy`.
 
@@ -53,30 +49,55 @@ def probabilities(tree, table, node):
   return result
 
 
-@jit.kernel(nogil=True, reassociate=True)
-def inverse_sums(table, begin, rows, width, out, at):
-  """Writes 1 / the sum of the positive entries of each class, 0 if that is 0.
+@jit.inline
+def hand_pointers(hands):
+  """Returns the `HandPointers` of `round_hands.RoleHands`."""
+  return HandPointers(jit.pointer(hands.onehot), *hands.onehot.shape)
 
-  Args:
-    table: pointer to a table.
-    begin: where the entries [row, class] of the node begin.
-    rows: how many rows there are.
-    width: how many classes.
-    out: pointer, modified in place.
-    at: where to write.
-  """
+
+@jit.kernel(nogil=True, reassociate=True)
+def clear(width, out, at):
+  """Writes zeros to out[at:]."""
   zero = jit.cast_like(0.0, out[at])
   for h in range(width):
     out[at + h] = zero
-  for row in range(rows):
-    first = begin + row * width
-    for h in range(width):
-      x = table[first + h]
-      out[at + h] += x if x > zero else zero
+
+
+@jit.kernel(nogil=True, reassociate=True)
+def add_positive(x, x_at, width, out, at):
+  """Adds the positive entries of a vector to out[at:]."""
+  zero = jit.cast_like(0.0, out[at])
+  for h in range(width):
+    y = x[x_at + h]
+    out[at + h] += y if y > zero else zero
+
+
+@jit.kernel(nogil=True, reassociate=True)
+def invert(width, out, at):
+  """Replaces sums in out[at:] by 1 / sum, 0 if that is 0."""
+  zero = jit.cast_like(0.0, out[at])
   one, min_sum = jit.cast_like(1.0, zero), jit.cast_like(MIN_SUM, zero)
   for h in range(width):
     x = out[at + h]
     out[at + h] = one / x if x > min_sum else zero
+
+
+@jit.kernel(nogil=True, reassociate=True)
+def inverse_sums(table, begin, rows, width, out, at):
+  """Writes 1 / the sum of the positive entries of each hand, 0 if that is 0.
+
+  Args:
+    table: pointer to a table.
+    begin: where the entries [row, hand] of the node begin.
+    rows: how many rows there are.
+    width: how many hands.
+    out: pointer, modified in place.
+    at: where to write.
+  """
+  clear(width, out, at)
+  for row in range(rows):
+    add_positive(table, begin + row * width, width, out, at)
+  invert(width, out, at)
 
 
 @jit.kernel(nogil=True, reassociate=True)
@@ -86,10 +107,10 @@ def strategy(table, first, width, inverse_sum, at, is_default, out):
   Args:
     table: pointer to a table.
     first: where the row begins.
-    width: how many classes there are.
+    width: how many hands there are.
     inverse_sum: pointer to what `inverse_sums` has written.
     at: where that begins, and the result.
-    is_default: whether classes without a positive entry choose the row.
+    is_default: whether hands without a positive entry choose the row.
     out: pointer, modified in place.
   """
   zero = jit.cast_like(0.0, inverse_sum[at])
@@ -101,14 +122,21 @@ def strategy(table, first, width, inverse_sum, at, is_default, out):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def multiply(x, x_at, y, y_at, width, out):
-  """Writes the products of two vectors to out[0:]; returns their sum."""
+def multiply(x, x_at, y, y_at, width, out, at):
+  """Writes the products of two vectors to out[at:]; returns their sum."""
   total = jit.cast_like(0.0, x[x_at])
   for h in range(width):
     z = x[x_at + h] * y[y_at + h]
-    out[h] = z
+    out[at + h] = z
     total += z
   return total
+
+
+@jit.kernel(nogil=True, reassociate=True)
+def add(x, x_at, width, out, at):
+  """Adds a vector to out[at:]."""
+  for h in range(width):
+    out[at + h] += x[x_at + h]
 
 
 @jit.kernel(nogil=True, reassociate=True)
@@ -120,98 +148,113 @@ def total(x, at, width):
   return result
 
 
-@jit.kernel(nogil=True, reassociate=True)
-def challenge_values(mine, theirs, where, reach, at, payoff, first, scratch):
-  """Writes the counterfactual values of a challenge, by the classes of a role.
+# Reach by count, and payoffs by the own count.
 
-  A payoff depends only on how many dice of each player count for the claimed
-  rank. So the reaches are summed by count, which takes time in proportion to
-  the number of hands and not to its square.
+
+@jit.forceinline
+def sum_by_count(hands, rank, reach, at, counts, first):
+  """Writes counts[first + k], the reach of hands with k dice of a rank.
 
   Args:
-    mine: the `HandPointers` of the role.
-    theirs: the `HandPointers` of the other role.
-    where: (hand level, rank of the claim).
-    reach: pointer to the reach probabilities of the other role.
-    at: where they begin.
-    payoff: pointer to [claim, count] float, the role's payoff.
-    first: where the claim begins there.
-    scratch: the `ChallengeScratch`, modified in place.
+    hands: the `HandPointers` of the role whose reach it is.
+    rank: the rank.
+    reach: pointer.
+    at: where it begins.
+    counts: pointer, modified in place.
+    first: where to write.
   """
-  counts, payoff_by_count, out = scratch
-  level, rank = where
-  width, own_width = theirs.width[level], mine.width[level]
   zero = jit.cast_like(0.0, reach[at])
-  block = (level * mine.num_ranks + rank) * theirs.num_counts
-  for k in range(theirs.num_counts):
-    begin = (block + k) * theirs.stride
-    total = zero
-    for h in range(width):
-      total += theirs.onehot[begin + h] * reach[at + h]
-    counts[k] = total
-  for j in range(mine.num_counts):
-    total = zero
-    for k in range(theirs.num_counts):
-      total += counts[k] * payoff[first + j + k]
-    payoff_by_count[j] = total
-  block = (level * mine.num_ranks + rank) * mine.num_counts
-  begin = block * mine.stride
-  for h in range(own_width):
-    out[h] = mine.onehot[begin + h] * payoff_by_count[0]
-  for j in range(1, mine.num_counts):
-    begin = (block + j) * mine.stride
-    x = payoff_by_count[j]
-    for h in range(own_width):
-      out[h] += mine.onehot[begin + h] * x
+  for k in range(hands.num_counts):
+    begin = (rank * hands.num_counts + k) * hands.width
+    total = simd.splat(zero, simd.STRIP)
+    for h in range(0, hands.width, simd.strip_size(reach)):
+      total = simd.multiply_add(
+          simd.load(hands.onehot, np.uintp(begin + h), simd.STRIP),
+          simd.load(reach, np.uintp(at + h), simd.STRIP), total)
+    counts[first + k] = simd.total(total)
 
 
-@jit.kernel(nogil=True, reassociate=True)
-def copy(x, x_at, width, out, out_at):
-  """Copies a vector."""
-  for h in range(width):
-    out[out_at + h] = x[x_at + h]
+@jit.forceinline
+def _spread(hands, rank, payoff, first, h, zero):
+  """Returns the payoffs of a strip of hands from h on, by their counts."""
+  total = simd.splat(zero, simd.STRIP)
+  begin = rank * hands.num_counts * hands.width + h
+  for j in range(hands.num_counts):
+    total = simd.multiply_add(
+        simd.load(hands.onehot, np.uintp(begin + j * hands.width), simd.STRIP),
+        simd.splat(payoff[first + j], simd.STRIP), total)
+  return total
 
 
-@jit.kernel(nogil=True, reassociate=True)
-def descend(hands, levels, x, x_at, out, out_at):
-  """Writes the reach probabilities x of a node by the classes of its child.
+# The next three functions share these arguments:
+#
+#   hands: the `HandPointers`.
+#   rank: a rank.
+#   payoff: pointer; payoff[first + j] is for hands with j dice of the rank.
+#   out: pointer, modified in place from `at` on.
 
-  `hands` are the `HandPointers` of the role, and `levels` (hand level of the
-  node, hand level of the child).
+
+@jit.forceinline
+def write_payoffs(hands, rank, payoff, first, out, at):
+  """Writes the payoff of every hand."""
+  zero = jit.cast_like(0.0, out[at])
+  for h in range(0, hands.width, simd.strip_size(out)):
+    simd.store(out, np.uintp(at + h),
+               _spread(hands, rank, payoff, first, h, zero))
+
+
+@jit.forceinline
+def add_payoffs(hands, rank, payoff, first, out, at):
+  """Adds the payoff of every hand."""
+  zero = jit.cast_like(0.0, out[at])
+  for h in range(0, hands.width, simd.strip_size(out)):
+    simd.store(out, np.uintp(at + h), simd.load(
+        out, np.uintp(at + h), simd.STRIP) + _spread(hands, rank, payoff, first,
+                                                     h, zero))
+
+
+@jit.forceinline
+def raise_to_payoffs(hands, rank, payoff, first, tie, out, at, choice):
+  """Raises every entry to the payoff of the hand, if that is larger.
+
+  Args:
+    hands: as above, like the others.
+    rank: as above.
+    payoff: as above.
+    first: as above.
+    tie: what is not larger by more than this is no reason to choose the rank.
+    out: as above.
+    at: as above.
+    choice: pointer, from 0 on; the rank is written where it is chosen.
   """
-  level, new_level = levels
-  width = hands.width[level]
-  if level == new_level:
-    copy(x, x_at, width, out, out_at)
-    return
-  zero = jit.cast_like(0.0, x[x_at])
-  for h in range(hands.width[new_level]):
-    out[out_at + h] = zero
-  first = (level * hands.num_levels + new_level) * hands.stride
-  for h in range(width):
-    out[out_at + hands.merge[first + h]] += x[x_at + h]
+  zero = jit.cast_like(0.0, out[at])
+  tie, this = jit.cast_like(tie, zero), simd.splat(
+      jit.cast_like(rank, zero), simd.STRIP)
+  for h in range(0, hands.width, simd.strip_size(out)):
+    new = _spread(hands, rank, payoff, first, h, zero)
+    old = simd.load(out, np.uintp(at + h), simd.STRIP)
+    gain = new - old
+    simd.store(out, np.uintp(at + h), simd.where_above(gain, zero, new, old))
+    simd.store(choice, np.uintp(h), simd.where_above(
+        gain, tie, this, simd.load(choice, np.uintp(h), simd.STRIP)))
 
 
-@jit.kernel(nogil=True, reassociate=True)
-def ascend(hands, levels, x, x_at, out):
-  """Writes the values x of a child to out[0:], by the classes of its parent.
+@jit.forceinline
+def fold(num_mine, num_theirs, counts, first, payoffs, claim, payoff, at):
+  """Adds to payoff[at + j] what a challenge gives the own count j.
 
-  `hands` and `levels` are those of `descend`.
+  Args:
+    num_mine: how many own counts there are.
+    num_theirs: how many counts the other role has.
+    counts: pointer to the other's reach by count.
+    first: where that begins.
+    payoffs: [claim, count] float.
+    claim: the claim.
+    payoff: pointer, modified in place.
+    at: where it begins.
   """
-  level, new_level = levels
-  width = hands.width[level]
-  if level == new_level:
-    copy(x, x_at, width, out, 0)
-    return
-  first = (level * hands.num_levels + new_level) * hands.stride
-  for h in range(width):
-    out[h] = x[x_at + hands.merge[first + h]]
-
-
-@jit.inline
-def hand_pointers(hands):
-  """Returns the `HandPointers` of `round_hands.RoleHands`."""
-  return HandPointers(
-      jit.pointer(hands.width), jit.pointer(hands.onehot),
-      jit.pointer(hands.merge), hands.onehot.shape[0], hands.onehot.shape[1],
-      hands.onehot.shape[2], hands.onehot.shape[3])
+  for j in range(num_mine):
+    total = payoff[at + j]
+    for k in range(num_theirs):
+      total += counts[first + k] * payoffs[claim, j + k]
+    payoff[at + j] = total
