@@ -59,7 +59,9 @@ class TraversalScratch(NamedTuple):
   inverse_sum: np.ndarray
   strategy: np.ndarray  # [depth, hand] float64, the policy of one row
   result: np.ndarray  # [hand] float64, the value of a row
-  counts: np.ndarray  # [2, count] float64, reaches by count
+  # [depth, rank, count] float64, the other's reach by rank and count; that of a
+  # node if the responder acts there, that after a row otherwise
+  counts: np.ndarray
   payoff: np.ndarray  # [count] float64
   claims: unstored_claims.ClaimScratch
   gains: np.ndarray  # [claim] float64
@@ -90,7 +92,8 @@ def new_scratch(hands, stop=None):
   return TraversalScratch(
       own=vectors(depths), other=vectors(depths), value=vectors(depths),
       action=vectors(depths, dtype=np.int16), inverse_sum=vectors(depths),
-      strategy=vectors(depths), result=vectors(), counts=np.zeros((2, counts)),
+      strategy=vectors(depths), result=vectors(),
+      counts=np.zeros((depths, hands.order.num_sides, counts)),
       payoff=np.zeros(counts),
       claims=unstored_claims.new_scratch(hands, np.float64),
       gains=np.zeros(hands.order.num_claims), path=np.zeros(depths, np.int64),
@@ -101,7 +104,7 @@ def new_scratch(hands, stop=None):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def challenge(game, responder, is_own, claim, reach, depth, scratch):
+def challenge(game, responder, is_own, claim, depth, scratch):
   """Writes scratch.result, the responder's values if a claim is challenged.
 
   Args:
@@ -109,42 +112,43 @@ def challenge(game, responder, is_own, claim, reach, depth, scratch):
     responder: as everywhere.
     is_own: whether the responder challenges it.
     claim: the claim.
-    reach: [depth, hand] float64, the reach of the other role.
-    depth: where it is in `reach`.
+    depth: where scratch.counts has the reach of the other role.
     scratch: as everywhere.
   """
   mine = hand_vectors.hand_pointers(game.hands[responder.role])
-  theirs = hand_vectors.hand_pointers(game.hands[1 - responder.role])
-  rank, counts = game.rank[claim], jit.pointer(scratch.counts)
-  payoff = jit.pointer(scratch.payoff)
-  hand_vectors.sum_by_count(theirs, rank, jit.pointer(reach),
-                            depth * reach.shape[1], counts, 0)
+  rank, counts = game.rank[claim], scratch.counts
   scratch.payoff[:] = 0.0
-  hand_vectors.fold(mine.num_counts, theirs.num_counts, counts, 0,
-                    responder.challenges if is_own else responder.challenged,
-                    claim, payoff, 0)
-  hand_vectors.write_payoffs(mine, rank, payoff, 0,
+  hand_vectors.fold(
+      mine.num_counts, game.hands[1 - responder.role].onehot.shape[1],
+      jit.pointer(counts), (depth * counts.shape[1] + rank) * counts.shape[2],
+      responder.challenges if is_own else responder.challenged, claim,
+      jit.pointer(scratch.payoff), 0)
+  hand_vectors.write_payoffs(mine, rank, jit.pointer(scratch.payoff), 0,
                              jit.pointer(scratch.result), 0)
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def raise_to_unstored(game, responder, last, reach, depth, scratch):
+def raise_to_unstored(game, responder, last, depth, scratch):
   """Raises scratch.result to the best claims that are not stored.
 
   scratch.claims says which claims these are, as after
   `unstored_claims.raise_to_best`. Arguments are those of `challenge`, and the
   last claim.
   """
-  mine = hand_vectors.hand_pointers(game.hands[responder.role])
-  theirs = hand_vectors.hand_pointers(game.hands[1 - responder.role])
-  counts = scratch.claims.counts
-  for rank in range(theirs.num_ranks):
-    hand_vectors.sum_by_count(
-        theirs, rank, jit.pointer(reach), depth * reach.shape[1],
-        jit.pointer(counts), rank * counts.shape[1])
   unstored_claims.raise_to_best(
-      mine, theirs.num_counts, game.rank, last, responder.challenged, TIE,
-      scratch.claims, jit.pointer(scratch.result), 0)
+      hand_vectors.hand_pointers(game.hands[responder.role]),
+      game.hands[1 - responder.role].onehot.shape[1], game.rank, last,
+      scratch.counts[depth], responder.challenged, TIE, scratch.claims,
+      jit.pointer(scratch.result), 0)
+
+
+@jit.kernel(nogil=True, reassociate=True)
+def count_reach(game, responder, scratch, depth):
+  """Writes scratch.counts at a depth, by the other's reach there."""
+  hand_vectors.sum_by_rank(
+      hand_vectors.hand_pointers(game.hands[1 - responder.role]),
+      jit.pointer(scratch.other), depth * scratch.other.shape[1],
+      scratch.counts[depth])
 
 
 # The average policy.
@@ -208,8 +212,7 @@ def _finish_own(game, tree, responder, node, scratch, depth, choices):
     scratch.result[h] = value[h]
     claims.best_rank[h] = -1.0
   unstored_claims.mark_stored(tree, node, claims.is_stored, True)
-  raise_to_unstored(game, responder, tree.last[node], scratch.other, depth,
-                    scratch)
+  raise_to_unstored(game, responder, tree.last[node], depth, scratch)
   unstored_claims.mark_stored(tree, node, claims.is_stored, False)
   for h in range(width):
     rank = np.int64(claims.best_rank[h])
@@ -222,10 +225,11 @@ def _finish_own(game, tree, responder, node, scratch, depth, choices):
 
 
 @jit.forceinline
-def _enter_response(tree, table, responder, node, scratch, depth):
+def _enter_response(game, tree, table, responder, node, scratch, depth):
   """Prepares a node."""
   if tree.role[node] == responder.role:
     scratch.value[depth] = -np.inf
+    count_reach(game, responder, scratch, depth)
   else:
     scratch.value[depth] = 0.0
     enter(tree, table, node, scratch, depth)
@@ -243,7 +247,7 @@ def _own_row(game, tree, responder, node, row, scratch, depth):
   claim = tree.claim[row]
   is_dudo = claim == game.num_claims
   challenge(game, responder, is_dudo, tree.last[node] if is_dudo else claim,
-            scratch.other, depth, scratch)
+            depth, scratch)
   _compare_row(jit.pointer(scratch.result), 0, scratch, depth,
                row - tree.row_begin[node],
                tree.value_begin[node + 1] - tree.value_begin[node])
@@ -262,12 +266,12 @@ def _other_row(game, tree, table, responder, position, scratch, depth):
   claim = tree.claim[row]
   if tree.child[row] >= 0:
     return True
+  count_reach(game, responder, scratch, depth + 1)
   if claim == game.num_claims:
-    challenge(game, responder, False, tree.last[node], scratch.other, depth + 1,
-              scratch)
+    challenge(game, responder, False, tree.last[node], depth + 1, scratch)
   else:  # the best answer
-    challenge(game, responder, True, claim, scratch.other, depth + 1, scratch)
-    raise_to_unstored(game, responder, claim, scratch.other, depth + 1, scratch)
+    challenge(game, responder, True, claim, depth + 1, scratch)
+    raise_to_unstored(game, responder, claim, depth + 1, scratch)
   scratch.value[depth] += scratch.result
   return False
 
@@ -303,7 +307,7 @@ def respond(game, tree, table, responder, scratch, choices):
                                  scratch.claims.ends_rank)
   scratch.other[0, :len(theirs.chance)] = theirs.chance
   scratch.path[0] = 0
-  _enter_response(tree, table, responder, 0, scratch, 0)
+  _enter_response(game, tree, table, responder, 0, scratch, 0)
   node, row, depth = 0, tree.row_begin[0], 0
   while not scratch.stop[0]:
     is_own = tree.role[node] == responder.role
@@ -320,7 +324,7 @@ def respond(game, tree, table, responder, scratch, choices):
       node = tree.child[row]
       depth += 1
       scratch.path[depth] = node
-      _enter_response(tree, table, responder, node, scratch, depth)
+      _enter_response(game, tree, table, responder, node, scratch, depth)
       row = tree.row_begin[node]
     else:
       if is_own:
@@ -354,12 +358,12 @@ def add_challenge(game, challenger, claim, reaches, depths, scratch, outcomes):
     scratch: as everywhere.
     outcomes: float64, modified in place.
   """
-  rank, counts = game.rank[claim], scratch.counts
+  rank, counts = game.rank[claim], scratch.counts[:2, 0]
   for role in range(2):
     hand_vectors.sum_by_count(
         hand_vectors.hand_pointers(game.hands[role]), rank,
         jit.pointer(reaches[role]), depths[role] * reaches[role].shape[1],
-        jit.pointer(counts), role * counts.shape[1])
+        jit.pointer(scratch.counts[role]), 0)
   for j in range(game.hands[0].onehot.shape[1]):
     for k in range(game.hands[1].onehot.shape[1]):
       outcomes[challenger, claim, j + k] += counts[0, j] * counts[1, k]

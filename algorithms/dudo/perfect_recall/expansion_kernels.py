@@ -151,15 +151,16 @@ def _add_answers(game, responder, claim, scratch, depth):
   Nothing is stored after the claim. The responder's reach is at the depth, the
   other's, after the claim, at the next one.
   """
-  best_response_kernels.challenge(game, responder, True, claim, scratch.other,
-                                  depth + 1, scratch)
+  best_response_kernels.count_reach(game, responder, scratch, depth + 1)
+  best_response_kernels.challenge(game, responder, True, claim, depth + 1,
+                                  scratch)
   dudo_value, claims = scratch.value[depth], scratch.claims
   matches = game.hands[responder.role].matches
   for h in range(matches.shape[1]):
     dudo_value[h] = scratch.result[h]
     claims.best_rank[h] = -1.0
-  best_response_kernels.raise_to_unstored(game, responder, claim, scratch.other,
-                                          depth + 1, scratch)
+  best_response_kernels.raise_to_unstored(game, responder, claim, depth + 1,
+                                          scratch)
   for h in range(matches.shape[1]):
     rank = np.int64(claims.best_rank[h])
     if rank >= 0:

@@ -1,279 +1,415 @@
-"""Guarded training on a growing tree, for all hands at once: kernels."""
+"""Guarded training on a growing tree, for all hands at once: kernels.
+
+The policy of a role learns against an adversary in the other role. Both have
+regrets of their own. The policy has stored claims only. The adversary may also
+make any other claim, which the policy challenges at once. So the average policy
+becomes safe from claims that are not stored, too. Only policies are averaged.
+
+At its nodes the adversary has one virtual row: the best claim that is not
+stored, with each hand another one, anew in each iteration. Where a claim of the
+policy has no child, the adversary takes what is best, Dudo or a claim, without
+regrets.
+
+`learn` traverses the stored nodes depth first, and updates one side of a game.
+On the way down it carries the reach probabilities of the hands of both roles,
+each with the chance of the hand: own of the role that learns (only if it is the
+policy, for the average), other of the other one. On the way up it has the
+counterfactual value of each own hand: the sum over the other's hands of their
+reach times the payoff.
+
+If the other's reach of a node is zero for all hands, its regrets change only by
+the discount, which is applied on the next visit (`policy_update` and
+`adversary_update` have the iteration). If the own reach is zero as well, the
+subtree is skipped.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from dudo_spiel.algorithms.dudo.perfect_recall import hand_vectors
+from dudo_spiel.algorithms.dudo.perfect_recall import unstored_claims
 from dudo_spiel.algorithms.runtime import jit
-from dudo_spiel.algorithms.runtime import simd
 
-OWN, OTHER = 0, 1  # columns of `slot`
-_DUDO = -1.0  # a rank: the adversary says Dudo
-
-
-class GuardedTables(NamedTuple):
-  """What is learned."""
-  regret: np.ndarray  # [entry] float, of the policies
-  cumulative: np.ndarray  # [entry] float
-  adversary_regret: np.ndarray  # [entry] float
-  unstored_regret: np.ndarray  # [value] float
-  unstored_rank: np.ndarray  # [value] int8
-  unstored_claim: np.ndarray  # [node, rank, count] int16
-  policy_update: np.ndarray  # [node] int64
-  adversary_update: np.ndarray  # [node] int64
+# Discounted CFR (Brown & Sandholm 2019): positive regrets are discounted by
+# t^ALPHA / (t^ALPHA + 1), negative ones by NEGATIVE, and strategies are weighted
+# by t^GAMMA.
+ALPHA, NEGATIVE, GAMMA = 1.5, 0.75, 5.0
+_MAX_WEIGHTED = 2**20  # iterations; later ones have the same weight
+OWN, OTHER = 0, 1  # columns of `LearnScratch.slot`
+_DUDO = -1  # instead of a rank: the adversary says Dudo
 
 
-class GuardedStep(NamedTuple):
-  """One walk."""
+class LearnTables(NamedTuple):
+  """What is learned in both games of a round.
+
+  In game p the policy is that of role p. So at a node of role r the policy's
+  entries are those of game r, and the adversary's those of the other game.
+
+  Attributes:
+    regret: [entry] float, of the policies, by
+      `growing_tree.TreeArrays.table_begin`.
+    cumulative: [entry] float, sums of the policies' strategies times own reach.
+    adversary_regret: [entry] float.
+    unstored_regret: [value] float, the adversary's regret for the best claim
+      that is not stored, by `growing_tree.TreeArrays.value_begin`.
+    unstored_rank: [value] int8, the rank of that claim.
+    unstored_claim: [node, rank, count] int16, the claim, by its rank and the
+      adversary's count of it.
+    policy_update: [node] int64, the iteration of the last update of the
+      policy's regrets.
+    adversary_update: [node] int64, that of the adversary's.
+  """
+  regret: np.ndarray
+  cumulative: np.ndarray
+  adversary_regret: np.ndarray
+  unstored_regret: np.ndarray
+  unstored_rank: np.ndarray
+  unstored_claim: np.ndarray
+  policy_update: np.ndarray
+  adversary_update: np.ndarray
+
+
+class LearnStep(NamedTuple):
+  """One traversal."""
   role: int  # who learns
-  is_policy: bool  # whether the policy of the role learns, else the adversary
-  iteration: int
-  weight: float
-  cumulative_discount: np.ndarray  # [t] float64
-  negative_discount: float
-  challenges: np.ndarray  # [claim, count] float, of the learner
-  challenged: np.ndarray
+  is_policy: bool  # whether it is the policy of the role, or the adversary
+  iteration: int  # t, from 1
+  weight: float  # of the strategy in the average, of the type of the tables
+  # [t] float64, the product over s <= t of the discounts
+  # s^ALPHA / (s^ALPHA + 1); later t use the last one
+  cumulative_discount: np.ndarray
+  # [claim, count] float, the role's payoff if it challenges
+  challenges: np.ndarray
+  challenged: np.ndarray  # [claim, count] float, its payoff if it is challenged
 
 
-class GuardedScratch(NamedTuple):
-  """Memory that a walk overwrites."""
-  own: np.ndarray  # [depth, class] float
-  other: np.ndarray  # [depth, class] float
-  value: np.ndarray
-  strategy: np.ndarray
+class LearnScratch(NamedTuple):
+  """Memory that a traversal overwrites."""
+  # [depth, hand] float, reach probabilities; `slot` says where those of a node
+  # are
+  own: np.ndarray
+  other: np.ndarray
+  value: np.ndarray  # [depth, hand] float, counterfactual values
+  strategy: np.ndarray  # [depth, hand] float, the strategy of one row
+  # [depth, hand] float, 1 / the sum of positive regrets
   inverse_sum: np.ndarray
-  result: np.ndarray  # [class]
-  best_rank: np.ndarray  # [class] float
-  counts: np.ndarray  # [depth, rank, count] float
-  payoff: np.ndarray  # [rank, count] float
-  is_counted: np.ndarray  # [depth, rank] bool
-  is_paid: np.ndarray  # [rank] bool
-  best_claim: np.ndarray  # [rank, count] int16
-  is_stored: np.ndarray  # [claim] bool
-  ends_rank: np.ndarray  # [claim] bool
-  path: np.ndarray  # [depth] int64
-  slot: np.ndarray  # [depth, 2] int64, where the reaches are; -1 if they are 0
+  result: np.ndarray  # [hand] float, the value of a row
+  # [depth, rank, count] float, the other's reach at an own node of the adversary
+  counts: np.ndarray
+  reach_counts: np.ndarray  # [rank, count] float, a reach after a row
+  payoff: np.ndarray  # [rank, count] float, sums over challenges
+  has_payoff: np.ndarray  # [rank] bool, whether there are any
+  claims: unstored_claims.ClaimScratch
+  # [depth] int64, the nodes from the first one to the present one
+  path: np.ndarray
+  # [depth, 2] int64, the depths at which own and other reach are, -1 for 0
+  slot: np.ndarray
 
 
-class _View(NamedTuple):
+class _Walk(NamedTuple):
+  """A traversal: what its parts have in common.
+
+  The pointers have the names of the arrays in `LearnTables` and `LearnScratch`.
+  """
   role: int
   is_policy: bool
-  num_claims: int
-  rank: object
-  mine: hand_vectors.HandPointers
-  theirs: hand_vectors.HandPointers
-  num_ranks: int
-  own_width: int
-  other_width: int
-  stride: int  # of a line of scratch
-  num_counts: int  # stride of counts, payoff, best_claim
-
-
-class _Pointers(NamedTuple):
-  regret: object  # of the learner
-  other_regret: object
+  num_claims: int  # C; row C of a node is Dudo
+  rank: np.ndarray  # [claim] int64
+  challenges: np.ndarray
+  challenged: np.ndarray
+  # [claim, count] float, the adversary's payoffs if it challenges and if it is
+  # challenged
+  adversary_challenges: np.ndarray
+  adversary_challenged: np.ndarray
+  mine: hand_vectors.HandPointers  # of the role that learns
+  theirs: hand_vectors.HandPointers  # of the other role
+  stride: int  # of vectors in the scratch
+  num_counts: int  # the second dimension of [rank, count] arrays
+  weight: float
+  regret: object  # pointer to the regrets of whoever learns
+  other_regret: object  # pointer to those of the other side
   cumulative: object
   unstored_regret: object
-  unstored_rank: object
   own: object
   other: object
   value: object
   strategy: object
   inverse_sum: object
   result: object
-  best_rank: object
-  counts: object
   payoff: object
 
 
 class _Node(NamedTuple):
-  index: int
-  is_own: bool
-  table: int
-  first_value: int
-  at: int
-  own_at: int  # where own reach begins, -1 if 0
-  other_at: int
+  """A node on the path."""
+  index: int  # of the node
+  depth: int
+  is_own: bool  # whether the role that learns acts
+  table: int  # where its entries begin in the tables
+  hands: int  # where its hands begin
+  at: int  # where its vectors begin in the scratch arrays
+  own_at: int  # where the own reach begins, negative if it is 0
+  other_at: int  # where the other's reach begins, negative if it is 0
+
+
+def weight(iteration):
+  """Returns the weight of an iteration in the average."""
+  return float(min(iteration, _MAX_WEIGHTED))**GAMMA
+
+
+def total_weight(iterations):
+  """Returns the weight of so many iterations in the average, about."""
+  weighted = min(iterations, _MAX_WEIGHTED)
+  return (float(weighted)**(GAMMA + 1) / (GAMMA + 1) + float(weighted)**GAMMA +
+          (iterations - weighted) * weight(iterations))
 
 
 def new_scratch(hands, dtype):
-  depths = hands.order.num_claims + 2
-  width = int(hands.width.max())
-  counts, ranks = max(hands.dice) + 1, hands.order.num_sides
-  claims = hands.order.num_claims
+  """Returns a new `LearnScratch` for a `round_hands.RoundHands`."""
+  depths, max_width = hands.order.num_claims + 2, int(hands.width.max())
+  shape = hands.order.num_sides, max(hands.dice) + 1
 
-  def vectors(*shape):
-    return np.zeros((*shape, width), dtype)
-  return GuardedScratch(
-      *(vectors(depths) for _ in range(5)), vectors(), vectors(),
-      np.zeros((depths + 2, ranks, counts), dtype), np.zeros((ranks, counts), dtype),
-      np.zeros((depths, ranks), np.bool_), np.zeros(ranks, np.bool_),
-      np.zeros((ranks, counts), np.int16), np.zeros(claims + 1, np.bool_),
-      np.zeros(claims, np.bool_), np.zeros(depths, np.int64),
+  def vectors(*size):
+    return np.zeros((*size, max_width), dtype)
+
+  return LearnScratch(
+      *(vectors(depths) for _ in range(5)), vectors(),
+      np.zeros((depths, *shape), dtype), np.zeros(shape, dtype),
+      np.zeros(shape, dtype), np.zeros(shape[0], np.bool_),
+      unstored_claims.new_scratch(hands, dtype), np.zeros(depths, np.int64),
       np.zeros((depths, 2), np.int64))
 
 
-# Vectors.
+# The parts of `learn` share these arguments:
+#
+#   walk: the `_Walk`.
+#   tree: the `growing_tree.TreeArrays`.
+#   tables, step: the `LearnTables`, modified in place, and the `LearnStep`.
+#   scratch: the `LearnScratch`, modified in place.
+#   node, row: the `_Node`, and one of its rows.
+#   discounts: (of positive regrets, of negative ones).
 
 
 @jit.forceinline
-def _count(hands, rank, reach, at, counts, first):
-  """Writes the reach by how many dice of a hand match a rank."""
-  zero = jit.cast_like(0.0, reach[at])
-  width, size = hands.width[0], simd.strip_size(reach)
-  for k in range(hands.num_counts):
-    begin = (rank * hands.num_counts + k) * hands.stride
-    total = simd.splat(zero, simd.STRIP)
-    for h in range(0, width, size):
-      total = simd.multiply_add(
-          simd.load(hands.onehot, np.uintp(begin + h), simd.STRIP),
-          simd.load(reach, np.uintp(at + h), simd.STRIP), total)
-    counts[first + k] = simd.total(total)
+def _walk(game, tables, step, scratch):
+  """Returns the `_Walk` of a step."""
+  mine = hand_vectors.hand_pointers(game.hands[step.role])
+  theirs = hand_vectors.hand_pointers(game.hands[1 - step.role])
+  regret, other_regret = tables.adversary_regret, tables.regret
+  challenges, challenged = step.challenges, step.challenged
+  if step.is_policy:
+    regret, other_regret = other_regret, regret
+    challenges, challenged = -step.challenged, -step.challenges
+  return _Walk(
+      step.role, step.is_policy, game.num_claims, game.rank, step.challenges,
+      step.challenged, challenges, challenged, mine, theirs,
+      scratch.value.shape[1], scratch.payoff.shape[1], step.weight,
+      jit.pointer(regret), jit.pointer(other_regret),
+      jit.pointer(tables.cumulative), jit.pointer(tables.unstored_regret),
+      jit.pointer(scratch.own), jit.pointer(scratch.other),
+      jit.pointer(scratch.value), jit.pointer(scratch.strategy),
+      jit.pointer(scratch.inverse_sum), jit.pointer(scratch.result),
+      jit.pointer(scratch.payoff))
 
 
 @jit.forceinline
-def _spread(hands, rank, payoff, first, h, zero):
-  """Returns the payoffs of a strip of hands by their counts of a rank."""
-  total = simd.splat(zero, simd.STRIP)
-  begin = rank * hands.num_counts * hands.stride + h
-  for j in range(hands.num_counts):
-    total = simd.multiply_add(
-        simd.load(hands.onehot, np.uintp(begin + j * hands.stride), simd.STRIP),
-        simd.splat(payoff[first + j], simd.STRIP), total)
-  return total
+def _node(walk, tree, scratch, depth):
+  """Returns the `_Node` at a depth of the path."""
+  index = scratch.path[depth]
+  return _Node(index, depth, tree.role[index] == walk.role,
+               tree.table_begin[index], tree.value_begin[index],
+               depth * walk.stride, scratch.slot[depth, OWN] * walk.stride,
+               scratch.slot[depth, OTHER] * walk.stride)
+
+
+# Challenges. `walk.payoff` has sums of payoffs by rank and own count, which
+# `_spend` adds to values.
 
 
 @jit.forceinline
-def _write_payoffs(hands, rank, payoff, first, out, at):
-  zero, size = jit.cast_like(0.0, out[at]), simd.strip_size(out)
-  for h in range(0, hands.width[0], size):
-    simd.store(out, np.uintp(at + h),
-               _spread(hands, rank, payoff, first, h, zero))
-
-
-@jit.forceinline
-def _add_payoffs(hands, rank, payoff, first, out, at):
-  zero, size = jit.cast_like(0.0, out[at]), simd.strip_size(out)
-  for h in range(0, hands.width[0], size):
-    simd.store(out, np.uintp(at + h), simd.load(
-        out, np.uintp(at + h), simd.STRIP) + _spread(
-            hands, rank, payoff, first, h, zero))
-
-
-@jit.forceinline
-def _raise_to_payoffs(hands, rank, payoff, first, best, best_rank):
-  """Replaces best[h] and its rank where the payoff is larger."""
-  zero, size = jit.cast_like(0.0, best[0]), simd.strip_size(best)
-  this = simd.splat(jit.cast_like(rank, zero), simd.STRIP)
-  for h in range(0, hands.width[0], size):
-    new = _spread(hands, rank, payoff, first, h, zero)
-    old = simd.load(best, np.uintp(h), simd.STRIP)
-    more = new - old
-    simd.store(best, np.uintp(h), simd.where_above(more, zero, new, old))
-    simd.store(best_rank, np.uintp(h), simd.where_above(
-        more, zero, this, simd.load(best_rank, np.uintp(h), simd.STRIP)))
-
-
-# Challenges.
-
-
-@jit.forceinline
-def _own_counts(view, pointers, scratch, node, depth, rank):
-  """Returns where the other's reach of an own node by count begins."""
-  first = (depth * view.num_ranks + rank) * view.num_counts
-  if not scratch.is_counted[depth, rank]:
-    scratch.is_counted[depth, rank] = True
-    _count(view.theirs, rank, pointers.other, node.other_at, pointers.counts,
-           first)
+def _open_payoff(walk, scratch, rank):
+  """Returns where the payoffs of a rank are, which are 0 at first."""
+  first = rank * walk.num_counts
+  if not scratch.has_payoff[rank]:
+    scratch.has_payoff[rank] = True
+    for j in range(walk.mine.num_counts):
+      scratch.payoff[rank, j] = 0
   return first
 
 
 @jit.forceinline
-def _fold(view, counts, first, payoffs, claim, payoff, at):
-  """Writes payoff[at + j], for each own count j, from the other's counts."""
-  for j in range(view.mine.num_counts):
-    total = jit.cast_like(0.0, counts[first])
-    for k in range(view.theirs.num_counts):
-      total += counts[first + k] * payoffs[claim, j + k]
-    payoff[at + j] = total
+def _pay(walk, scratch, claim, payoffs, counts, first):
+  """Adds to the payoffs what a challenge gives, against counts[first:]."""
+  at = _open_payoff(walk, scratch, walk.rank[claim])
+  hand_vectors.fold(walk.mine.num_counts, walk.theirs.num_counts, counts, first,
+                    payoffs, claim, walk.payoff, at)
 
 
 @jit.forceinline
-def _fold_more(view, counts, first, payoffs, claim, payoff, at):
-  for j in range(view.mine.num_counts):
-    total = jit.cast_like(0.0, counts[first])
-    for k in range(view.theirs.num_counts):
-      total += counts[first + k] * payoffs[claim, j + k]
-    payoff[at + j] += total
+def _spend(walk, scratch, out, at):
+  """Adds the payoffs to the value of every own hand, and clears them."""
+  for rank in range(walk.mine.num_ranks):
+    if scratch.has_payoff[rank]:
+      scratch.has_payoff[rank] = False
+      hand_vectors.add_payoffs(walk.mine, rank, walk.payoff,
+                               rank * walk.num_counts, out, at)
+
+
+@jit.forceinline
+def _pay_for_reach(walk, scratch, claim, payoffs, reach, at):
+  """Adds to the payoffs what a challenge gives, against a reach."""
+  counts = jit.pointer(scratch.reach_counts)
+  hand_vectors.sum_by_count(walk.theirs, walk.rank[claim], reach, at, counts, 0)
+  _pay(walk, scratch, claim, payoffs, counts, 0)
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _best_of_rank(num_claims, ranks, rank, last, num_mine, num_theirs, counts,
-                  first, challenged, payoff, at, scratch):
-  """Finds the best unstored claim of a rank for each own count.
+def _choose(width, choice, chosen, reach, at, out):
+  """Writes the reach of the hands that choose a rank; returns its sum."""
+  zero = jit.cast_like(0.0, reach[at])
+  total, chosen = zero, jit.cast_like(chosen, zero)
+  for h in range(width):
+    x = reach[at + h] if choice[h] == chosen else zero
+    out[h] = x
+    total += x
+  return total
 
-  Returns whether there is one.
+
+@jit.kernel(nogil=True, reassociate=True)
+def _pay_for_claims(walk, scratch, reach, at, best_claim):
+  """Adds to the payoffs what challenges of the adversary's claims give.
+
+  Args:
+    walk: as everywhere.
+    scratch: as everywhere; claims.best_rank has the rank that each hand of the
+      adversary claims, and result is overwritten.
+    reach: pointer to the adversary's reach.
+    at: where it begins.
+    best_claim: [rank, count] int16, the claims.
   """
-  found = False
-  for claim in range(last + 1, num_claims):
-    if ranks[claim] != rank or scratch.is_stored[claim]:
+  zero = jit.cast_like(0.0, reach[at])
+  choice = jit.pointer(scratch.claims.best_rank)
+  counts = jit.pointer(scratch.reach_counts)
+  for rank in range(walk.theirs.num_ranks):
+    if not _choose(walk.theirs.width, choice, rank, reach, at,
+                   walk.result) > zero:
       continue
-    for j in range(num_mine):
-      total = jit.cast_like(0.0, counts[first])
-      for k in range(num_theirs):
-        total += counts[first + k] * challenged[claim, j + k]
-      if not found or total > payoff[at + j]:
-        payoff[at + j] = total
-        scratch.best_claim[rank, j] = claim
-    found = True
-    if scratch.ends_rank[claim]:
-      break
-  return found
+    hand_vectors.sum_by_count(walk.theirs, rank, walk.result, 0, counts, 0)
+    first = _open_payoff(walk, scratch, rank)
+    for k in range(walk.theirs.num_counts):
+      x = counts[k]
+      if x > zero:
+        for j in range(walk.mine.num_counts):
+          walk.payoff[first + j] += x * walk.challenges[best_claim[rank, k],
+                                                        j + k]
+
+
+# The adversary's claims that are not stored.
+
+
+@jit.kernel(nogil=True, reassociate=True)
+def _best_answers(walk, hands, num_theirs, claim, reach, at, scratch):
+  """Writes result, what the adversary gets after a claim without a child.
+
+  scratch.claims has the rank that each hand claims, or `_DUDO`, and the claims.
+
+  Args:
+    walk: as everywhere.
+    hands: the `hand_vectors.HandPointers` of the adversary.
+    num_theirs: those of the policy.
+    claim: the policy's claim.
+    reach: pointer to the policy's reach after the claim.
+    at: where it begins.
+    scratch: as everywhere.
+  """
+  counts, rank = scratch.reach_counts, walk.rank[claim]
+  hand_vectors.sum_by_rank(num_theirs, reach, at, counts)
+  payoff = jit.pointer(scratch.claims.payoff)
+  zero = jit.cast_like(0.0, reach[at])
+  for j in range(hands.num_counts):
+    payoff[j] = zero
+  hand_vectors.fold(hands.num_counts, num_theirs.num_counts,
+                    jit.pointer(counts), rank * walk.num_counts,
+                    walk.adversary_challenges, claim, payoff, 0)
+  hand_vectors.write_payoffs(hands, rank, payoff, 0, walk.result, 0)
+  for h in range(hands.width):
+    scratch.claims.best_rank[h] = _DUDO
+  unstored_claims.raise_to_best(
+      hands, num_theirs.num_counts, walk.rank, claim, counts,
+      walk.adversary_challenged, 0.0, scratch.claims, walk.result, 0)
+
+
+@jit.kernel(nogil=True, reassociate=True)
+def _meet_answers(walk, claim, node, own_at, scratch):
+  """Writes result: the adversary answers a claim of the policy as is best."""
+  _best_answers(walk, walk.theirs, walk.mine, claim, walk.own, own_at, scratch)
+  zero = jit.cast_like(0.0, walk.own[own_at])
+  _pay_for_claims(walk, scratch, walk.other, node.other_at,
+                  scratch.claims.best_claim)
+  if _choose(walk.theirs.width, jit.pointer(scratch.claims.best_rank), _DUDO,
+             walk.other, node.other_at, walk.result) > zero:
+    _pay_for_reach(walk, scratch, claim, walk.challenged, walk.result, 0)
+  hand_vectors.clear(walk.mine.width, walk.result, 0)
+  _spend(walk, scratch, walk.result, 0)
 
 
 @jit.forceinline
-def _raise_to_unstored(view, hands, num_theirs, last, counts, first,
-                       challenged, pointers, scratch):
-  """Raises result and best_rank to the best claims after the last one."""
-  for rank in range(view.num_ranks):
-    at = rank * view.num_counts
-    if _best_of_rank(view.num_claims, view.rank, rank, last, hands.num_counts,
-                     num_theirs, counts, first + at, challenged,
-                     pointers.payoff, at, scratch):
-      _raise_to_payoffs(hands, rank, pointers.payoff, at, pointers.result,
-                        pointers.best_rank)
-
-
-@jit.kernel(nogil=True)
-def compare_claims(num_claims, rank, challenged, ends_rank):
-  """Finds the claims after which no stronger one of the rank is better."""
-  for claim in range(num_claims - 1, -1, -1):
-    after = claim + 1
-    while after < num_claims and rank[after] != rank[claim]:
-      after += 1
-    is_end = after == num_claims or ends_rank[after]
-    if after < num_claims:
-      for count in range(challenged.shape[1]):
-        if challenged[after, count] > challenged[claim, count]:
-          is_end = False
-    ends_rank[claim] = is_end
-
-
-# Nodes.
+def _meet_unstored(walk, tables, scratch, node):
+  """Adds to the policy's values what the adversary's virtual row gives."""
+  width = walk.theirs.width
+  choice, zero = scratch.claims.best_rank, jit.cast_like(
+      0.0, walk.value[node.at])
+  total = zero
+  for h in range(width):
+    x = walk.unstored_regret[node.hands + h]
+    x = (x if x > zero else zero) * (walk.inverse_sum[node.at + h] *
+                                     walk.other[node.other_at + h])
+    walk.strategy[node.at + h] = x
+    choice[h] = tables.unstored_rank[node.hands + h]
+    total += x
+  if total > zero:
+    _pay_for_claims(walk, scratch, walk.strategy, node.at,
+                    tables.unstored_claim[node.index])
+    _spend(walk, scratch, walk.value, node.at)
 
 
 @jit.forceinline
-def _node(view, tree, scratch, depth):
-  index = scratch.path[depth]
-  return _Node(index, tree.role[index] == view.role, tree.table_begin[index],
-               tree.value_begin[index], depth * view.stride,
-               scratch.slot[depth, OWN] * view.stride,
-               scratch.slot[depth, OTHER] * view.stride)
+def _learn_unstored(walk, tree, tables, scratch, node, discounts):
+  """Updates the adversary's virtual row at its node."""
+  width, claims = walk.mine.width, scratch.claims
+  zero = jit.cast_like(0.0, walk.value[node.at])
+  none = jit.cast_like(-np.inf, zero)
+  for h in range(width):
+    walk.result[h] = none
+    claims.best_rank[h] = 0.0
+  unstored_claims.mark_stored(tree, node.index, claims.is_stored, True)
+  unstored_claims.raise_to_best(
+      walk.mine, walk.theirs.num_counts, walk.rank, tree.last[node.index],
+      scratch.counts[node.depth], walk.challenged, 0.0, claims, walk.result, 0)
+  unstored_claims.mark_stored(tree, node.index, claims.is_stored, False)
+  tables.unstored_claim[node.index] = claims.best_claim
+  positive, negative = discounts
+  for h in range(width):
+    new, old = walk.result[h], walk.unstored_regret[node.hands + h]
+    is_any = new > none
+    new = new if is_any else zero
+    probability = (old if old > zero else zero) * walk.inverse_sum[node.at + h]
+    value = walk.value[node.at + h] + probability * new
+    walk.value[node.at + h] = value
+    x = old + new - value
+    x *= positive if x > zero else negative
+    walk.unstored_regret[node.hands + h] = x if is_any else zero
+  for h in range(width):
+    tables.unstored_rank[node.hands + h] = np.int8(claims.best_rank[h])
+
+
+# Nodes and rows.
 
 
 @jit.forceinline
-def _discount(regret, begin, size, positive, negative):
+def _discount(regret, begin, size, discounts):
+  """Discounts positive and negative regrets."""
+  positive, negative = discounts
   zero = jit.cast_like(0.0, regret[begin])
   for i in range(size):
     x = regret[begin + i]
@@ -281,446 +417,322 @@ def _discount(regret, begin, size, positive, negative):
 
 
 @jit.forceinline
-def _inverse_sums(pointers, regret, node, rows, width, has_unstored):
-  out, at = pointers.inverse_sum, node.at
-  zero = jit.cast_like(0.0, out[at])
-  if has_unstored:
-    for h in range(width):
-      x = pointers.unstored_regret[node.first_value + h]
-      out[at + h] = x if x > zero else zero
-  else:
-    for h in range(width):
-      out[at + h] = zero
-  for row in range(rows):
-    first = node.table + row * width
-    for h in range(width):
-      x = regret[first + h]
-      out[at + h] += x if x > zero else zero
-  one, min_sum = jit.cast_like(1.0, zero), jit.cast_like(
-      hand_vectors.MIN_SUM, zero)
-  for h in range(width):
-    x = out[at + h]
-    out[at + h] = one / x if x > min_sum else zero
+def _discounts(step, first, last, zero):
+  """Returns (positive, negative), the discounts of iterations after first."""
+  products = step.cumulative_discount
+  longest = len(products) - 1
+  return (jit.cast_like(products[min(last, longest)] /
+                        products[min(first, longest)], zero),
+          jit.cast_like(NEGATIVE**(last - first), zero))
 
 
 @jit.forceinline
-def _enter(view, tree, tables, step, pointers, scratch, node, depth):
-  """Prepares a node."""
-  zero = jit.cast_like(0.0, pointers.value[node.at])
-  for h in range(view.own_width):
-    pointers.value[node.at + h] = zero
-  rows = tree.row_begin[node.index + 1] - tree.row_begin[node.index]
+def _catch_up(walk, tables, step, node, rows):
+  """Applies the discounts that an own node has missed."""
+  update = tables.policy_update if walk.is_policy else tables.adversary_update
+  updated, before = update[node.index], step.iteration - 1
+  update[node.index] = step.iteration
+  if updated < before:
+    discounts = _discounts(step, updated, before, walk.value[node.at])
+    _discount(walk.regret, node.table, rows * walk.mine.width, discounts)
+    if not walk.is_policy:
+      _discount(walk.unstored_regret, node.hands, walk.mine.width, discounts)
+
+
+@jit.forceinline
+def _enter(walk, tree, tables, step, scratch, node):
+  """Prepares the vectors of a node, and makes up for missed discounts."""
+  hand_vectors.clear(walk.mine.width, walk.value, node.at)
+  begin = tree.row_begin[node.index]
+  rows = tree.row_begin[node.index + 1] - begin
   if node.is_own:
     if node.other_at >= 0:
-      update = (tables.policy_update if view.is_policy else
-                tables.adversary_update)
-      updated, before = update[node.index], step.iteration - 1
-      if updated < before:
-        products = step.cumulative_discount
-        longest = len(products) - 1
-        positive = jit.cast_like(products[min(before, longest)] /
-                                 products[min(updated, longest)], zero)
-        negative = jit.cast_like(step.negative_discount**(before - updated),
-                                 zero)
-        _discount(pointers.regret, node.table, rows * view.own_width, positive,
-                  negative)
-        if not view.is_policy:
-          _discount(pointers.unstored_regret, node.first_value, view.own_width,
-                    positive, negative)
-      for rank in range(view.num_ranks):
-        scratch.is_counted[depth, rank] = False
-    _inverse_sums(pointers, pointers.regret, node, rows, view.own_width,
-                  not view.is_policy)
-  elif node.other_at >= 0:
-    _inverse_sums(pointers, pointers.other_regret, node, rows,
-                  view.other_width, view.is_policy)
-
-
-@jit.forceinline
-def _add_own_value(view, pointers, node, first):
-  """Adds result, the value of an own row."""
-  for h in range(view.own_width):
-    x = pointers.result[h]
-    pointers.regret[first + h] += x
-    pointers.value[node.at + h] += pointers.strategy[node.at + h] * x
-
-
-@jit.kernel(nogil=True, reassociate=True)
-def _split_reach(hands, rank, reach, at, ranks, product):
-  """Writes the reach of the hands of a rank; returns its sum."""
-  zero = jit.cast_like(0.0, reach[at])
-  total, this = zero, jit.cast_like(rank, zero)
-  for h in range(hands.width[0]):
-    x = reach[at + h] if ranks[h] == this else zero
-    product[h] = x
-    total += x
-  return total
-
-
-@jit.kernel(nogil=True, reassociate=True)
-def _add_split(view, rank, challenges, reach, at, best_claim, pointers,
-               scratch):
-  """Adds to payoff what claims of one rank give that we challenge at once.
-
-  pointers.best_rank has the ranks of the claims, best_claim their claims.
-  pointers.result is overwritten.
-  """
-  zero = jit.cast_like(0.0, reach[at])
-  if not _split_reach(view.theirs, rank, reach, at, pointers.best_rank,
-                      pointers.result) > zero:
+      _catch_up(walk, tables, step, node, rows)
+      if not walk.is_policy:
+        hand_vectors.sum_by_rank(walk.theirs, walk.other, node.other_at,
+                                 scratch.counts[node.depth])
+  elif node.other_at < 0:
     return
-  first = rank * view.num_counts
-  if not scratch.is_paid[rank]:
-    scratch.is_paid[rank] = True
-    for j in range(view.mine.num_counts):
-      pointers.payoff[first + j] = zero
-  counts = pointers.counts
-  where = len(scratch.path) * view.num_ranks * view.num_counts
-  _count(view.theirs, rank, pointers.result, 0, counts, where)
-  for k in range(view.theirs.num_counts):
-    x = counts[where + k]
-    if x > zero:
-      claim = best_claim[rank, k]
-      for j in range(view.mine.num_counts):
-        pointers.payoff[first + j] += x * challenges[claim, j + k]
+  width = walk.mine.width if node.is_own else walk.theirs.width
+  hand_vectors.clear(width, walk.inverse_sum, node.at)
+  if node.is_own != walk.is_policy:  # the adversary acts
+    hand_vectors.add_positive(walk.unstored_regret, node.hands, width,
+                              walk.inverse_sum, node.at)
+  regret = walk.regret if node.is_own else walk.other_regret
+  for row in range(rows):
+    hand_vectors.add_positive(regret, node.table + row * width, width,
+                              walk.inverse_sum, node.at)
+  hand_vectors.invert(width, walk.inverse_sum, node.at)
 
 
 @jit.forceinline
-def _add_single(view, claim, payoffs, reach, at, pointers, scratch):
-  """Adds to payoff what a challenge of one claim gives, against a reach."""
-  rank = view.rank[claim]
-  first = rank * view.num_counts
-  if not scratch.is_paid[rank]:
-    scratch.is_paid[rank] = True
-    for j in range(view.mine.num_counts):
-      pointers.payoff[first + j] = jit.cast_like(0.0, reach[at])
-  where = len(scratch.path) * view.num_ranks * view.num_counts
-  _count(view.theirs, rank, reach, at, pointers.counts, where)
-  _fold_more(view, pointers.counts, where, payoffs, claim, pointers.payoff,
-             first)
+def _own_row(walk, tree, scratch, node, row):
+  """Learns an action of the role; the value of a child is added later.
 
-
-@jit.forceinline
-def _clear_payoff(view, scratch):
-  for rank in range(view.num_ranks):
-    scratch.is_paid[rank] = False
-
-
-@jit.forceinline
-def _spend_payoff(view, pointers, scratch, out, at):
-  """Adds payoff, by rank and own count, to the value of every own hand."""
-  for rank in range(view.num_ranks):
-    if scratch.is_paid[rank]:
-      _add_payoffs(view.mine, rank, pointers.payoff, rank * view.num_counts,
-                   out, at)
-
-
-@jit.kernel(nogil=True, reassociate=True)
-def _answer(view, step, claim, reach, at, own, own_at, pointers, scratch):
-  """Writes result: a claim of the policy is answered as is best.
-
-  own: the policy's reach after the claim.
+  Returns (int, int), the slots of own and other reach after the row.
   """
-  theirs, mine = view.theirs, view.mine
-  zero = jit.cast_like(0.0, reach[at])
-  where = (len(scratch.path) + 1) * view.num_ranks * view.num_counts
-  for rank in range(view.num_ranks):
-    _count(mine, rank, own, own_at, pointers.counts,
-           where + rank * view.num_counts)
-  # the adversary's values, which are minus those of the policy
-  rank = view.rank[claim]
-  first = rank * view.num_counts
-  for k in range(theirs.num_counts):
-    total = zero
-    for j in range(mine.num_counts):
-      total -= pointers.counts[where + first + j] * step.challenged[
-          claim, j + k]
-    pointers.payoff[first + k] = total
-  _write_payoffs(theirs, rank, pointers.payoff, first, pointers.result, 0)
-  for h in range(view.other_width):
-    pointers.best_rank[h] = jit.cast_like(_DUDO, zero)
-  for rank in range(view.num_ranks):
-    first = rank * view.num_counts
-    found = False
-    for new in range(claim + 1, view.num_claims):
-      if view.rank[new] != rank:
-        continue
-      for k in range(theirs.num_counts):
-        total = zero
-        for j in range(mine.num_counts):
-          total -= pointers.counts[where + first + j] * step.challenges[
-              new, j + k]
-        if not found or total > pointers.payoff[first + k]:
-          pointers.payoff[first + k] = total
-          scratch.best_claim[rank, k] = new
-      found = True
-      if scratch.ends_rank[new]:
-        break
-    if found:
-      _raise_to_payoffs(theirs, rank, pointers.payoff, first, pointers.result,
-                        pointers.best_rank)
-  _clear_payoff(view, scratch)
-  for rank in range(view.num_ranks):
-    _add_split(view, rank, step.challenges, reach, at, scratch.best_claim,
-               pointers, scratch)
-  if _split_reach(theirs, -1, reach, at, pointers.best_rank,
-                  pointers.result) > zero:
-    _add_single(view, claim, step.challenged, pointers.result, 0, pointers,
-                scratch)
-  for h in range(view.own_width):
-    pointers.result[h] = zero
-  _spend_payoff(view, pointers, scratch, pointers.result, 0)
-
-
-@jit.forceinline
-def _own_row(view, tree, step, pointers, scratch, node, depth, row):
-  """Learns an own action. Returns (own slot, other slot) of the child."""
-  child, claim, width = tree.child[row], tree.claim[row], view.own_width
+  width = walk.mine.width
   number = row - tree.row_begin[node.index]
   first = node.table + number * width
-  hand_vectors.strategy(pointers.regret, first, width, pointers.inverse_sum,
-                        node.at, number == 0, pointers.strategy)
-  own_slot, other_slot = scratch.slot[depth, OWN], scratch.slot[depth, OTHER]
-  if own_slot >= 0:  # the policy learns
-    below = (depth + 1) * view.stride
-    total = jit.cast_like(0.0, pointers.own[0])
+  hand_vectors.strategy(walk.regret, first, width, walk.inverse_sum, node.at,
+                        number == 0, walk.strategy)
+  own_slot, other_slot = (scratch.slot[node.depth, OWN],
+                          scratch.slot[node.depth, OTHER])
+  below = node.at + walk.stride
+  if own_slot >= 0:
+    total = jit.cast_like(0.0, walk.own[below])
     for h in range(width):
-      x = pointers.own[node.own_at + h] * pointers.strategy[node.at + h]
-      pointers.cumulative[first + h] += step.weight * x
-      pointers.own[below + h] = x
+      x = walk.own[node.own_at + h] * walk.strategy[node.at + h]
+      walk.cumulative[first + h] += walk.weight * x
+      walk.own[below + h] = x
       total += x
-    own_slot = depth + 1 if total > jit.cast_like(0.0, total) else -1
-  if child < 0 and other_slot >= 0:
-    is_dudo = claim == view.num_claims
-    if is_dudo or not view.is_policy or own_slot < 0:
-      target = tree.last[node.index] if is_dudo else claim
-      counts = _own_counts(view, pointers, scratch, node, depth,
-                           view.rank[target])
-      _fold(view, pointers.counts, counts,
-            step.challenges if is_dudo else step.challenged, target,
-            pointers.payoff, 0)
-      _write_payoffs(view.mine, view.rank[target], pointers.payoff, 0,
-                     pointers.result, 0)
+    own_slot = node.depth + 1 if total > jit.cast_like(0.0, total) else -1
+  if tree.child[row] < 0 and other_slot >= 0:
+    claim = tree.claim[row]
+    if claim == walk.num_claims:
+      _challenge(walk, scratch, node, tree.last[node.index], walk.challenges)
+    elif own_slot < 0:
+      _challenge(walk, scratch, node, claim, walk.challenged)
     else:
-      _answer(view, step, claim, pointers.other, node.other_at, pointers.own,
-              own_slot * view.stride, pointers, scratch)
-    _add_own_value(view, pointers, node, first)
+      _meet_answers(walk, claim, node, below, scratch)
+    _add_own_value(walk, node, first, walk.result, 0)
   return own_slot, other_slot
 
 
 @jit.forceinline
-def _other_row(view, tree, step, pointers, scratch, node, depth, row):
-  """Follows an action of the other role."""
-  child, claim = tree.child[row], tree.claim[row]
-  own_slot = scratch.slot[depth, OWN]
+def _challenge(walk, scratch, node, claim, payoffs):
+  """Writes result, the values of a challenge at an own node."""
+  hand_vectors.clear(walk.mine.width, walk.result, 0)
+  if walk.is_policy:
+    _pay_for_reach(walk, scratch, claim, payoffs, walk.other, node.other_at)
+  else:
+    _pay(walk, scratch, claim, payoffs,
+         jit.pointer(scratch.counts[node.depth]),
+         walk.rank[claim] * walk.num_counts)
+  _spend(walk, scratch, walk.result, 0)
+
+
+@jit.forceinline
+def _add_own_value(walk, node, first, values, at):
+  """Adds the value of an own action to its regret and to the node's value."""
+  for h in range(walk.mine.width):
+    x = values[at + h]
+    walk.regret[first + h] += x
+    walk.value[node.at + h] += walk.strategy[node.at + h] * x
+
+
+@jit.forceinline
+def _other_row(walk, tree, scratch, node, row):
+  """Follows an action of the other role; the value of a child is added later.
+
+  Returns (int, int), the slots of own and other reach after the row.
+  """
+  own_slot, width = scratch.slot[node.depth, OWN], walk.theirs.width
   if node.other_at < 0:
     return own_slot, -1
-  width = view.other_width
   number = row - tree.row_begin[node.index]
-  hand_vectors.strategy(pointers.other_regret, node.table + number * width,
-                        width, pointers.inverse_sum, node.at, number == 0,
-                        pointers.strategy)
-  below = (depth + 1) * view.stride
-  total = jit.cast_like(0.0, pointers.other[0])
+  hand_vectors.strategy(walk.other_regret, node.table + number * width, width,
+                        walk.inverse_sum, node.at, number == 0, walk.strategy)
+  below = node.at + walk.stride
+  total = jit.cast_like(0.0, walk.other[below])
   for h in range(width):
-    x = pointers.other[node.other_at + h] * pointers.strategy[node.at + h]
-    pointers.other[below + h] = x
+    x = walk.other[node.other_at + h] * walk.strategy[node.at + h]
+    walk.other[below + h] = x
     total += x
   if not total > jit.cast_like(0.0, total):
     return own_slot, -1
-  if child < 0:
-    is_dudo = claim == view.num_claims
-    if is_dudo or view.is_policy:
-      _clear_payoff(view, scratch)
-      _add_single(view, tree.last[node.index] if is_dudo else claim,
-                  step.challenged if is_dudo else step.challenges,
-                  pointers.other, below, pointers, scratch)
-      _spend_payoff(view, pointers, scratch, pointers.value, node.at)
-    else:  # the adversary answers a claim of the policy that nothing follows
-      where = len(scratch.path) * view.num_ranks * view.num_counts
-      for rank in range(view.num_ranks):
-        _count(view.theirs, rank, pointers.other, below, pointers.counts,
-               where + rank * view.num_counts)
-      rank = view.rank[claim]
-      _fold(view, pointers.counts, where + rank * view.num_counts,
-            step.challenges, claim, pointers.payoff, 0)
-      _write_payoffs(view.mine, rank, pointers.payoff, 0, pointers.result, 0)
-      _raise_to_unstored(view, view.mine, view.theirs.num_counts, claim,
-                         pointers.counts, where, step.challenged, pointers,
-                         scratch)
-      for h in range(view.own_width):
-        pointers.value[node.at + h] += pointers.result[h]
-  return own_slot, depth + 1
+  claim = tree.claim[row]
+  if claim == walk.num_claims:
+    _pay_for_reach(walk, scratch, tree.last[node.index], walk.challenged,
+                   walk.other, below)
+  elif tree.child[row] < 0 and walk.is_policy:
+    _pay_for_reach(walk, scratch, claim, walk.challenges, walk.other, below)
+  elif tree.child[row] < 0:
+    _best_answers(walk, walk.mine, walk.theirs, claim, walk.other, below,
+                  scratch)
+    hand_vectors.add(walk.result, 0, walk.mine.width, walk.value, node.at)
+  _spend(walk, scratch, walk.value, node.at)
+  return own_slot, node.depth + 1
 
 
 @jit.forceinline
-def _meet_unstored(view, tables, step, pointers, scratch, node):
-  """Adds what the adversary's claims give that are not stored."""
-  width = view.other_width
-  zero = jit.cast_like(0.0, pointers.value[node.at])
-  total = zero
-  product = pointers.strategy  # at node.at
-  for h in range(width):
-    x = pointers.unstored_regret[node.first_value + h]
-    x = (x if x > zero else zero) * (pointers.inverse_sum[node.at + h] *
-                                     pointers.other[node.other_at + h])
-    product[node.at + h] = x
-    pointers.best_rank[h] = jit.cast_like(
-        pointers.unstored_rank[node.first_value + h], zero)
-    total += x
-  if not total > zero:
+def _add_child(walk, tree, scratch, node, row):
+  """Adds the value of the child after a row."""
+  below = node.depth + 1
+  if node.other_at < 0 or scratch.slot[below, OTHER] < 0:
     return
-  _clear_payoff(view, scratch)
-  for rank in range(view.num_ranks):
-    _add_split(view, rank, step.challenges, product, node.at,
-               tables.unstored_claim[node.index], pointers, scratch)
-  _spend_payoff(view, pointers, scratch, pointers.value, node.at)
+  if node.is_own:
+    number = row - tree.row_begin[node.index]
+    _add_own_value(walk, node, node.table + number * walk.mine.width,
+                   walk.value, below * walk.stride)
+  else:
+    hand_vectors.add(walk.value, below * walk.stride, walk.mine.width,
+                     walk.value, node.at)
 
 
 @jit.forceinline
-def _learn_unstored(view, tree, tables, step, pointers, scratch, node, depth,
-                    discounts):
-  """Updates the adversary's regret for claims that are not stored."""
-  begin, end = tree.row_begin[node.index], tree.row_begin[node.index + 1]
-  for row in range(begin, end):
-    scratch.is_stored[tree.claim[row]] = True
-  last = tree.last[node.index]
-  zero = jit.cast_like(0.0, pointers.value[node.at])
-  for h in range(view.own_width):
-    pointers.result[h] = jit.cast_like(-np.inf, zero)
-    pointers.best_rank[h] = zero
-  for rank in range(view.num_ranks):
-    at = rank * view.num_counts
-    is_any = False
-    for claim in range(last + 1, view.num_claims):
-      if view.rank[claim] == rank and not scratch.is_stored[claim]:
-        is_any = True
-        break
-    if is_any:
-      first = _own_counts(view, pointers, scratch, node, depth, rank)
-      _best_of_rank(view.num_claims, view.rank, rank, last,
-                    view.mine.num_counts, view.theirs.num_counts,
-                    pointers.counts, first, step.challenged, pointers.payoff,
-                    at, scratch)
-      _raise_to_payoffs(view.mine, rank, pointers.payoff, at, pointers.result,
-                        pointers.best_rank)
-  for row in range(begin, end):
-    scratch.is_stored[tree.claim[row]] = False
-  tables.unstored_claim[node.index] = scratch.best_claim
+def _leave(walk, tree, tables, scratch, node, discounts):
+  """Updates the regrets of a node after its last row."""
+  if node.other_at < 0:
+    return
+  if not node.is_own:
+    if walk.is_policy:
+      _meet_unstored(walk, tables, scratch, node)
+    return
+  if not walk.is_policy:
+    _learn_unstored(walk, tree, tables, scratch, node, discounts)
   positive, negative = discounts
-  low = jit.cast_like(-1e30, zero)
-  for h in range(view.own_width):
-    new, old = pointers.result[h], pointers.unstored_regret[
-        node.first_value + h]
-    is_any = new > low
-    new = new if is_any else zero
-    share = (old if old > zero else zero) * pointers.inverse_sum[node.at + h]
-    value = pointers.value[node.at + h] + share * new
-    pointers.value[node.at + h] = value
-    x = old + new - value
-    x *= positive if x > zero else negative
-    pointers.unstored_regret[node.first_value + h] = x if is_any else zero
-  for h in range(view.own_width):
-    pointers.unstored_rank[node.first_value + h] = np.int8(
-        pointers.best_rank[h])
-
-
-@jit.forceinline
-def _subtract_mean(view, pointers, node, rows, discounts):
-  positive, negative = discounts
-  zero = jit.cast_like(0.0, pointers.value[node.at])
+  zero, width = jit.cast_like(0.0, walk.value[node.at]), walk.mine.width
+  rows = tree.row_begin[node.index + 1] - tree.row_begin[node.index]
   for row in range(rows):
-    first = node.table + row * view.own_width
-    for h in range(view.own_width):
-      x = pointers.regret[first + h] - pointers.value[node.at + h]
-      pointers.regret[first + h] = x * (positive if x > zero else negative)
+    first = node.table + row * width
+    for h in range(width):
+      x = walk.regret[first + h] - walk.value[node.at + h]
+      walk.regret[first + h] = x * (positive if x > zero else negative)
 
 
 @jit.kernel(nogil=True, reassociate=True)
 def learn(game, tree, tables, step, scratch):
-  """Updates one role. The caller has written the reaches at depth 0."""
+  """Updates one side of a game.
+
+  The counterfactual values are in scratch.value[0] afterwards.
+
+  Args:
+    game: the `round_hands.RoundArrays`.
+    tree: the `growing_tree.TreeArrays`.
+    tables: the `LearnTables`, modified in place, as `scratch` is.
+    step: the `LearnStep`.
+    scratch: the `LearnScratch`.
+  """
   game, tree, scratch = (jit.borrowed(game), jit.borrowed(tree),
                          jit.borrowed(scratch))
   tables, step = jit.borrowed(tables), jit.borrowed(step)
-  mine = hand_vectors.hand_pointers(game.hands[step.role])
-  theirs = hand_vectors.hand_pointers(game.hands[1 - step.role])
-  view = _View(step.role, step.is_policy, game.num_claims,
-               jit.pointer(game.rank), mine, theirs, scratch.payoff.shape[0],
-               mine.width[0], theirs.width[0], scratch.value.shape[1],
-               scratch.payoff.shape[1])
-  own, other = tables.adversary_regret, tables.regret
-  if step.is_policy:
-    own, other = other, own
-  pointers = _Pointers(
-      jit.pointer(own), jit.pointer(other), jit.pointer(tables.cumulative),
-      jit.pointer(tables.unstored_regret), jit.pointer(tables.unstored_rank),
-      jit.pointer(scratch.own), jit.pointer(scratch.other),
-      jit.pointer(scratch.value), jit.pointer(scratch.strategy),
-      jit.pointer(scratch.inverse_sum), jit.pointer(scratch.result),
-      jit.pointer(scratch.best_rank), jit.pointer(scratch.counts),
-      jit.pointer(scratch.payoff))
-  adversary_challenged = (-step.challenges if step.is_policy else
-                          step.challenged)
-  compare_claims(game.num_claims, game.rank, adversary_challenged,
-                 scratch.ends_rank)
-  products, t = step.cumulative_discount, step.iteration
-  longest = len(products) - 1
-  discounts = (scratch.value.dtype.type(products[min(t, longest)] /
-                                        products[min(t - 1, longest)]),
-               scratch.value.dtype.type(step.negative_discount))
-  depth = 0
+  walk = _walk(game, tables, step, scratch)
+  unstored_claims.compare_claims(game.rank, walk.adversary_challenged,
+                                 scratch.claims.ends_rank)
+  own, other = game.hands[step.role].chance, game.hands[1 - step.role].chance
+  scratch.own[0, :len(own)], scratch.other[0, :len(other)] = own, other
+  discounts = _discounts(step, step.iteration - 1, step.iteration,
+                         scratch.value[0, 0])
   scratch.path[0] = 0
-  scratch.slot[0, OWN] = 0 if step.is_policy else -1
-  scratch.slot[0, OTHER] = 0
-  node = _node(view, tree, scratch, 0)
-  _enter(view, tree, tables, step, pointers, scratch, node, 0)
-  row = tree.row_begin[node.index]
+  scratch.slot[0, OWN], scratch.slot[0, OTHER] = 0 if step.is_policy else -1, 0
+  scratch.has_payoff[:] = False
+  node = _node(walk, tree, scratch, 0)
+  _enter(walk, tree, tables, step, scratch, node)
+  row = tree.row_begin[0]
   while True:
     if row < tree.row_begin[node.index + 1]:
       if node.is_own:
-        slots = _own_row(view, tree, step, pointers, scratch, node, depth, row)
+        slots = _own_row(walk, tree, scratch, node, row)
       else:
-        slots = _other_row(view, tree, step, pointers, scratch, node, depth,
-                           row)
-      child = tree.child[row]
-      if child < 0 or slots[0] < 0 and slots[1] < 0:
+        slots = _other_row(walk, tree, scratch, node, row)
+      if tree.child[row] < 0 or slots[0] < 0 and slots[1] < 0:
         row += 1
         continue
-      depth += 1
-      scratch.path[depth] = child
+      depth = node.depth + 1
+      scratch.path[depth] = tree.child[row]
       scratch.slot[depth, OWN], scratch.slot[depth, OTHER] = slots
-      node = _node(view, tree, scratch, depth)
-      _enter(view, tree, tables, step, pointers, scratch, node, depth)
-      row = tree.row_begin[child]
-      continue
-    if node.other_at >= 0:
-      if node.is_own:
-        if not view.is_policy:
-          _learn_unstored(view, tree, tables, step, pointers, scratch, node,
-                          depth, discounts)
-          tables.adversary_update[node.index] = t
-        else:
-          tables.policy_update[node.index] = t
-        _subtract_mean(view, pointers, node, row - tree.row_begin[node.index],
-                       discounts)
-      elif view.is_policy:
-        _meet_unstored(view, tables, step, pointers, scratch, node)
-    if depth == 0:
-      return
-    row = tree.parent_row[node.index]
-    child_at = depth * view.stride
-    is_reached = scratch.slot[depth, OTHER] >= 0
-    depth -= 1
-    node = _node(view, tree, scratch, depth)
-    if node.other_at >= 0 and is_reached:
-      if node.is_own:
-        number = row - tree.row_begin[node.index]
-        first = node.table + number * view.own_width
-        for h in range(view.own_width):
-          x = pointers.value[child_at + h]
-          pointers.regret[first + h] += x
-          pointers.value[node.at + h] += pointers.strategy[node.at + h] * x
-      else:
-        for h in range(view.own_width):
-          pointers.value[node.at + h] += pointers.value[child_at + h]
-    row += 1
+      node = _node(walk, tree, scratch, depth)
+      _enter(walk, tree, tables, step, scratch, node)
+      row = tree.row_begin[node.index]
+    else:
+      _leave(walk, tree, tables, scratch, node, discounts)
+      if node.depth == 0:
+        return
+      row = tree.parent_row[node.index]
+      node = _node(walk, tree, scratch, node.depth - 1)
+      _add_child(walk, tree, scratch, node, row)
+      row += 1
+
+
+# Tables when the tree changes.
+
+
+def new_tables(hands, tree, dtype):
+  """Returns `LearnTables` with zeros for a tree."""
+  entries, values = tree.num_entries, int(tree.value_begin[-1])
+  shape = tree.num_nodes, hands.order.num_sides, max(hands.dice) + 1
+  return LearnTables(
+      *(np.zeros(entries, dtype) for _ in range(3)), np.zeros(values, dtype),
+      np.zeros(values, np.int8), np.zeros(shape, np.int16),
+      np.zeros(tree.num_nodes, np.int64), np.zeros(tree.num_nodes, np.int64))
+
+
+def moved_by_node(old, new, node_source, tables, iteration):
+  """Returns tables after a change of the tree; those of rows are moved apart.
+
+  Args:
+    old: the `growing_tree.TreeArrays` before.
+    new: the `growing_tree.TreeArrays` after.
+    node_source: [new node] int64, the old node, -1 for a new one.
+    tables: the `LearnTables`.
+    iteration: how many iterations were run, for new nodes.
+  """
+  is_new, source = node_source < 0, np.maximum(node_source, 0)
+  width = np.diff(new.value_begin)
+  index = np.repeat(old.value_begin[source] - new.value_begin[:-1], width)
+  index += np.arange(int(new.value_begin[-1]))
+  is_new_value = np.repeat(is_new, width)
+
+  def moved(table, index, is_new, start):
+    result = table[index]
+    result[is_new] = start
+    return result
+
+  return tables._replace(
+      unstored_regret=moved(tables.unstored_regret, index, is_new_value, 0),
+      unstored_rank=moved(tables.unstored_rank, index, is_new_value, 0),
+      unstored_claim=moved(tables.unstored_claim, source, is_new, 0),
+      policy_update=moved(tables.policy_update, source, is_new, iteration),
+      adversary_update=moved(tables.adversary_update, source, is_new,
+                             iteration))
+
+
+@jit.kernel(nogil=True)
+def forget_stored(game, tree, tables):
+  """Clears regrets for claims that were not stored before, but are now."""
+  for node in range(len(tree.last)):
+    matches = game.hands[tree.role[node]].matches
+    begin = tree.value_begin[node]
+    for h in range(tree.value_begin[node + 1] - begin):
+      if tables.unstored_regret[begin + h] > 0:
+        rank = tables.unstored_rank[begin + h]
+        claim = tables.unstored_claim[node, rank, matches[rank, h]]
+        for row in range(tree.row_begin[node], tree.row_begin[node + 1]):
+          if tree.claim[row] == claim:
+            tables.unstored_regret[begin + h] = 0
+
+
+@jit.kernel(nogil=True)
+def find_needed(tree, tables, min_weight, reach, is_kept):
+  """Finds the rows that somebody needs.
+
+  A row is needed if the policy or the adversary regrets it, if it was made
+  often enough, or if the other role's own moves lead to the node after it.
+
+  Args:
+    tree: the `growing_tree.TreeArrays`.
+    tables: the `LearnTables`.
+    min_weight: sums of strategies that are at most this count as 0.
+    reach: [node, role] float64, modified in place: sums of strategies of the
+      last own move before the node.
+    is_kept: [row] bool, modified in place.
+  """
+  reach[0] = np.inf
+  for node in range(len(tree.last)):
+    role = tree.role[node]
+    width = tree.value_begin[node + 1] - tree.value_begin[node]
+    for row in range(tree.row_begin[node], tree.row_begin[node + 1]):
+      first = tree.table_begin[node] + (row - tree.row_begin[node]) * width
+      total, is_needed = 0.0, row == tree.row_begin[node]
+      for i in range(first, first + width):
+        total += tables.cumulative[i]
+        is_needed = (is_needed or tables.regret[i] > 0 or
+                     tables.adversary_regret[i] > 0)
+      child = tree.child[row]
+      is_needed = is_needed or total > min_weight
+      if child >= 0:
+        reach[child, role] = total
+        reach[child, 1 - role] = reach[node, 1 - role]
+        is_needed = is_needed or reach[node, 1 - role] > min_weight
+      is_kept[row] = is_needed

@@ -174,6 +174,14 @@ def sum_by_count(hands, rank, reach, at, counts, first):
     counts[first + k] = simd.total(total)
 
 
+@jit.kernel(nogil=True, reassociate=True)
+def sum_by_rank(hands, reach, at, counts):
+  """Writes counts[rank, k], [rank, count] float, as `sum_by_count` does."""
+  for rank in range(hands.num_ranks):
+    sum_by_count(hands, rank, reach, at, jit.pointer(counts),
+                 rank * counts.shape[1])
+
+
 @jit.forceinline
 def _spread(hands, rank, payoff, first, h, zero):
   """Returns the payoffs of a strip of hands from h on, by their counts."""

@@ -19,7 +19,7 @@ import pyspiel
 
 from dudo_spiel import annotations
 from dudo_spiel import validation
-from dudo_spiel.algorithms.dudo.perfect_recall import dcfr_kernels
+from dudo_spiel.algorithms.dudo.perfect_recall import guarded_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
 from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
@@ -150,7 +150,7 @@ class PerfectRecallSolver(base_solver.Solver):
     self._flag = interrupts.new_flag()  # stops what runs in the background
     self._rounds = [
         _RoundTraining(self._match, key, dtype=self._dtype,
-                       num_threads=self._num_threads, flag=self._flag,
+                       flag=self._flag,
                        max_proposals=min(max(proposals, _MIN_PROPOSALS),
                                          round_trainer.MAX_PROPOSALS))
         for key in self.rounds]
@@ -205,7 +205,7 @@ class PerfectRecallSolver(base_solver.Solver):
             for entry, size in zip(self._rounds, sizes)]
     max_iteration = max(entry.trainer.iteration for entry in self._rounds)
     arrays = (sum(memory.permanent(size) for memory, size in both) +
-              max(memory.learning(size) for memory, size in both) +
+              max(memory.learning for memory, _ in both) +
               max(memory.measuring(size) for memory, size in both) +
               _DISCOUNT_BYTES * round_trainer.num_discounted(max_iteration))
     return arrays + int(min(_SLACK_FRACTION * arrays,
@@ -232,8 +232,8 @@ class PerfectRecallSolver(base_solver.Solver):
     return self._rounds[index].trainer.tree.num_nodes
 
   def tables(self, own_dice: int,
-             opponent_dice: int) -> dcfr_kernels.LearnTables:
-    """Returns the `dcfr_kernels.LearnTables` of the round (copies)."""
+             opponent_dice: int) -> guarded_kernels.LearnTables:
+    """Returns the `guarded_kernels.LearnTables` of the round (copies)."""
     index = self._index(own_dice, opponent_dice)
     self._background.settle()
     tables = self._rounds[index].trainer.tables

@@ -19,7 +19,6 @@ import numpy as np
 
 from dudo_spiel import annotations
 from dudo_spiel import validation
-from dudo_spiel.algorithms.dudo.perfect_recall import dcfr_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import growing_tree
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import round_hands

@@ -18,7 +18,6 @@ class ClaimScratch(NamedTuple):
   """Memory that finding a claim overwrites.
 
   Attributes:
-    counts: [rank, count] float, the other's reach by count.
     payoff: [rank, count] float, of the best claim, by the own count.
     best_claim: [rank, count] int16, that claim.
     best_rank: [hand] float, the rank of the best claim of a hand.
@@ -27,7 +26,6 @@ class ClaimScratch(NamedTuple):
     ends_rank: [claim] bool, whether no stronger claim of the same rank is ever
       better, by `compare_claims`.
   """
-  counts: np.ndarray
   payoff: np.ndarray
   best_claim: np.ndarray
   best_rank: np.ndarray
@@ -40,7 +38,7 @@ def new_scratch(hands, dtype):
   order = hands.order
   shape = order.num_sides, max(hands.dice) + 1
   return ClaimScratch(
-      np.zeros(shape, dtype), np.zeros(shape, dtype), np.zeros(shape, np.int16),
+      np.zeros(shape, dtype), np.zeros(shape, np.int16),
       np.zeros(int(hands.width.max()), dtype),
       np.zeros(order.num_claims + 1, np.bool_),
       np.zeros(order.num_claims, np.bool_))
@@ -80,15 +78,17 @@ def mark_stored(tree, node, is_stored, mark):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _find_of_rank(ranks, rank, last, num_counts, challenged, tie, scratch):
+def _find_of_rank(ranks, rank, last, num_counts, counts, challenged, tie,
+                  scratch):
   """Finds the best claim of a rank for each own count.
 
   Args:
     ranks: [claim] int64.
     rank: the rank.
-    last: the last claim.
+    last: as for `raise_to_best`, like the others.
     num_counts: (of the own role, of the other).
-    challenged: as for `raise_to_best`, like the others.
+    counts: as above.
+    challenged: as above.
     tie: as above.
     scratch: as above.
 
@@ -96,7 +96,7 @@ def _find_of_rank(ranks, rank, last, num_counts, challenged, tie, scratch):
     Whether there is one.
   """
   num_mine, num_theirs = num_counts
-  counts, payoff = scratch.counts, scratch.payoff
+  payoff = scratch.payoff
   is_any = False
   for claim in range(last + 1, len(ranks)):
     if ranks[claim] != rank or scratch.is_stored[claim]:
@@ -116,19 +116,20 @@ def _find_of_rank(ranks, rank, last, num_counts, challenged, tie, scratch):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def raise_to_best(mine, num_theirs, ranks, last, challenged, tie, scratch, out,
-                  at):
+def raise_to_best(mine, num_theirs, ranks, last, counts, challenged, tie,
+                  scratch, out, at):
   """Raises the value of each own hand to that of the best unstored claim.
 
   Where a claim is better, scratch.best_rank becomes its rank, and
-  scratch.best_claim has the claim itself. scratch.counts has the other's reach,
-  `compare_claims` has been called, and scratch.is_stored says what is stored.
+  scratch.best_claim has the claim itself. `compare_claims` has been called, and
+  scratch.is_stored says what is stored.
 
   Args:
     mine: the `hand_vectors.HandPointers` of whoever makes the claim.
     num_theirs: how many counts the other role has.
     ranks: [claim] int64, the ranks of all claims.
     last: the last claim; only stronger ones are made.
+    counts: [rank, count] float, the other's reach by count.
     challenged: [claim, count] float, payoffs if the claim is challenged.
     tie: what is better by less is no reason to choose a claim.
     scratch: the `ClaimScratch`, modified in place.
@@ -137,7 +138,7 @@ def raise_to_best(mine, num_theirs, ranks, last, challenged, tie, scratch, out,
   """
   for rank in range(mine.num_ranks):
     if _find_of_rank(ranks, rank, last, (mine.num_counts, num_theirs),
-                     challenged, tie, scratch):
+                     counts, challenged, tie, scratch):
       hand_vectors.raise_to_payoffs(
           mine, rank, jit.pointer(scratch.payoff),
           rank * scratch.payoff.shape[1], tie, out, at,
