@@ -12,6 +12,7 @@ multiplies as one. Vectors have +, -, * and /, and are made and used up by:
   where_above, where_from(v, x, yes, no): yes where v > or >= x, elsewhere no.
   multiply_add(x, y, z): x * y + z, where z may be a product that is rounded.
   widen(vector): its numbers in float64.
+  convert(vector, like): its numbers in the type of those of another vector.
 
 The size is how many numbers there are: a quad of four (if it is left out), an
 `OCTET`, a `STRIP` of 64 bytes, or as many as another vector has, given in its
@@ -246,13 +247,15 @@ def total(typing_context, vector):
 
   def generate(context, builder, signature, values):
     del context, signature
-    parts = [builder.extract_element(values[0], ir.Constant(ir.IntType(32), i))
-             for i in range(lanes)]
-    while len(parts) > 1:
-      half = len(parts) // 2
-      parts = [builder.fadd(left, right)
-               for left, right in zip(parts[:half], parts[half:])]
-    return parts[0]
+    vector, size = values[0], lanes
+    while size > 1:  # adds the halves
+      size //= 2
+      masks = [ir.Constant(ir.VectorType(ir.IntType(32), size),
+                           list(range(first, first + size)))
+               for first in (0, size)]
+      vector = builder.fadd(*(builder.shuffle_vector(vector, vector, mask)
+                              for mask in masks))
+    return builder.extract_element(vector, ir.Constant(ir.IntType(32), 0))
 
   return vector.dtype(vector), generate
 
@@ -356,3 +359,18 @@ def widen(typing_context, vector):
     return builder.fpext(values[0], context.get_value_type(wide))
 
   return wide(vector), generate
+
+
+@extending.intrinsic
+def convert(typing_context, vector, like):
+  """Returns a vector's numbers in the type of those of another one."""
+  del typing_context
+
+  def generate(context, builder, signature, values):
+    del signature
+    if vector.dtype == like.dtype:
+      return values[0]
+    cast = (builder.fpext if like.dtype == types.float64 else builder.fptrunc)
+    return cast(values[0], context.get_value_type(like))
+
+  return like(vector, like), generate

@@ -36,7 +36,8 @@ class Responder(NamedTuple):
   """Who responds."""
   role: int  # the responder's
   challenges: np.ndarray  # [claim, count] float64, its payoff if it challenges
-  # [claim, count] float64, its payoff if it is challenged
+  # [claim, count] float64, its payoff if it is challenged; both are padded, by
+  # `round_hands.RoundHands.padded_payoffs`
   challenged: np.ndarray
 
 
@@ -84,7 +85,7 @@ def new_scratch(hands, stop=None):
     stop: its flag; None for one that nobody sets.
   """
   depths, max_width = hands.order.num_claims + 2, int(hands.width.max())
-  counts = max(hands.dice) + 1
+  counts = hands.num_counts
 
   def vectors(*shape, dtype=np.float64):
     return np.zeros((*shape, max_width), dtype)
@@ -119,7 +120,7 @@ def challenge(game, responder, is_own, claim, depth, scratch):
   rank, counts = game.rank[claim], scratch.counts
   scratch.payoff[:] = 0.0
   hand_vectors.fold(
-      mine.num_counts, game.hands[1 - responder.role].onehot.shape[1],
+      (len(scratch.payoff), game.hands[1 - responder.role].onehot.shape[1]),
       jit.pointer(counts), (depth * counts.shape[1] + rank) * counts.shape[2],
       responder.challenges if is_own else responder.challenged, claim,
       jit.pointer(scratch.payoff), 0)
@@ -136,8 +137,8 @@ def raise_to_unstored(game, responder, last, depth, scratch):
   last claim.
   """
   unstored_claims.raise_to_best(
-      hand_vectors.hand_pointers(game.hands[responder.role]),
-      game.hands[1 - responder.role].onehot.shape[1], game.rank, last,
+      game, hand_vectors.hand_pointers(game.hands[responder.role]),
+      game.hands[1 - responder.role].onehot.shape[1], last,
       scratch.counts[depth], responder.challenged, TIE, scratch.claims,
       jit.pointer(scratch.result), 0)
 
@@ -219,7 +220,8 @@ def _finish_own(game, tree, responder, node, scratch, depth, choices):
     choices.action[begin + h] = action[h]
     choices.gain[begin + h] = 0.0
     if rank >= 0:
-      choices.action[begin + h] = -1 - claims.best_claim[rank, matches[rank, h]]
+      choices.action[begin + h] = -1 - np.int64(
+          claims.best_claim[rank, matches[rank, h]])
       choices.gain[begin + h] = scratch.result[h] - value[h]
     value[h] = scratch.result[h]
 
@@ -358,12 +360,12 @@ def add_challenge(game, challenger, claim, reaches, depths, scratch, outcomes):
     scratch: as everywhere.
     outcomes: float64, modified in place.
   """
-  rank, counts = game.rank[claim], scratch.counts[:2, 0]
+  rank, counts = game.rank[claim], scratch.counts[0]
   for role in range(2):
     hand_vectors.sum_by_count(
         hand_vectors.hand_pointers(game.hands[role]), rank,
         jit.pointer(reaches[role]), depths[role] * reaches[role].shape[1],
-        jit.pointer(scratch.counts[role]), 0)
+        jit.pointer(counts), role * counts.shape[1])
   for j in range(game.hands[0].onehot.shape[1]):
     for k in range(game.hands[1].onehot.shape[1]):
       outcomes[challenger, claim, j + k] += counts[0, j] * counts[1, k]

@@ -164,7 +164,7 @@ def _add_answers(game, responder, claim, scratch, depth):
   for h in range(matches.shape[1]):
     rank = np.int64(claims.best_rank[h])
     if rank >= 0:
-      scratch.gains[claims.best_claim[rank, matches[rank, h]]] += (
+      scratch.gains[np.int64(claims.best_claim[rank, matches[rank, h]])] += (
           scratch.own[depth, h] * (scratch.result[h] - dudo_value[h]))
 
 

@@ -79,9 +79,10 @@ class LearnStep(NamedTuple):
   # [t] float64, the product over s <= t of the discounts
   # s^ALPHA / (s^ALPHA + 1); later t use the last one
   cumulative_discount: np.ndarray
-  # [claim, count] float, the role's payoff if it challenges
+  # [claim, count] float, the role's payoff if it challenges, padded
   challenges: np.ndarray
-  challenged: np.ndarray  # [claim, count] float, its payoff if it is challenged
+  # [claim, count] float, its payoff if it is challenged, padded
+  challenged: np.ndarray
 
 
 class LearnScratch(NamedTuple):
@@ -114,8 +115,7 @@ class _Walk(NamedTuple):
   """
   role: int
   is_policy: bool
-  num_claims: int  # C; row C of a node is Dudo
-  rank: np.ndarray  # [claim] int64
+  game: object  # the `round_hands.RoundArrays`
   challenges: np.ndarray
   challenged: np.ndarray
   # [claim, count] float, the adversary's payoffs if it challenges and if it is
@@ -131,6 +131,7 @@ class _Walk(NamedTuple):
   other_regret: object  # pointer to those of the other side
   cumulative: object
   unstored_regret: object
+  unstored_rank: object
   own: object
   other: object
   value: object
@@ -167,7 +168,7 @@ def total_weight(iterations):
 def new_scratch(hands, dtype):
   """Returns a new `LearnScratch` for a `round_hands.RoundHands`."""
   depths, max_width = hands.order.num_claims + 2, int(hands.width.max())
-  shape = hands.order.num_sides, max(hands.dice) + 1
+  shape = hands.order.num_sides, hands.num_counts
 
   def vectors(*size):
     return np.zeros((*size, max_width), dtype)
@@ -201,12 +202,13 @@ def _walk(game, tables, step, scratch):
     regret, other_regret = other_regret, regret
     challenges, challenged = -step.challenged, -step.challenges
   return _Walk(
-      step.role, step.is_policy, game.num_claims, game.rank, step.challenges,
-      step.challenged, challenges, challenged, mine, theirs,
+      step.role, step.is_policy, game, step.challenges, step.challenged,
+      challenges, challenged, mine, theirs,
       scratch.value.shape[1], scratch.payoff.shape[1], step.weight,
       jit.pointer(regret), jit.pointer(other_regret),
       jit.pointer(tables.cumulative), jit.pointer(tables.unstored_regret),
-      jit.pointer(scratch.own), jit.pointer(scratch.other),
+      jit.pointer(tables.unstored_rank), jit.pointer(scratch.own),
+      jit.pointer(scratch.other),
       jit.pointer(scratch.value), jit.pointer(scratch.strategy),
       jit.pointer(scratch.inverse_sum), jit.pointer(scratch.result),
       jit.pointer(scratch.payoff))
@@ -232,16 +234,15 @@ def _open_payoff(walk, scratch, rank):
   first = rank * walk.num_counts
   if not scratch.has_payoff[rank]:
     scratch.has_payoff[rank] = True
-    for j in range(walk.mine.num_counts):
-      scratch.payoff[rank, j] = 0
+    hand_vectors.clear_counts(walk.num_counts, walk.payoff, first)
   return first
 
 
 @jit.forceinline
 def _pay(walk, scratch, claim, payoffs, counts, first):
   """Adds to the payoffs what a challenge gives, against counts[first:]."""
-  at = _open_payoff(walk, scratch, walk.rank[claim])
-  hand_vectors.fold(walk.mine.num_counts, walk.theirs.num_counts, counts, first,
+  at = _open_payoff(walk, scratch, walk.game.rank[claim])
+  hand_vectors.fold((walk.num_counts, walk.theirs.num_counts), counts, first,
                     payoffs, claim, walk.payoff, at)
 
 
@@ -259,23 +260,13 @@ def _spend(walk, scratch, out, at):
 def _pay_for_reach(walk, scratch, claim, payoffs, reach, at):
   """Adds to the payoffs what a challenge gives, against a reach."""
   counts = jit.pointer(scratch.reach_counts)
-  hand_vectors.sum_by_count(walk.theirs, walk.rank[claim], reach, at, counts, 0)
+  hand_vectors.sum_by_count(walk.theirs, walk.game.rank[claim], reach, at, counts, 0)
   _pay(walk, scratch, claim, payoffs, counts, 0)
 
 
-@jit.kernel(nogil=True, reassociate=True)
-def _choose(width, choice, chosen, reach, at, out):
-  """Writes the reach of the hands that choose a rank; returns its sum."""
-  zero = jit.cast_like(0.0, reach[at])
-  total, chosen = zero, jit.cast_like(chosen, zero)
-  for h in range(width):
-    x = reach[at + h] if choice[h] == chosen else zero
-    out[h] = x
-    total += x
-  return total
 
 
-@jit.kernel(nogil=True, reassociate=True)
+@jit.forceinline
 def _pay_for_claims(walk, scratch, reach, at, best_claim):
   """Adds to the payoffs what challenges of the adversary's claims give.
 
@@ -285,30 +276,43 @@ def _pay_for_claims(walk, scratch, reach, at, best_claim):
       adversary claims, and result is overwritten.
     reach: pointer to the adversary's reach.
     at: where it begins.
-    best_claim: [rank, count] int16, the claims.
+    best_claim: [rank, count], the claims.
   """
   zero = jit.cast_like(0.0, reach[at])
   choice = jit.pointer(scratch.claims.best_rank)
   counts = jit.pointer(scratch.reach_counts)
   for rank in range(walk.theirs.num_ranks):
-    if not _choose(walk.theirs.width, choice, rank, reach, at,
-                   walk.result) > zero:
+    if not hand_vectors.choose(choice, rank, reach, at, walk.theirs.width,
+                               walk.result) > zero:
       continue
     hand_vectors.sum_by_count(walk.theirs, rank, walk.result, 0, counts, 0)
     first = _open_payoff(walk, scratch, rank)
     for k in range(walk.theirs.num_counts):
-      x = counts[k]
-      if x > zero:
-        for j in range(walk.mine.num_counts):
-          walk.payoff[first + j] += x * walk.challenges[best_claim[rank, k],
-                                                        j + k]
+      if counts[k] > zero:
+        hand_vectors.fold_one(
+            walk.num_counts, counts[k], walk.challenges,
+            np.int64(best_claim[rank, k]), k, walk.payoff, first)
 
 
 # The adversary's claims that are not stored.
 
 
-@jit.kernel(nogil=True, reassociate=True)
-def _best_answers(walk, hands, num_theirs, claim, reach, at, scratch):
+@jit.kernel(nogil=True)
+def _to_ranks(width, choice, ranks, at):
+  """Writes ranks, which are floats, as int8."""
+  for h in range(width):
+    ranks[at + h] = np.int8(choice[h])
+
+
+@jit.kernel(nogil=True)
+def _from_ranks(width, ranks, at, choice):
+  """Writes ranks as floats."""
+  for h in range(width):
+    choice[h] = ranks[at + h]
+
+
+@jit.forceinline
+def _best_answers(walk, hands, theirs, claim, reach, at, scratch):
   """Writes result, what the adversary gets after a claim without a child.
 
   scratch.claims has the rank that each hand claims, or `_DUDO`, and the claims.
@@ -316,38 +320,37 @@ def _best_answers(walk, hands, num_theirs, claim, reach, at, scratch):
   Args:
     walk: as everywhere.
     hands: the `hand_vectors.HandPointers` of the adversary.
-    num_theirs: those of the policy.
+    theirs: those of the policy.
     claim: the policy's claim.
     reach: pointer to the policy's reach after the claim.
     at: where it begins.
     scratch: as everywhere.
   """
-  counts, rank = scratch.reach_counts, walk.rank[claim]
-  hand_vectors.sum_by_rank(num_theirs, reach, at, counts)
+  counts, rank = scratch.reach_counts, walk.game.rank[claim]
+  hand_vectors.sum_by_rank(theirs, reach, at, counts)
   payoff = jit.pointer(scratch.claims.payoff)
-  zero = jit.cast_like(0.0, reach[at])
-  for j in range(hands.num_counts):
-    payoff[j] = zero
-  hand_vectors.fold(hands.num_counts, num_theirs.num_counts,
-                    jit.pointer(counts), rank * walk.num_counts,
-                    walk.adversary_challenges, claim, payoff, 0)
+  hand_vectors.clear_counts(walk.num_counts, payoff, 0)
+  hand_vectors.fold((walk.num_counts, theirs.num_counts), jit.pointer(counts),
+                    rank * walk.num_counts, walk.adversary_challenges, claim,
+                    payoff, 0)
   hand_vectors.write_payoffs(hands, rank, payoff, 0, walk.result, 0)
-  for h in range(hands.width):
-    scratch.claims.best_rank[h] = _DUDO
+  hand_vectors.fill(_DUDO, hands.width, jit.pointer(scratch.claims.best_rank),
+                    0)
   unstored_claims.raise_to_best(
-      hands, num_theirs.num_counts, walk.rank, claim, counts,
+      walk.game, hands, theirs.num_counts, claim, counts,
       walk.adversary_challenged, 0.0, scratch.claims, walk.result, 0)
 
 
-@jit.kernel(nogil=True, reassociate=True)
+@jit.forceinline
 def _meet_answers(walk, claim, node, own_at, scratch):
   """Writes result: the adversary answers a claim of the policy as is best."""
   _best_answers(walk, walk.theirs, walk.mine, claim, walk.own, own_at, scratch)
   zero = jit.cast_like(0.0, walk.own[own_at])
   _pay_for_claims(walk, scratch, walk.other, node.other_at,
                   scratch.claims.best_claim)
-  if _choose(walk.theirs.width, jit.pointer(scratch.claims.best_rank), _DUDO,
-             walk.other, node.other_at, walk.result) > zero:
+  if hand_vectors.choose(jit.pointer(scratch.claims.best_rank), _DUDO,
+                         walk.other, node.other_at, walk.theirs.width,
+                         walk.result) > zero:
     _pay_for_reach(walk, scratch, claim, walk.challenged, walk.result, 0)
   hand_vectors.clear(walk.mine.width, walk.result, 0)
   _spend(walk, scratch, walk.result, 0)
@@ -356,18 +359,13 @@ def _meet_answers(walk, claim, node, own_at, scratch):
 @jit.forceinline
 def _meet_unstored(walk, tables, scratch, node):
   """Adds to the policy's values what the adversary's virtual row gives."""
-  width = walk.theirs.width
-  choice, zero = scratch.claims.best_rank, jit.cast_like(
-      0.0, walk.value[node.at])
-  total = zero
-  for h in range(width):
-    x = walk.unstored_regret[node.hands + h]
-    x = (x if x > zero else zero) * (walk.inverse_sum[node.at + h] *
-                                     walk.other[node.other_at + h])
-    walk.strategy[node.at + h] = x
-    choice[h] = tables.unstored_rank[node.hands + h]
-    total += x
-  if total > zero:
+  width, zero = walk.theirs.width, jit.cast_like(0.0, walk.value[node.at])
+  hand_vectors.strategy(walk.unstored_regret, node.hands, width,
+                        walk.inverse_sum, node.at, False, walk.strategy)
+  if hand_vectors.multiply(walk.other, node.other_at, walk.strategy, node.at,
+                           width, walk.strategy, node.at) > zero:
+    _from_ranks(width, walk.unstored_rank, node.hands,
+                jit.pointer(scratch.claims.best_rank))
     _pay_for_claims(walk, scratch, walk.strategy, node.at,
                     tables.unstored_claim[node.index])
     _spend(walk, scratch, walk.value, node.at)
@@ -377,43 +375,25 @@ def _meet_unstored(walk, tables, scratch, node):
 def _learn_unstored(walk, tree, tables, scratch, node, discounts):
   """Updates the adversary's virtual row at its node."""
   width, claims = walk.mine.width, scratch.claims
-  zero = jit.cast_like(0.0, walk.value[node.at])
-  none = jit.cast_like(-np.inf, zero)
-  for h in range(width):
-    walk.result[h] = none
-    claims.best_rank[h] = 0.0
+  hand_vectors.fill(-np.inf, width, walk.result, 0)
+  hand_vectors.fill(0.0, width, jit.pointer(claims.best_rank), 0)
   unstored_claims.mark_stored(tree, node.index, claims.is_stored, True)
   unstored_claims.raise_to_best(
-      walk.mine, walk.theirs.num_counts, walk.rank, tree.last[node.index],
+      walk.game, walk.mine, walk.theirs.num_counts, tree.last[node.index],
       scratch.counts[node.depth], walk.challenged, 0.0, claims, walk.result, 0)
   unstored_claims.mark_stored(tree, node.index, claims.is_stored, False)
-  tables.unstored_claim[node.index] = claims.best_claim
-  positive, negative = discounts
-  for h in range(width):
-    new, old = walk.result[h], walk.unstored_regret[node.hands + h]
-    is_any = new > none
-    new = new if is_any else zero
-    probability = (old if old > zero else zero) * walk.inverse_sum[node.at + h]
-    value = walk.value[node.at + h] + probability * new
-    walk.value[node.at + h] = value
-    x = old + new - value
-    x *= positive if x > zero else negative
-    walk.unstored_regret[node.hands + h] = x if is_any else zero
-  for h in range(width):
-    tables.unstored_rank[node.hands + h] = np.int8(claims.best_rank[h])
+  best_claim = tables.unstored_claim[node.index]
+  for rank in range(best_claim.shape[0]):
+    for k in range(best_claim.shape[1]):
+      best_claim[rank, k] = np.int16(claims.best_claim[rank, k])
+  hand_vectors.learn_unstored(
+      walk.result, walk.inverse_sum, node.at, width, walk.unstored_regret,
+      node.hands, walk.value, discounts)
+  _to_ranks(width, jit.pointer(claims.best_rank), walk.unstored_rank,
+            node.hands)
 
 
 # Nodes and rows.
-
-
-@jit.forceinline
-def _discount(regret, begin, size, discounts):
-  """Discounts positive and negative regrets."""
-  positive, negative = discounts
-  zero = jit.cast_like(0.0, regret[begin])
-  for i in range(size):
-    x = regret[begin + i]
-    regret[begin + i] = x * (positive if x > zero else negative)
 
 
 @jit.forceinline
@@ -434,9 +414,13 @@ def _catch_up(walk, tables, step, node, rows):
   update[node.index] = step.iteration
   if updated < before:
     discounts = _discounts(step, updated, before, walk.value[node.at])
-    _discount(walk.regret, node.table, rows * walk.mine.width, discounts)
+    # The values of the node are still 0.
+    for row in range(rows):
+      hand_vectors.discount(walk.value, node.at, walk.mine.width, walk.regret,
+                            node.table + row * walk.mine.width, discounts)
     if not walk.is_policy:
-      _discount(walk.unstored_regret, node.hands, walk.mine.width, discounts)
+      hand_vectors.discount(walk.value, node.at, walk.mine.width,
+                            walk.unstored_regret, node.hands, discounts)
 
 
 @jit.forceinline
@@ -480,22 +464,21 @@ def _own_row(walk, tree, scratch, node, row):
                           scratch.slot[node.depth, OTHER])
   below = node.at + walk.stride
   if own_slot >= 0:
-    total = jit.cast_like(0.0, walk.own[below])
-    for h in range(width):
-      x = walk.own[node.own_at + h] * walk.strategy[node.at + h]
-      walk.cumulative[first + h] += walk.weight * x
-      walk.own[below + h] = x
-      total += x
+    total = hand_vectors.multiply(walk.own, node.own_at, walk.strategy, node.at,
+                                  width, walk.own, below)
+    hand_vectors.add_product(walk.weight, walk.own, below, width,
+                             walk.cumulative, first)
     own_slot = node.depth + 1 if total > jit.cast_like(0.0, total) else -1
   if tree.child[row] < 0 and other_slot >= 0:
     claim = tree.claim[row]
-    if claim == walk.num_claims:
+    if claim == walk.game.num_claims:
       _challenge(walk, scratch, node, tree.last[node.index], walk.challenges)
     elif own_slot < 0:
       _challenge(walk, scratch, node, claim, walk.challenged)
     else:
       _meet_answers(walk, claim, node, below, scratch)
-    _add_own_value(walk, node, first, walk.result, 0)
+    hand_vectors.learn_row(walk.result, 0, walk.strategy, node.at, width,
+                           walk.regret, first, walk.value)
   return own_slot, other_slot
 
 
@@ -508,17 +491,8 @@ def _challenge(walk, scratch, node, claim, payoffs):
   else:
     _pay(walk, scratch, claim, payoffs,
          jit.pointer(scratch.counts[node.depth]),
-         walk.rank[claim] * walk.num_counts)
+         walk.game.rank[claim] * walk.num_counts)
   _spend(walk, scratch, walk.result, 0)
-
-
-@jit.forceinline
-def _add_own_value(walk, node, first, values, at):
-  """Adds the value of an own action to its regret and to the node's value."""
-  for h in range(walk.mine.width):
-    x = values[at + h]
-    walk.regret[first + h] += x
-    walk.value[node.at + h] += walk.strategy[node.at + h] * x
 
 
 @jit.forceinline
@@ -534,15 +508,12 @@ def _other_row(walk, tree, scratch, node, row):
   hand_vectors.strategy(walk.other_regret, node.table + number * width, width,
                         walk.inverse_sum, node.at, number == 0, walk.strategy)
   below = node.at + walk.stride
-  total = jit.cast_like(0.0, walk.other[below])
-  for h in range(width):
-    x = walk.other[node.other_at + h] * walk.strategy[node.at + h]
-    walk.other[below + h] = x
-    total += x
+  total = hand_vectors.multiply(walk.other, node.other_at, walk.strategy,
+                                node.at, width, walk.other, below)
   if not total > jit.cast_like(0.0, total):
     return own_slot, -1
   claim = tree.claim[row]
-  if claim == walk.num_claims:
+  if claim == walk.game.num_claims:
     _pay_for_reach(walk, scratch, tree.last[node.index], walk.challenged,
                    walk.other, below)
   elif tree.child[row] < 0 and walk.is_policy:
@@ -563,8 +534,10 @@ def _add_child(walk, tree, scratch, node, row):
     return
   if node.is_own:
     number = row - tree.row_begin[node.index]
-    _add_own_value(walk, node, node.table + number * walk.mine.width,
-                   walk.value, below * walk.stride)
+    hand_vectors.learn_row(
+        walk.value, below * walk.stride, walk.strategy, node.at,
+        walk.mine.width, walk.regret, node.table + number * walk.mine.width,
+        walk.value)
   else:
     hand_vectors.add(walk.value, below * walk.stride, walk.mine.width,
                      walk.value, node.at)
@@ -581,14 +554,10 @@ def _leave(walk, tree, tables, scratch, node, discounts):
     return
   if not walk.is_policy:
     _learn_unstored(walk, tree, tables, scratch, node, discounts)
-  positive, negative = discounts
-  zero, width = jit.cast_like(0.0, walk.value[node.at]), walk.mine.width
-  rows = tree.row_begin[node.index + 1] - tree.row_begin[node.index]
-  for row in range(rows):
-    first = node.table + row * width
-    for h in range(width):
-      x = walk.regret[first + h] - walk.value[node.at + h]
-      walk.regret[first + h] = x * (positive if x > zero else negative)
+  width = walk.mine.width
+  for row in range(tree.row_begin[node.index + 1] - tree.row_begin[node.index]):
+    hand_vectors.discount(walk.value, node.at, width, walk.regret,
+                          node.table + row * width, discounts)
 
 
 @jit.kernel(nogil=True, reassociate=True)

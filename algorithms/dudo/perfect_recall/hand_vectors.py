@@ -55,34 +55,70 @@ def hand_pointers(hands):
   return HandPointers(jit.pointer(hands.onehot), *hands.onehot.shape)
 
 
-@jit.kernel(nogil=True, reassociate=True)
+@jit.forceinline
+def _load(x, at):
+  return simd.load(x, np.uintp(at), simd.STRIP)
+
+
+@jit.forceinline
+def _load_like(x, at, like):
+  """Returns a strip of another array, in the type of a given one."""
+  return simd.convert(simd.load(x, np.uintp(at), like), like)
+
+
+@jit.forceinline
+def _store(out, at, strip):
+  simd.store(out, np.uintp(at), strip)
+
+
+@jit.forceinline
+def _positive(strip, zero):
+  return simd.where_above(strip, zero, strip, simd.splat(zero, strip))
+
+
+@jit.forceinline
+def fill(number, width, out, at):
+  """Writes a number to out[at:]."""
+  numbers = simd.splat(jit.cast_like(number, out[at]), simd.STRIP)
+  for h in range(0, width, simd.strip_size(out)):
+    _store(out, at + h, numbers)
+
+
+@jit.forceinline
 def clear(width, out, at):
   """Writes zeros to out[at:]."""
-  zero = jit.cast_like(0.0, out[at])
-  for h in range(width):
-    out[at + h] = zero
+  fill(0.0, width, out, at)
 
 
-@jit.kernel(nogil=True, reassociate=True)
+@jit.forceinline
+def add(x, x_at, width, out, at):
+  """Adds a vector to out[at:]."""
+  for h in range(0, width, simd.strip_size(out)):
+    _store(out, at + h, _load(out, at + h) + _load(x, x_at + h))
+
+
+@jit.forceinline
 def add_positive(x, x_at, width, out, at):
   """Adds the positive entries of a vector to out[at:]."""
   zero = jit.cast_like(0.0, out[at])
-  for h in range(width):
-    y = x[x_at + h]
-    out[at + h] += y if y > zero else zero
+  for h in range(0, width, simd.strip_size(out)):
+    y = _load(out, at + h)
+    _store(out, at + h, y + _positive(_load_like(x, x_at + h, y), zero))
 
 
-@jit.kernel(nogil=True, reassociate=True)
+@jit.forceinline
 def invert(width, out, at):
   """Replaces sums in out[at:] by 1 / sum, 0 if that is 0."""
   zero = jit.cast_like(0.0, out[at])
-  one, min_sum = jit.cast_like(1.0, zero), jit.cast_like(MIN_SUM, zero)
-  for h in range(width):
-    x = out[at + h]
-    out[at + h] = one / x if x > min_sum else zero
+  min_sum = jit.cast_like(MIN_SUM, zero)
+  ones = simd.splat(jit.cast_like(1.0, zero), simd.STRIP)
+  for h in range(0, width, simd.strip_size(out)):
+    x = _load(out, at + h)
+    _store(out, at + h, simd.where_above(x, min_sum, ones / x,
+                                         simd.splat(zero, simd.STRIP)))
 
 
-@jit.kernel(nogil=True, reassociate=True)
+@jit.forceinline
 def inverse_sums(table, begin, rows, width, out, at):
   """Writes 1 / the sum of the positive entries of each hand, 0 if that is 0.
 
@@ -100,7 +136,16 @@ def inverse_sums(table, begin, rows, width, out, at):
   invert(width, out, at)
 
 
-@jit.kernel(nogil=True, reassociate=True)
+@jit.forceinline
+def _strategy(table, at, inverse, default, zero):
+  """Returns the probabilities of a strip of a row; see `strategy`."""
+  return simd.where_above(inverse, zero,
+                          _positive(_load_like(table, at, inverse), zero) *
+                          inverse,
+                          simd.splat(default, inverse))
+
+
+@jit.forceinline
 def strategy(table, first, width, inverse_sum, at, is_default, out):
   """Writes the probabilities of a row.
 
@@ -113,39 +158,143 @@ def strategy(table, first, width, inverse_sum, at, is_default, out):
     is_default: whether hands without a positive entry choose the row.
     out: pointer, modified in place.
   """
-  zero = jit.cast_like(0.0, inverse_sum[at])
+  zero = jit.cast_like(0.0, out[at])
   default = jit.cast_like(1.0 if is_default else 0.0, zero)
-  for h in range(width):
-    x = table[first + h]
-    x = (x if x > zero else zero) * inverse_sum[at + h]
-    out[at + h] = x if inverse_sum[at + h] > zero else default
+  for h in range(0, width, simd.strip_size(out)):
+    _store(out, at + h, _strategy(table, first + h, _load(inverse_sum, at + h),
+                                  default, zero))
 
 
-@jit.kernel(nogil=True, reassociate=True)
+@jit.forceinline
 def multiply(x, x_at, y, y_at, width, out, at):
   """Writes the products of two vectors to out[at:]; returns their sum."""
-  total = jit.cast_like(0.0, x[x_at])
-  for h in range(width):
-    z = x[x_at + h] * y[y_at + h]
-    out[at + h] = z
+  total = simd.splat(jit.cast_like(0.0, out[at]), simd.STRIP)
+  for h in range(0, width, simd.strip_size(out)):
+    z = _load(x, x_at + h) * _load(y, y_at + h)
+    _store(out, at + h, z)
     total += z
-  return total
+  return simd.total(total)
 
 
-@jit.kernel(nogil=True, reassociate=True)
-def add(x, x_at, width, out, at):
-  """Adds a vector to out[at:]."""
-  for h in range(width):
-    out[at + h] += x[x_at + h]
+@jit.forceinline
+def add_product(factor, x, x_at, width, out, at):
+  """Adds a multiple of a vector to out[at:]."""
+  factors = simd.splat(jit.cast_like(factor, out[at]), simd.STRIP)
+  for h in range(0, width, simd.strip_size(out)):
+    _store(out, at + h, simd.multiply_add(_load(x, x_at + h), factors,
+                                          _load(out, at + h)))
 
 
-@jit.kernel(nogil=True, reassociate=True)
+@jit.forceinline
+def learn_row(values, values_at, strategy, at, width, regret, first, value):
+  """Adds the value of an action to its regret and to that of the node.
+
+  Args:
+    values: pointer to the value of the action.
+    values_at: where that begins.
+    strategy: pointer to the probabilities of the action.
+    at: where they begin, and the node's value.
+    width: how many hands there are.
+    regret: pointer to the regrets, modified in place.
+    first: where those of the action begin.
+    value: pointer to the node's value, modified in place.
+  """
+  for h in range(0, width, simd.strip_size(value)):
+    x = _load(values, values_at + h)
+    _store(regret, first + h, _load(regret, first + h) + x)
+    _store(value, at + h, simd.multiply_add(_load(strategy, at + h), x,
+                                            _load(value, at + h)))
+
+
+@jit.forceinline
+def discount(mean, at, width, regret, first, discounts):
+  """Subtracts a mean from regrets, and discounts them.
+
+  Args:
+    mean: pointer to what is subtracted.
+    at: where it begins.
+    width: how many hands there are.
+    regret: pointer, modified in place.
+    first: where the regrets begin.
+    discounts: (of positive regrets, of negative ones).
+  """
+  positive, negative = discounts
+  zero = jit.cast_like(0.0, mean[at])
+  positive, negative = (simd.splat(positive, simd.STRIP),
+                        simd.splat(negative, simd.STRIP))
+  for h in range(0, width, simd.strip_size(mean)):
+    x = _load(regret, first + h) - _load(mean, at + h)
+    _store(regret, first + h,
+           x * simd.where_above(x, zero, positive, negative))
+
+
+@jit.forceinline
+def choose(choice, chosen, x, x_at, width, out):
+  """Writes a vector to out[0:], 0 for hands that choose something else.
+
+  Args:
+    choice: pointer to what each hand chooses, in whole numbers.
+    chosen: what is chosen.
+    x: pointer to the vector.
+    x_at: where it begins.
+    width: how many hands there are.
+    out: pointer, modified in place.
+
+  Returns:
+    The sum of the result.
+  """
+  zero = jit.cast_like(0.0, x[x_at])
+  zeros = simd.splat(zero, simd.STRIP)
+  low = jit.cast_like(chosen - 0.5, zero)
+  high, total = jit.cast_like(chosen + 0.5, zero), zeros
+  for h in range(0, width, simd.strip_size(out)):
+    c = _load(choice, h)
+    y = simd.where_above(c, high, zeros, simd.where_above(
+        c, low, _load(x, x_at + h), zeros))
+    _store(out, h, y)
+    total += y
+  return simd.total(total)
+
+
+@jit.forceinline
+def learn_unstored(values, inverse_sum, at, width, regret, first, value,
+                   discounts):
+  """Learns a row that some hands do not have, as `learn_row` and `discount` do.
+
+  Args:
+    values: pointer to the values of the row, -inf for hands that do not have
+      it; their regret becomes 0.
+    inverse_sum: pointer to 1 / the sum of positive regrets.
+    at: where that begins, and the node's value.
+    width: how many hands there are.
+    regret: pointer to the regrets of the row, modified in place.
+    first: where they begin.
+    value: pointer to the node's value, modified in place.
+    discounts: (of positive regrets, of negative ones).
+  """
+  zero = jit.cast_like(0.0, value[at])
+  zeros = simd.splat(zero, simd.STRIP)
+  lowest = jit.cast_like(-1e30, zero)
+  positive = simd.splat(discounts[0], simd.STRIP)
+  negative = simd.splat(discounts[1], simd.STRIP)
+  for h in range(0, width, simd.strip_size(value)):
+    values_of, old = _load(values, h), _load(regret, first + h)
+    new = simd.where_above(values_of, lowest, values_of, zeros)
+    mean = simd.multiply_add(_positive(old, zero) * _load(inverse_sum, at + h),
+                             new, _load(value, at + h))
+    _store(value, at + h, mean)
+    x = old + new - mean
+    x = x * simd.where_above(x, zero, positive, negative)
+    _store(regret, first + h, simd.where_above(values_of, lowest, x, zeros))
+
+
+@jit.forceinline
 def total(x, at, width):
   """Returns the sum of a vector."""
-  result = jit.cast_like(0.0, x[at])
-  for h in range(width):
-    result += x[at + h]
-  return result
+  result = simd.splat(jit.cast_like(0.0, x[at]), simd.STRIP)
+  for h in range(0, width, simd.strip_size(x)):
+    result += _load(x, at + h)
+  return simd.total(result)
 
 
 # Reach by count, and payoffs by the own count.
@@ -169,12 +318,11 @@ def sum_by_count(hands, rank, reach, at, counts, first):
     total = simd.splat(zero, simd.STRIP)
     for h in range(0, hands.width, simd.strip_size(reach)):
       total = simd.multiply_add(
-          simd.load(hands.onehot, np.uintp(begin + h), simd.STRIP),
-          simd.load(reach, np.uintp(at + h), simd.STRIP), total)
+          _load(hands.onehot, begin + h), _load(reach, at + h), total)
     counts[first + k] = simd.total(total)
 
 
-@jit.kernel(nogil=True, reassociate=True)
+@jit.forceinline
 def sum_by_rank(hands, reach, at, counts):
   """Writes counts[rank, k], [rank, count] float, as `sum_by_count` does."""
   for rank in range(hands.num_ranks):
@@ -189,7 +337,7 @@ def _spread(hands, rank, payoff, first, h, zero):
   begin = rank * hands.num_counts * hands.width + h
   for j in range(hands.num_counts):
     total = simd.multiply_add(
-        simd.load(hands.onehot, np.uintp(begin + j * hands.width), simd.STRIP),
+        _load(hands.onehot, begin + j * hands.width),
         simd.splat(payoff[first + j], simd.STRIP), total)
   return total
 
@@ -207,8 +355,7 @@ def write_payoffs(hands, rank, payoff, first, out, at):
   """Writes the payoff of every hand."""
   zero = jit.cast_like(0.0, out[at])
   for h in range(0, hands.width, simd.strip_size(out)):
-    simd.store(out, np.uintp(at + h),
-               _spread(hands, rank, payoff, first, h, zero))
+    _store(out, at + h, _spread(hands, rank, payoff, first, h, zero))
 
 
 @jit.forceinline
@@ -216,9 +363,8 @@ def add_payoffs(hands, rank, payoff, first, out, at):
   """Adds the payoff of every hand."""
   zero = jit.cast_like(0.0, out[at])
   for h in range(0, hands.width, simd.strip_size(out)):
-    simd.store(out, np.uintp(at + h), simd.load(
-        out, np.uintp(at + h), simd.STRIP) + _spread(hands, rank, payoff, first,
-                                                     h, zero))
+    _store(out, at + h, _load(out, at + h) + _spread(hands, rank, payoff, first,
+                                                    h, zero))
 
 
 @jit.forceinline
@@ -240,29 +386,60 @@ def raise_to_payoffs(hands, rank, payoff, first, tie, out, at, choice):
       jit.cast_like(rank, zero), simd.STRIP)
   for h in range(0, hands.width, simd.strip_size(out)):
     new = _spread(hands, rank, payoff, first, h, zero)
-    old = simd.load(out, np.uintp(at + h), simd.STRIP)
+    old = _load(out, at + h)
     gain = new - old
-    simd.store(out, np.uintp(at + h), simd.where_above(gain, zero, new, old))
-    simd.store(choice, np.uintp(h), simd.where_above(
-        gain, tie, this, simd.load(choice, np.uintp(h), simd.STRIP)))
+    _store(out, at + h, simd.where_above(gain, zero, new, old))
+    _store(choice, h, simd.where_above(gain, tie, this, _load(choice, h)))
 
 
 @jit.forceinline
-def fold(num_mine, num_theirs, counts, first, payoffs, claim, payoff, at):
-  """Adds to payoff[at + j] what a challenge gives the own count j.
+def fold(num_counts, counts, first, payoffs, claim, out, at):
+  """Adds to out[at + j] what a challenge gives the own count j.
 
   Args:
-    num_mine: how many own counts there are.
-    num_theirs: how many counts the other role has.
+    num_counts: (of the own counts, padded; how many the other role has).
     counts: pointer to the other's reach by count.
     first: where that begins.
-    payoffs: [claim, count] float.
+    payoffs: [claim, count] float, padded (see `RoundHands.padded_payoffs`).
     claim: the claim.
-    payoff: pointer, modified in place.
+    out: pointer, modified in place.
     at: where it begins.
   """
-  for j in range(num_mine):
-    total = payoff[at + j]
+  num_mine, num_theirs = num_counts
+  row, begin = jit.pointer(payoffs), claim * payoffs.shape[1]
+  for j in range(0, num_mine, simd.OCTET_SIZE):
+    total = simd.load(out, np.uintp(at + j), simd.OCTET)
     for k in range(num_theirs):
-      total += counts[first + k] * payoffs[claim, j + k]
-    payoff[at + j] = total
+      total = simd.multiply_add(
+          simd.load(row, np.uintp(begin + j + k), simd.OCTET),
+          simd.splat(counts[first + k], simd.OCTET), total)
+    simd.store(out, np.uintp(at + j), total)
+
+
+@jit.forceinline
+def fold_one(num_counts, reach, payoffs, claim, k, out, at):
+  """Adds what a challenge gives against k dice of the other, as `fold` does.
+
+  Args:
+    num_counts: how many own counts there are, padded.
+    reach: the other's reach with k dice.
+    payoffs: as for `fold`, like the others.
+    claim: as above.
+    k: how many dice of the other match.
+    out: as above.
+    at: as above.
+  """
+  row, begin = jit.pointer(payoffs), claim * payoffs.shape[1] + k
+  reaches = simd.splat(reach, simd.OCTET)
+  for j in range(0, num_counts, simd.OCTET_SIZE):
+    simd.store(out, np.uintp(at + j), simd.multiply_add(
+        simd.load(row, np.uintp(begin + j), simd.OCTET), reaches,
+        simd.load(out, np.uintp(at + j), simd.OCTET)))
+
+
+@jit.forceinline
+def clear_counts(num_counts, out, at):
+  """Writes zeros to a vector of counts."""
+  zeros = simd.splat(jit.cast_like(0.0, out[at]), simd.OCTET)
+  for j in range(0, num_counts, simd.OCTET_SIZE):
+    simd.store(out, np.uintp(at + j), zeros)

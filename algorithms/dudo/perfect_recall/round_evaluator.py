@@ -43,7 +43,7 @@ class RoundEvaluator:
     return result
 
   def payoffs(self, role, lows, highs):
-    """Returns the `transitions.Payoffs` of a responder.
+    """Returns the `transitions.Payoffs` of a responder, padded.
 
     Args:
       role: the responder's, 0 for the starter.
@@ -52,8 +52,8 @@ class RoundEvaluator:
       highs: {(starter's dice, other's dice): the most that a starter gets
         against the policy}.
     """
-    return self._transitions.payoffs(
-        role, highs, {key: -low for key, low in lows.items()})
+    return self._stored.hands.padded_payoffs(self._transitions.payoffs(
+        role, highs, {key: -low for key, low in lows.items()}))
 
   def best_responses(self, payoffs, pool=None):
     """Returns the best responses of both roles to the policy.

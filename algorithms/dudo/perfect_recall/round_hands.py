@@ -1,7 +1,8 @@
 """The hands of a round of Dudo with perfect recall.
 
-Vectors over the hands of a role are padded to full vectors of the processor.
-Padding has no chance, and no count of any rank.
+Vectors over the hands of a role are padded to full vectors of the processor,
+and so are vectors over counts of matching dice. Padding has no chance, and no
+count of any rank.
 """
 
 import functools
@@ -11,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 HAND_MULTIPLE = 16  # a cache line of float32
+COUNT_MULTIPLE = 8
 
 
 class RoleHands(NamedTuple):
@@ -26,11 +28,14 @@ class RoundArrays(NamedTuple):
   """A round for kernels."""
   num_claims: int  # C; row C of a node is Dudo
   rank: np.ndarray  # [claim] int64, its rank (from 0)
+  # [claim + 1, rank] int16, the first claim from a claim on that is of a rank,
+  # -1 if there is none
+  first_of_rank: np.ndarray
   hands: tuple[RoleHands, RoleHands]  # of the starter and the other role
 
 
-def _padded(count):
-  return -(-count // HAND_MULTIPLE) * HAND_MULTIPLE
+def _padded(count, multiple=HAND_MULTIPLE):
+  return -(-count // multiple) * multiple
 
 
 def _role_hands(rolls, wild_ones):
@@ -45,6 +50,15 @@ def _role_hands(rolls, wild_ones):
   for rank in range(ranks):
     onehot[rank, matches[:, rank], np.arange(rolls.num_rolls)] = 1.0
   return RoleHands(chance, onehot, padded)
+
+
+def _first_of_rank(order):
+  """Returns `RoundArrays.first_of_rank` of a `claims.ClaimOrder`."""
+  result = np.full((order.num_claims + 1, order.num_sides), -1, np.int16)
+  for claim in range(order.num_claims - 1, -1, -1):
+    result[claim] = result[claim + 1]
+    result[claim, order.ranks[claim] - 1] = claim
+  return result
 
 
 def num_bytes(match, dice, dtype):
@@ -75,6 +89,7 @@ class RoundHands:
     order: the `claims.ClaimOrder`.
     num_hands: [role] int64, how many hands there are.
     width: [role] int64, how many there are with padding.
+    num_counts: how many counts of matching dice a vector has, with padding.
   """
 
   def __init__(self, match, dice):
@@ -85,12 +100,14 @@ class RoundHands:
     self.num_hands = np.array([rolls.num_rolls for rolls in self._rolls],
                               np.int64)
     self.width = np.array([_padded(n) for n in self.num_hands], np.int64)
+    self.num_counts = _padded(max(self.dice) + 1, COUNT_MULTIPLE)
     self._arrays = {}
 
   @functools.cached_property
   def _exact(self):
     return RoundArrays(
         self.order.num_claims, self.order.ranks.astype(np.int64) - 1,
+        _first_of_rank(self.order),
         tuple(_role_hands(rolls, self._wild_ones) for rolls in self._rolls))
 
   def arrays(self, dtype):
@@ -104,3 +121,13 @@ class RoundHands:
                          onehot=hands.onehot.astype(dtype))
           for hands in exact.hands))
     return self._arrays[dtype]
+
+  def padded_payoffs(self, payoffs):
+    """Returns `transitions.Payoffs` with zeros after the last count.
+
+    So a vector of counts may begin at any count of the other role.
+    """
+    columns = self.num_counts + max(self.dice) + 1
+    return type(payoffs)(*(
+        np.pad(array, ((0, 0), (0, columns - array.shape[1])))
+        for array in payoffs))

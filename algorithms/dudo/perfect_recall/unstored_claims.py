@@ -12,14 +12,16 @@ import numpy as np
 
 from dudo_spiel.algorithms.dudo.perfect_recall import hand_vectors
 from dudo_spiel.algorithms.runtime import jit
+from dudo_spiel.algorithms.runtime import simd
 
 
 class ClaimScratch(NamedTuple):
   """Memory that finding a claim overwrites.
 
   Attributes:
-    payoff: [rank, count] float, of the best claim, by the own count.
-    best_claim: [rank, count] int16, that claim.
+    payoff: [rank, count] float, of the best claim, by the own count; counts
+      are padded.
+    best_claim: [rank, count] float, that claim.
     best_rank: [hand] float, the rank of the best claim of a hand.
     is_stored: [claim] bool, which claims are stored at the node; all False
       between nodes.
@@ -36,9 +38,9 @@ class ClaimScratch(NamedTuple):
 def new_scratch(hands, dtype):
   """Returns a new `ClaimScratch` for a `round_hands.RoundHands`."""
   order = hands.order
-  shape = order.num_sides, max(hands.dice) + 1
+  shape = order.num_sides, hands.num_counts
   return ClaimScratch(
-      np.zeros(shape, dtype), np.zeros(shape, np.int16),
+      np.zeros(shape, dtype), np.zeros(shape, dtype),
       np.zeros(int(hands.width.max()), dtype),
       np.zeros(order.num_claims + 1, np.bool_),
       np.zeros(order.num_claims, np.bool_))
@@ -70,53 +72,55 @@ def compare_claims(rank, challenged, ends_rank):
     ends_rank[claim] = is_end
 
 
-@jit.kernel
+@jit.forceinline
 def mark_stored(tree, node, is_stored, mark):
   """Marks the claims that are stored at a node."""
   for row in range(tree.row_begin[node], tree.row_begin[node + 1]):
     is_stored[tree.claim[row]] = mark
 
 
-@jit.kernel(nogil=True, reassociate=True)
-def _find_of_rank(ranks, rank, last, num_counts, counts, challenged, tie,
+@jit.forceinline
+def _find_of_rank(game, rank, last, num_theirs, counts, challenged, tie,
                   scratch):
   """Finds the best claim of a rank for each own count.
 
-  Args:
-    ranks: [claim] int64.
-    rank: the rank.
-    last: as for `raise_to_best`, like the others.
-    num_counts: (of the own role, of the other).
-    counts: as above.
-    challenged: as above.
-    tie: as above.
-    scratch: as above.
-
-  Returns:
-    Whether there is one.
+  Arguments are those of `raise_to_best`, and the rank. Returns whether there is
+  a claim.
   """
-  num_mine, num_theirs = num_counts
-  payoff = scratch.payoff
-  is_any = False
-  for claim in range(last + 1, len(ranks)):
-    if ranks[claim] != rank or scratch.is_stored[claim]:
-      continue
-    for j in range(num_mine):
-      total = jit.cast_like(0.0, counts[rank, 0])
-      for k in range(num_theirs):
-        total += counts[rank, k] * challenged[claim, j + k]
-      if not is_any or total > payoff[rank, j] + tie:
-        scratch.best_claim[rank, j] = claim
-      if not is_any or total > payoff[rank, j]:
-        payoff[rank, j] = total
-    is_any = True
-    if scratch.ends_rank[claim]:
-      break
+  num_mine = scratch.payoff.shape[1]
+  payoff, best = jit.pointer(scratch.payoff), jit.pointer(scratch.best_claim)
+  first = rank * num_mine
+  zero = jit.cast_like(0.0, scratch.payoff[0, 0])
+  tie, is_any = jit.cast_like(tie, zero), False
+  claim = np.int64(game.first_of_rank[last + 1, rank])
+  while claim >= 0:
+    if not scratch.is_stored[claim]:
+      this = simd.splat(jit.cast_like(claim, zero), simd.OCTET)
+      for j in range(0, num_mine, simd.OCTET_SIZE):
+        new, at = simd.splat(zero, simd.OCTET), np.uintp(first + j)
+        row = claim * challenged.shape[1] + j
+        for k in range(num_theirs):
+          new = simd.multiply_add(
+              simd.load(jit.pointer(challenged), np.uintp(row + k), simd.OCTET),
+              simd.splat(counts[rank, k], simd.OCTET), new)
+        if is_any:
+          old = simd.load(payoff, at, simd.OCTET)
+          gain = new - old
+          simd.store(best, at, simd.where_above(
+              gain, tie, this, simd.load(best, at, simd.OCTET)))
+          simd.store(payoff, at, simd.where_above(gain, zero, new, old))
+        else:
+          simd.store(best, at, this)
+          simd.store(payoff, at, new)
+      is_any = True
+      if scratch.ends_rank[claim]:
+        break
+    claim = np.int64(game.first_of_rank[claim + 1, rank])
   return is_any
 
 
-@jit.kernel(nogil=True, reassociate=True)
-def raise_to_best(mine, num_theirs, ranks, last, counts, challenged, tie,
+@jit.forceinline
+def raise_to_best(game, mine, num_theirs, last, counts, challenged, tie,
                   scratch, out, at):
   """Raises the value of each own hand to that of the best unstored claim.
 
@@ -125,20 +129,21 @@ def raise_to_best(mine, num_theirs, ranks, last, counts, challenged, tie,
   scratch.is_stored says what is stored.
 
   Args:
+    game: the `round_hands.RoundArrays`.
     mine: the `hand_vectors.HandPointers` of whoever makes the claim.
     num_theirs: how many counts the other role has.
-    ranks: [claim] int64, the ranks of all claims.
     last: the last claim; only stronger ones are made.
     counts: [rank, count] float, the other's reach by count.
-    challenged: [claim, count] float, payoffs if the claim is challenged.
+    challenged: [claim, count] float, payoffs if the claim is challenged, padded
+      (see `round_hands.RoundHands.padded_payoffs`).
     tie: what is better by less is no reason to choose a claim.
     scratch: the `ClaimScratch`, modified in place.
     out: pointer to the values, modified in place.
     at: where they begin.
   """
   for rank in range(mine.num_ranks):
-    if _find_of_rank(ranks, rank, last, (mine.num_counts, num_theirs),
-                     counts, challenged, tie, scratch):
+    if _find_of_rank(game, rank, last, num_theirs, counts, challenged, tie,
+                     scratch):
       hand_vectors.raise_to_payoffs(
           mine, rank, jit.pointer(scratch.payoff),
           rank * scratch.payoff.shape[1], tie, out, at,
