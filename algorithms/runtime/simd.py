@@ -12,7 +12,8 @@ multiplies as one. Vectors have +, -, * and /, and are made and used up by:
   where_above, where_from(v, x, yes, no): yes where v > or >= x, elsewhere no.
   multiply_add(x, y, z): x * y + z, where z may be a product that is rounded.
   widen(vector): its numbers in float64.
-  convert(vector, like): its numbers in the type of those of another vector.
+  convert(vector, like): its numbers, which may also be integers, in the type of
+    those of another vector.
 
 The size is how many numbers there are: a quad of four (if it is left out), an
 `OCTET`, a `STRIP` of 64 bytes, or as many as another vector has, given in its
@@ -370,7 +371,10 @@ def convert(typing_context, vector, like):
     del signature
     if vector.dtype == like.dtype:
       return values[0]
-    cast = (builder.fpext if like.dtype == types.float64 else builder.fptrunc)
+    if isinstance(vector.dtype, types.Integer):
+      cast = builder.sitofp if vector.dtype.signed else builder.uitofp
+    else:
+      cast = builder.fpext if like.dtype == types.float64 else builder.fptrunc
     return cast(values[0], context.get_value_type(like))
 
   return like(vector, like), generate

@@ -13,6 +13,7 @@ import pyspiel
 
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import best_response_kernels
+from dudo_spiel.algorithms.dudo.perfect_recall import hand_vectors
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.dudo.rounds import transitions
@@ -75,14 +76,15 @@ class _MatchScratch(NamedTuple):
 def _add(game, other, challenge, reach, their_reach, counts, outcomes):
   """Adds the probability of a challenge to outcomes[role, claim, count].
 
-  `challenge` is (claim, level of the hand classes, role of the policy with the
-  tree, whether that one challenges); the reaches are [class] and [hand].
+  `challenge` is (claim, role of the policy with the tree, whether that one
+  challenges); the reaches are [hand], of the policy with the tree and of the
+  other.
   """
-  claim, level, role, is_own = challenge
+  claim, role, is_own = challenge
   rank = game.rank[claim]
   counts[:] = 0.0
-  best_response_kernels.sum_by_count(game.hands[role], level, rank, reach,
-                                     counts[0])
+  hand_vectors.sum_by_count(hand_vectors.hand_pointers(game.hands[role]), rank,
+                            jit.pointer(reach), 0, jit.pointer(counts), 0)
   for h in range(len(their_reach)):
     counts[1, other.matches[h, rank]] += their_reach[h]
   by_count = outcomes[role if is_own else 1 - role, claim]
@@ -120,16 +122,12 @@ def _own_row(game, tree, table, role, other, scratch, position, outcomes):
                                          depth) > 0.0:
     return False
   claim, last = tree.claim[row], tree.last[node]
-  level = game.hand_level[last + 1]
   if claim == game.num_claims:
-    _add(game, other, (last, level, role, True), mine.product, reach[depth],
+    _add(game, other, (last, role, True), mine.own[depth + 1], reach[depth],
          scratch.counts, outcomes)
     return False
   state = other.child_begin[scratch.state[depth]] + claim - last - 1
   if tree.child[row] >= 0:
-    best_response_kernels.descend(
-        game.hands[role], (level, game.hand_level[claim + 1]), mine.own,
-        mine.product, depth + 1)
     reach[depth + 1] = reach[depth]
     scratch.state[depth + 1] = state
     return True
@@ -137,9 +135,8 @@ def _own_row(game, tree, table, role, other, scratch, position, outcomes):
     if _reach_action(other, state, answer - claim - 1, reach[depth],
                      scratch.product):
       is_dudo = answer == game.num_claims
-      _add(game, other, (claim if is_dudo else answer, level, role,
-                         not is_dudo), mine.product, scratch.product,
-           scratch.counts, outcomes)
+      _add(game, other, (claim if is_dudo else answer, role, not is_dudo),
+           mine.own[depth + 1], scratch.product, scratch.counts, outcomes)
   return False
 
 
@@ -156,19 +153,16 @@ def _other_action(game, tree, role, other, scratch, position, outcomes):
   if not _reach_action(other, state, claim - last - 1, reach[depth],
                        scratch.product):
     return -1
-  level = game.hand_level[last + 1]
   child = -1
   for row in range(tree.row_begin[node], tree.row_begin[node + 1]):
     if tree.claim[row] == claim:
       child = tree.child[row]
   if child < 0:
     is_dudo = claim == game.num_claims
-    _add(game, other, (last if is_dudo else claim, level, role, not is_dudo),
+    _add(game, other, (last if is_dudo else claim, role, not is_dudo),
          mine.own[depth], scratch.product, scratch.counts, outcomes)
     return -1
-  best_response_kernels.descend(
-      game.hands[role], (level, game.hand_level[claim + 1]), mine.own,
-      mine.own[depth], depth + 1)
+  mine.own[depth + 1] = mine.own[depth]
   reach[depth + 1] = scratch.product
   scratch.state[depth + 1] = other.child_begin[state] + claim - last - 1
   return child
@@ -179,7 +173,7 @@ def _play(game, tree, table, role, other, scratch, outcomes):
   """Adds the probability of each challenge to outcomes[role, claim, count].
 
   Args:
-    game: the `round_hands.ClassArrays`, float64.
+    game: the `round_hands.RoundArrays`, float64.
     tree: the `growing_tree.TreeArrays`.
     table: [entry] float, to which the policy with the tree is proportional.
     role: its role.

@@ -19,19 +19,15 @@ class HandRound(NamedTuple):
 
   Attributes:
     num_claims: C; row C of a node is Dudo.
-    hand_level: [claim + 1] int64, that of a node by its last claim plus 1.
     role: of the player with the known hand.
-    own: [level] int64, the class of the known hand.
-    other: [level, hand] int64, the classes of the opponent's hands.
+    own: the known hand.
     challenges: [claim, hand] float64, the payoff of the known hand if it
       challenges a claim.
     challenged: [claim, hand] float64, its payoff if the opponent does.
   """
   num_claims: int
-  hand_level: np.ndarray
   role: int
-  own: np.ndarray
-  other: np.ndarray
+  own: int
   challenges: np.ndarray
   challenged: np.ndarray
 
@@ -42,8 +38,8 @@ class _Scratch(NamedTuple):
   Attributes:
     reach: [depth, hand] float64, the product of both players' probabilities,
       by the opponent's hand.
-    inverse_sum: [depth, class] float64, 1 / the sum of positive entries.
-    strategy: [depth, class] float64, the policy of one row.
+    inverse_sum: [depth, hand] float64, 1 / the sum of positive entries.
+    strategy: [depth, hand] float64, the policy of one row.
     path: [depth] int64, the nodes from the first one to the present one.
   """
   reach: np.ndarray
@@ -76,12 +72,11 @@ def _reach_row(game, tree, table, row, scratch, depth):
       jit.pointer(table), tree.table_begin[node] + number * width, width,
       jit.pointer(scratch.inverse_sum), depth * scratch.inverse_sum.shape[1],
       number == 0, jit.pointer(scratch.strategy))
-  level = game.hand_level[tree.last[node] + 1]
   is_own = tree.role[node] == game.role
   is_any = False
   for h in range(scratch.reach.shape[1]):
     x = scratch.reach[depth, h] * scratch.strategy[
-        depth, game.own[level] if is_own else game.other[level, h]]
+        depth, game.own if is_own else h]
     scratch.reach[depth + 1, h] = x
     is_any = is_any or x > 0.0
   return is_any
@@ -130,9 +125,7 @@ def claim_values(stored, claims, hand, challenges, challenged):
   """
   hands, tree, table = stored
   num_claims, role = hands.order.num_claims, len(claims) % 2
-  game = HandRound(num_claims, hands.hand_level, role,
-                   np.ascontiguousarray(hands.classes[role][:, hand]),
-                   hands.classes[1 - role], challenges, challenged)
+  game = HandRound(num_claims, role, hand, challenges, challenged)
   depths, max_width = num_claims + 3, int(hands.width.max())
   scratch = _Scratch(np.empty((depths, challenges.shape[1])),
                      np.empty((depths, max_width)),

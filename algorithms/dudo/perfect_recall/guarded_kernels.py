@@ -619,12 +619,27 @@ def learn(game, tree, tables, step, scratch):
 
 def new_tables(hands, tree, dtype):
   """Returns `LearnTables` with zeros for a tree."""
-  entries, values = tree.num_entries, int(tree.value_begin[-1])
-  shape = tree.num_nodes, hands.order.num_sides, max(hands.dice) + 1
-  return LearnTables(
-      *(np.zeros(entries, dtype) for _ in range(3)), np.zeros(values, dtype),
-      np.zeros(values, np.int8), np.zeros(shape, np.int16),
-      np.zeros(tree.num_nodes, np.int64), np.zeros(tree.num_nodes, np.int64))
+  dtypes = table_dtypes(dtype)
+  return LearnTables(**{
+      name: np.zeros(shape, dtypes[name])
+      for name, shape in table_shapes(hands, tree).items()})
+
+
+def table_shapes(hands, tree):
+  """Returns {name: tuple of int}, the shapes of `LearnTables` for a tree."""
+  entries, values = (tree.num_entries,), (int(tree.value_begin[-1]),)
+  nodes = tree.num_nodes
+  claims = nodes, hands.order.num_sides, max(hands.dice) + 1
+  return dict(zip(LearnTables._fields, (
+      entries, entries, entries, values, values, claims, (nodes,), (nodes,))))
+
+
+def table_dtypes(dtype):
+  """Returns {name: type} of `LearnTables` with floats of a type."""
+  kinds = dict.fromkeys(LearnTables._fields, np.dtype(dtype))
+  return kinds | {name: np.dtype(kind) for name, kind in (
+      ("unstored_rank", np.int8), ("unstored_claim", np.int16),
+      ("policy_update", np.int64), ("adversary_update", np.int64))}
 
 
 def moved_by_node(old, new, node_source, tables, iteration):
@@ -642,6 +657,7 @@ def moved_by_node(old, new, node_source, tables, iteration):
   index = np.repeat(old.value_begin[source] - new.value_begin[:-1], width)
   index += np.arange(int(new.value_begin[-1]))
   is_new_value = np.repeat(is_new, width)
+  index[is_new_value] = 0
 
   def moved(table, index, is_new, start):
     result = table[index]

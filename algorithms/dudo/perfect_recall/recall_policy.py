@@ -30,6 +30,7 @@ from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import progress
 
 FILE_KIND = "recall_policy"
+_LAYOUT = 2  # 1 had classes of hands
 _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 _MAX_SHARES = 2**40
 # A stream of the range coder is not packed any more: it may take twice as many
@@ -293,7 +294,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       checksums.append(_checksum(rounds[-1], parts.values()))
     measures = [[*dice, *entry] for dice, entry in self.measures.items()]
     checkpoint.save(path, FILE_KIND,
-                    {"game": str(self.game), "rounds": rounds,
+                    {"game": str(self.game), "layout": _LAYOUT, "rounds": rounds,
                      "checksums": checksums, "measures": measures},
                     arrays, compress=True)
 
@@ -353,6 +354,9 @@ def from_file(archive, game):
     game: the `pyspiel.Game` of the policy.
   """
   path = archive.path
+  if archive.header.get("layout") != _LAYOUT:
+    raise ValueError(f"path={path!r}: was saved by dudo_spiel 0.2 or earlier, "
+                     "with classes of hands; must be trained and saved anew")
   match = round_rules.round_rules(game)
   keys = set(round_rules.match_keys(game))
   items = checkpoint.field(path, archive.header, "rounds", _rounds_from_file)

@@ -4,7 +4,7 @@ A file has these arrays for each round, named as in "2v1_regret":
 
   schedule: [6] int64, by the columns below.
   counts, claims, has_child: the tree (see `growing_tree.tree_from_rows`).
-  regret, cumulative, seen: the tables (see `dcfr_kernels.LearnTables`).
+  the tables, by the names of `guarded_kernels.LearnTables`.
   outcomes, responses: the measurements of the last expansion.
 
 Files may come from strangers, so every array is checked before it is used.
@@ -13,6 +13,7 @@ Files may come from strangers, so every array is checked before it is used.
 round, because the file of a large match may be larger than a machine's memory.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ import numpy as np
 from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.perfect_recall import growing_tree
+from dudo_spiel.algorithms.dudo.perfect_recall import guarded_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
 from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
@@ -34,13 +36,13 @@ _SCHEDULE = ("iteration", "work_done", "next_expansion", "next_drop", "nodes",
 _MAX_SUM = 1.0 + 1e-6  # of probabilities, with rounding
 _MAX_RESPONSE = 1.01
 _ROUNDING = 2.0  # by which sums of many numbers may be too large
-_MAX_ITERATIONS = 2**38  # of a round; the sum of their weights fits in float32
+_MAX_ITERATIONS = 2**27  # of a round; the sum of their weights fits in float32
 
 
 class RoundState(NamedTuple):
   """The state of a round in a file."""
   tree: growing_tree.TreeArrays
-  tables: dcfr_kernels.LearnTables
+  tables: guarded_kernels.LearnTables
   schedule: dict[str, int]  # with the names of `_SCHEDULE`
   # [role, claim, count] float64, the probabilities of challenges at the last
   # expansion
@@ -60,9 +62,7 @@ def arrays_of(key, training):
   schedule = [trainer.iteration, training.work_done, training.next_expansion,
               training.next_drop, tree.num_nodes, len(tree.claim)]
   arrays = {"schedule": np.array(schedule, np.int64),
-            **growing_tree.rows_of(tree), "regret": trainer.tables.regret,
-            "cumulative": trainer.tables.cumulative,
-            "seen": trainer.tables.last_update,
+            **growing_tree.rows_of(tree), **trainer.tables._asdict(),
             "outcomes": training.outcomes, "responses": training.responses}
   return {_name(key, name): array for name, array in arrays.items()}
 
@@ -131,26 +131,8 @@ def _read_round(archive, key, training):
     training: the `recall_solver._RoundTraining`.
   """
   schedule, tree = _read_tree(archive, key, training.trainer.hands)
-  count, dtype = schedule["iteration"], training.trainer.tables.regret.dtype
-
-  def table(name, size, dtype, low, high=None):
-    entries = np.empty(size, dtype)  # a table that grows owns its memory
-    archive.read_into(_name(key, name), entries, low, high)
-    return entries
-
-  for name in ("regret", "cumulative"):  # before any memory is allocated
-    archive.check(_name(key, name), (tree.num_entries,), (dtype,))
-  ram.check("path", repr(archive.path), 2 * dtype.itemsize * tree.num_entries,
-            f"its round {key[0]}v{key[1]}", "a machine that has more")
-  tables = dcfr_kernels.LearnTables(
-      # Payoffs are from -1 to 1, and iteration t has the weight t^2.
-      table("regret", tree.num_entries, dtype, -np.inf,
-            _ROUNDING * 2.0 * count),
-      table("cumulative", tree.num_entries, dtype, 0.0,
-            _ROUNDING * dcfr_kernels.total_weight(count)),
-      table("seen", tree.num_nodes, np.int64, 0))
-  _demand(tables.last_update.max() <= count, archive, key, "seen",
-          f"at most {count}")
+  tables = _read_tables(archive, key, training.trainer, tree,
+                        schedule["iteration"])
   outcomes, responses = (
       archive.read(_name(key, name), shape, (np.dtype(np.float64),), *low)
       for name, shape, *low in (("outcomes", training.outcomes.shape, 0.0),
@@ -159,6 +141,41 @@ def _read_round(archive, key, training):
   _demand(np.abs(responses).max() <= _MAX_RESPONSE, archive, key, "responses",
           "between -1 and 1")
   return RoundState(tree, tables, schedule, outcomes, responses)
+
+
+def _read_tables(archive, key, trainer, tree, count):
+  """Returns the `guarded_kernels.LearnTables` of a round.
+
+  Args:
+    archive: the `checkpoint.Archive`.
+    key: (starter's dice, other's dice).
+    trainer: the `round_trainer.RecallTrainer`.
+    tree: the `growing_tree.TreeArrays`.
+    count: how many iterations were run.
+  """
+  order = trainer.hands.order
+  shapes = guarded_kernels.table_shapes(trainer.hands, tree)
+  dtypes = guarded_kernels.table_dtypes(trainer.tables.regret.dtype)
+  for name, shape in shapes.items():  # before any memory is allocated
+    archive.check(_name(key, name), shape, (dtypes[name],))
+  ram.check("path", repr(archive.path), sum(
+      math.prod(shape) * dtypes[name].itemsize
+      for name, shape in shapes.items()), f"its round {key[0]}v{key[1]}",
+            "a machine that has more")
+  # Payoffs are from -1 to 1.
+  regrets, iterations = (-np.inf, _ROUNDING * 2.0 * count), (0, count)
+  limits = {"regret": regrets, "adversary_regret": regrets,
+            "unstored_regret": regrets,
+            "cumulative": (0.0, _ROUNDING * guarded_kernels.total_weight(
+                count)),
+            "unstored_rank": (0, order.num_sides - 1),
+            "unstored_claim": (0, order.num_claims - 1),
+            "policy_update": iterations, "adversary_update": iterations}
+  tables = {}
+  for name, shape in shapes.items():
+    tables[name] = np.empty(shape, dtypes[name])  # it grows, so it owns memory
+    archive.read_into(_name(key, name), tables[name], *limits[name])
+  return guarded_kernels.LearnTables(**tables)
 
 
 def restore(training, state):

@@ -26,7 +26,7 @@ class StoredRound(NamedTuple):
     tree: the `growing_tree.TreeArrays`, the histories that are stored. The
       policy says Dudo after all others.
     table: [entry] float32, float64 or uint16. The probabilities of the actions
-      of a hand class are proportional to their positive entries.
+      of a hand are proportional to their positive entries.
   """
   hands: round_hands.RoundHands
   tree: growing_tree.TreeArrays
@@ -67,11 +67,10 @@ class StoredRound(NamedTuple):
     node = growing_tree.find(tree, claims)
     if node < 0:
       return [hands.order.num_claims], np.ones(
-          (1, hands.classes[role].shape[1]))
+          (1, hands.num_hands[role]))
     actions = tree.claim[tree.row_begin[node]:tree.row_begin[node + 1]]
-    classes = hands.classes[role][hands.hand_level[tree.last[node] + 1]]
     return actions.tolist(), hand_vectors.probabilities(
-        tree, self.table, node)[:, classes]
+        tree, self.table, node)[:, :hands.num_hands[role]]
 
 
 class LazyRound:

@@ -230,9 +230,8 @@ def _code_node(coder, arrays, tree, node, depth, weights, stats):
   Arguments and result are those of `_code_quanta`, with the depth of the node.
   """
   role = tree.role[node]
-  counts, rank = arrays.counts[role], arrays.game.rank
+  matches, rank = arrays.game.hands[role].matches, arrays.game.rank
   num_claims = arrays.game.num_claims
-  level = arrays.game.hand_level[tree.last[node] + 1]
   begin = tree.row_begin[node]
   width = tree.value_begin[node + 1] - tree.value_begin[node]
   rows, everyone = tree.row_begin[node + 1] - begin, stats.shape[1] - 1
@@ -255,7 +254,7 @@ def _code_node(coder, arrays, tree, node, depth, weights, stats):
         continue
       is_dudo = tree.claim[begin + row] == num_claims
       claim = tree.last[node] if is_dudo else tree.claim[begin + row]
-      j = counts[level, rank[claim], h]
+      j = np.int64(matches[rank[claim], h])
       context = _hand_context(is_dudo, j, arrays.quantity[claim] - j)
       context = context * _STATISTICS + _statistics_context(
           stats[row, j, 0], stats[row, j, 1], stats[row, everyone, 0],

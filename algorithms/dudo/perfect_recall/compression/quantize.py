@@ -27,10 +27,9 @@ MAX_WEIGHT = 2**16 - 1  # the weights of a hand at a node add up to at most this
 
 class QuantumArrays(NamedTuple):
   """The arrays that kernels need besides the tree and its table."""
-  game: object  # the `round_hands.ClassArrays`, float64
-  counts: tuple  # for each role [level, rank, class] int64, dice that match
+  game: object  # the `round_hands.RoundArrays`, float64
   quantity: np.ndarray  # [claim] int64, how many dice a claim is about
-  # [depth, role, class] int64; those at depth 0 are what hands begin with, the
+  # [depth, role, hand] int64; those at depth 0 are what hands begin with, the
   # others are overwritten
   quanta: np.ndarray
   # [depth] int64 scratch, the nodes from the root to the present one
@@ -55,9 +54,7 @@ def quantum_arrays(hands, num_quanta, stop=None):
     chance = game.hands[role].chance
     quanta[0, role, :len(chance)] = np.ceil(num_quanta * chance)
   return QuantumArrays(
-      game, tuple(np.ascontiguousarray(part.onehot.argmax(axis=2))
-                  for part in game.hands),
-      hands.order.quantities.astype(np.int64), quanta,
+      game, hands.order.quantities.astype(np.int64), quanta,
       np.zeros(depths, np.int64),
       np.zeros((hands.order.num_claims + 1, max(hands.dice) + 1)),
       interrupts.new_flag() if stop is None else stop)
@@ -86,22 +83,17 @@ def pass_on(arrays, tree, node, weights, depth):
     return True
   quanta = arrays.quanta
   parent, row = arrays.path[depth - 1], tree.parent_row[node]
-  level = arrays.game.hand_level[tree.last[parent] + 1]
-  new_level = arrays.game.hand_level[tree.last[node] + 1]
   width = tree.value_begin[parent + 1] - tree.value_begin[parent]
   first = tree.table_begin[parent] + (row - tree.row_begin[parent]) * width
   is_any = False
   for role in range(2):
-    hands = arrays.game.hands[role]
-    quanta[depth, role] = 0
     is_own = role == tree.role[parent]
-    for h in range(hands.width[level]):
+    for h in range(quanta.shape[2]):
       n = quanta[depth - 1, role, h]
       if n > 0 and is_own:
         n = n * weights[first + h] // min(n, MAX_WEIGHT)
-      if n > 0:
-        is_any = True
-        quanta[depth, role, hands.merge[level, new_level, h]] += n
+      is_any = is_any or n > 0
+      quanta[depth, role, h] = n
   return is_any
 
 
@@ -109,7 +101,7 @@ def pass_on(arrays, tree, node, weights, depth):
 def _ideal_weight(arrays, tree, node, table, i, hand):
   """Returns the weight of entry i before it is rounded.
 
-  `hand` is (class, its quanta, the sum of its weights, the sum of its positive
+  `hand` is (hand, its quanta, the sum of its weights, the sum of its positive
   entries); the other arguments are those of `divide`.
 
   Returns:
@@ -119,14 +111,13 @@ def _ideal_weight(arrays, tree, node, table, i, hand):
   width = tree.value_begin[node + 1] - tree.value_begin[node]
   number = (i - tree.table_begin[node]) // width
   rank = rank_of(arrays, tree, node, tree.row_begin[node] + number)
-  j = arrays.counts[tree.role[node]][
-      arrays.game.hand_level[tree.last[node] + 1], rank, h]
+  j = np.int64(arrays.game.hands[tree.role[node]].matches[rank, h])
   return size * (table[i] / total + arrays.carry[number, j] / n), number, j
 
 
 @jit.forceinline
 def _divide_hand(arrays, tree, table, node, weights, h, n):
-  """Divides the n > 0 quanta of hand class h at a node, as `divide` does."""
+  """Divides the n > 0 quanta of hand h at a node, as `divide` does."""
   width = tree.value_begin[node + 1] - tree.value_begin[node]
   entries = range(tree.table_begin[node] + h, tree.table_begin[node + 1], width)
   total = 0.0
