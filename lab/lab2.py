@@ -5,7 +5,7 @@ from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.runtime import interrupts
 import dudo_spiel
 VALUES = np.load("/tmp/values.npy", allow_pickle=True).item()
-EPOCH = 10
+EPOCH = 10; CALM = 20
 class Scheduled:
   def __init__(self, tr, pool=None):
     self.tr = tr; self.ng, self.nd, self.resp = 1, 100, np.ones(2); self.pool = pool
@@ -18,7 +18,7 @@ class Scheduled:
       before = tr.tree.num_entries
       self.resp = tr.expand(2**50, self.pool)
       calm = tr.tree.num_entries <= 1.01*before
-      self.ng = t+max(min(1+t//4, EPOCH), t//(20 if calm else 100))
+      self.ng = t+max(min(1+t//4, EPOCH), t//(CALM if calm else 100))
       return True
     return False
 def make(dice, n=None, **kw):

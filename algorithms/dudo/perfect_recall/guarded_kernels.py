@@ -34,9 +34,12 @@ from dudo_spiel.algorithms.runtime import jit
 # Discounted CFR (Brown & Sandholm 2019): positive regrets are discounted by
 # t^ALPHA / (t^ALPHA + 1), negative ones by NEGATIVE, and strategies are weighted
 # by t^GAMMA.
-ALPHA, NEGATIVE, GAMMA = 1.5, 0.75, 5.0
+ALPHA, NEGATIVE, GAMMA = 1.5, 0.75, 2.0
 _MAX_WEIGHTED = 2**20  # iterations; later ones have the same weight
 OWN, OTHER = 0, 1  # columns of `LearnScratch.slot`
+# Who learns: the policies of both roles against each other, the policy of a
+# guarded game, or its adversary.
+SELF_PLAY, POLICY, ADVERSARY = 0, 1, 2
 _DUDO = -1  # instead of a rank: the adversary says Dudo
 
 
@@ -73,7 +76,7 @@ class LearnTables(NamedTuple):
 class LearnStep(NamedTuple):
   """One traversal."""
   role: int  # who learns
-  is_policy: bool  # whether it is the policy of the role, or the adversary
+  kind: int  # SELF_PLAY, POLICY or ADVERSARY
   iteration: int  # t, from 1
   weight: float  # of the strategy in the average, of the type of the tables
   # [t] float64, the product over s <= t of the discounts
@@ -114,7 +117,8 @@ class _Walk(NamedTuple):
   The pointers have the names of the arrays in `LearnTables` and `LearnScratch`.
   """
   role: int
-  is_policy: bool
+  is_policy: bool  # whether a policy learns, not an adversary
+  is_guarded: bool
   game: object  # the `round_hands.RoundArrays`
   challenges: np.ndarray
   challenged: np.ndarray
@@ -196,13 +200,17 @@ def _walk(game, tables, step, scratch):
   """Returns the `_Walk` of a step."""
   mine = hand_vectors.hand_pointers(game.hands[step.role])
   theirs = hand_vectors.hand_pointers(game.hands[1 - step.role])
-  regret, other_regret = tables.adversary_regret, tables.regret
+  regret, other_regret = tables.regret, tables.regret
+  if step.kind == POLICY:
+    other_regret = tables.adversary_regret
+  if step.kind == ADVERSARY:
+    regret = tables.adversary_regret
   challenges, challenged = step.challenges, step.challenged
-  if step.is_policy:
-    regret, other_regret = other_regret, regret
+  if step.kind != ADVERSARY:
     challenges, challenged = -step.challenged, -step.challenges
   return _Walk(
-      step.role, step.is_policy, game, step.challenges, step.challenged,
+      step.role, step.kind != ADVERSARY, step.kind != SELF_PLAY, game,
+      step.challenges, step.challenged,
       challenges, challenged, mine, theirs,
       scratch.value.shape[1], scratch.payoff.shape[1], step.weight,
       jit.pointer(regret), jit.pointer(other_regret),
@@ -439,7 +447,7 @@ def _enter(walk, tree, tables, step, scratch, node):
     return
   width = walk.mine.width if node.is_own else walk.theirs.width
   hand_vectors.clear(width, walk.inverse_sum, node.at)
-  if node.is_own != walk.is_policy:  # the adversary acts
+  if walk.is_guarded and node.is_own != walk.is_policy:  # the adversary acts
     hand_vectors.add_positive(walk.unstored_regret, node.hands, width,
                               walk.inverse_sum, node.at)
   regret = walk.regret if node.is_own else walk.other_regret
@@ -473,7 +481,7 @@ def _own_row(walk, tree, scratch, node, row):
     claim = tree.claim[row]
     if claim == walk.game.num_claims:
       _challenge(walk, scratch, node, tree.last[node.index], walk.challenges)
-    elif own_slot < 0:
+    elif own_slot < 0 or not walk.is_guarded:
       _challenge(walk, scratch, node, claim, walk.challenged)
     else:
       _meet_answers(walk, claim, node, below, scratch)
@@ -549,7 +557,7 @@ def _leave(walk, tree, tables, scratch, node, discounts):
   if node.other_at < 0:
     return
   if not node.is_own:
-    if walk.is_policy:
+    if walk.is_policy and walk.is_guarded:
       _meet_unstored(walk, tables, scratch, node)
     return
   if not walk.is_policy:
@@ -584,7 +592,7 @@ def learn(game, tree, tables, step, scratch):
   discounts = _discounts(step, step.iteration - 1, step.iteration,
                          scratch.value[0, 0])
   scratch.path[0] = 0
-  scratch.slot[0, OWN], scratch.slot[0, OTHER] = 0 if step.is_policy else -1, 0
+  scratch.slot[0, OWN], scratch.slot[0, OTHER] = 0 if walk.is_policy else -1, 0
   scratch.has_payoff[:] = False
   node = _node(walk, tree, scratch, 0)
   _enter(walk, tree, tables, step, scratch, node)

@@ -28,6 +28,9 @@ from dudo_spiel.algorithms.runtime import interrupts
 
 EXPANSION_FRACTION, EXPANSION_SLOPE = 1e-6, 1e-3
 DROP_FRACTION = 1e-8
+KAPPA = 2.0
+MAX_SELF_PLAY = 4
+AVG = 10.0
 _MAX_DISCOUNTED = 2**20  # iterations; later discounts differ from 1 by 1e-9
 _MIN_DISCOUNTED = 2**10  # how many discounts are computed at least
 MAX_PROPOSALS = 2**16  # of one traversal
@@ -90,6 +93,7 @@ class RecallTrainer:
     self._expansion_slope = expansion_slope
     self._drop_fraction = drop_fraction
     self._max_proposals = max_proposals
+    self._is_guarded = sum(dice) > MAX_SELF_PLAY
     self._scratch = []  # a `LearnScratch` for each game
     self.set_state(growing_tree.new_tree(self.hands))
 
@@ -144,21 +148,28 @@ class RecallTrainer:
     if not self._scratch:
       self._scratch = [guarded_kernels.new_scratch(self.hands, self._dtype)
                        for _ in range(2)]
-    interrupts.map_tasks(pool, self._play, range(2))
+    if self._is_guarded:
+      interrupts.map_tasks(pool, self._play, range(2))
+    else:
+      for role in range(2):
+        self._learn(role, guarded_kernels.SELF_PLAY, self._scratch[0])
     self.iteration += 1
 
   def _play(self, role):
     """Runs one iteration of the game in which a role has the policy."""
+    self._learn(1 - role, guarded_kernels.ADVERSARY, self._scratch[role])
+    self._learn(role, guarded_kernels.POLICY, self._scratch[role])
+
+  def _learn(self, role, kind, scratch):
+    """Runs one traversal, in which a role learns."""
     t = self.iteration + 1
-    game = self.hands.arrays(self._dtype)
-    for learner in (1 - role, role):
-      step = guarded_kernels.LearnStep(
-          learner, learner == role, t,
-          self._dtype.type(guarded_kernels.weight(t)),
-          _cumulative_discounts(num_discounted(t)),
-          *(payoff.astype(self._dtype) for payoff in self.payoffs[learner]))
-      guarded_kernels.learn(game, self.tree, self.tables, step,
-                            self._scratch[role])
+    step = guarded_kernels.LearnStep(
+        role, kind, t,
+        self._dtype.type(guarded_kernels.weight(t) * (self.tree.num_entries / 2**20)**KAPPA),
+        _cumulative_discounts(num_discounted(t)),
+        *(payoff.astype(self._dtype) for payoff in self.payoffs[role]))
+    guarded_kernels.learn(self.hands.arrays(self._dtype), self.tree,
+                          self.tables, step, scratch)
 
   # Expansion.
 
@@ -200,6 +211,8 @@ class RecallTrainer:
                for role in range(2)),
              *(functools.partial(self._propose, self.evaluator, role, choices,
                                  nobody, threshold) for role in range(2)),
+             *(functools.partial(self._propose, self.evaluator, role, choices,
+                                 self.tables.cumulative, AVG * threshold) for role in range(2)),
              self.evaluator.outcomes]
     *proposals, self.outcomes = interrupts.map_tasks(
         pool, lambda task: task(), tasks)
@@ -212,7 +225,8 @@ class RecallTrainer:
 
     The adversary plays its present strategy, stored claims only.
     """
-    evaluator = self._evaluator(self.tables.adversary_regret)
+    evaluator = self._evaluator(self.tables.adversary_regret if self._is_guarded
+                                else self.tables.regret)
     choices = best_response_kernels.new_choices(self.tree)
     evaluator.run_kernel(best_response_kernels.respond, self._responder(role),
                          None, choices)
