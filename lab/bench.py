@@ -15,7 +15,7 @@ n = tr.tree.num_entries
 names = {}
 orig = guarded_kernels.learn
 def timed(game, tree, tables, step, scratch):
-  c = time.perf_counter(); r = orig(game, tree, tables, step, scratch); names.setdefault((("adversary", "policy")[step.is_policy], step.role), []).append(time.perf_counter()-c)
+  c = time.perf_counter(); r = orig(game, tree, tables, step, scratch); names.setdefault((("adversary", "policy")[step.game == step.role], step.role), []).append(time.perf_counter()-c)
 guarded_kernels.learn = timed
 for _ in range(15): tr.iterate()
 tot = 0

@@ -6,4 +6,5 @@ s = s.replace("tr.payoffs = tuple(transitions.Payoffs(gets[r], -gets[1-r]) for r
 s = s.replace("for x in tr.payoffs]", "for x in raw]")
 s = s.replace("**4))", "**6))").replace("tr.forgetting", "0.0").replace("y = o.adversary_regret[h, hand].get(guarded_oracle.UNSTORED, 0.0)", "y = o.adversary_regret[h, hand].get(guarded_oracle.UNSTORED, 0.0)\n      if len(o.nodes[h]) == C-1-(h[-1] if h else -1): y = z")
 s = s.replace("  o.counts = lambda", "  o.gamma = 5; o.counts = lambda")
+s = s.replace('(("regret", o.regret), ("cumulative", o.cumulative), ("adversary_regret", o.adversary_regret))', '((f"regret_{t.role[n]}", o.regret), ("cumulative", o.cumulative), (f"regret_{1-t.role[n]}", o.adversary_regret))').replace('getattr(tr.tables, "adversary_update" if name[0] == "a" else "policy_update")[n]', 'getattr(tr.tables, "update_" + (name[-1] if name[0] == "r" else "0"))[n]').replace("tr.tables.adversary_update[n]", "getattr(tr.tables, f'update_{1-t.role[n]}')[n]").replace("o.gamma = 5", "o.gamma = 2; o.size_weight = lambda: (tr.tree.num_entries/2**20)**2").replace("/(1 if name", "/(1 if name")
 exec(s)

@@ -2,11 +2,8 @@ import sys; sys.path.insert(0, "/tmp/g/lab")
 import lab2
 from lab2 import *
 dice = tuple(int(x) for x in sys.argv[1].split("v")); limit = float(sys.argv[2]); kw = eval("dict(%s)" % ",".join(sys.argv[3:]))
-for k in ("ALPHA", "NEGATIVE", "GAMMA"):
+for k in ("ALPHA", "GAMMA", "SIZE_POWER"):
   if k in kw: setattr(guarded_kernels, k, kw.pop(k))
-round_trainer.AVG = kw.pop("avg", 10.0)
-round_trainer.MAX_SELF_PLAY = kw.pop("sp", 4)
-round_trainer.KAPPA = kw.pop("kappa", 2.0)
 lab2.CALM = kw.pop("calm", 20)
 lab2.EPOCH = kw.pop("epoch", 10)
 tr = make(dice, **kw); compiled(); make(dice, max_proposals=64).iterate()

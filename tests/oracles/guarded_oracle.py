@@ -19,7 +19,7 @@ class GuardedOracle(growing_oracle.GrowingOracle):
   `regret` and `cumulative` are those of the policies.
   """
 
-  gamma = 3
+  gamma = 2
 
   def __init__(self, *args):
     super().__init__(*args)
@@ -145,7 +145,8 @@ class GuardedOracle(growing_oracle.GrowingOracle):
         sums = self.cumulative[key[0], self.counts(*key)]
         for action, probability in strategy.items():
           sums[action] = (sums.get(action, 0.0) +
-                          t**self.gamma * own * probability)
+                          self.size_weight() * t**self.gamma * own *
+                          probability)
       elif claim is not None:
         self.unstored_claim[key] = claim
       for action, regret in regrets.items():

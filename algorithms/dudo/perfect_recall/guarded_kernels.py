@@ -18,8 +18,8 @@ counterfactual value of each own hand: the sum over the other's hands of their
 reach times the payoff.
 
 If the other's reach of a node is zero for all hands, its regrets change only by
-the discount, which is applied on the next visit (`policy_update` and
-`adversary_update` have the iteration). If the own reach is zero as well, the
+the discount, which is applied on the next visit (`update_0` and `update_1` have
+the iteration). If the own reach is zero as well, the
 subtree is skipped.
 """
 
@@ -33,50 +33,52 @@ from dudo_spiel.algorithms.runtime import jit
 
 # Discounted CFR (Brown & Sandholm 2019): positive regrets are discounted by
 # t^ALPHA / (t^ALPHA + 1), negative ones by NEGATIVE, and strategies are weighted
-# by t^GAMMA.
-ALPHA, NEGATIVE, GAMMA = 1.5, 0.75, 2.0
-_MAX_WEIGHTED = 2**20  # iterations; later ones have the same weight
+# by t^GAMMA, and by the square of the size of the tree: those of smaller trees
+# are soon worth little.
+ALPHA, NEGATIVE, GAMMA, SIZE_POWER = 1.5, 0.75, 2.0, 2.0
+_UNIT = 2.0**20  # entries, of the size of a tree
 OWN, OTHER = 0, 1  # columns of `LearnScratch.slot`
-# Who learns: the policies of both roles against each other, the policy of a
-# guarded game, or its adversary.
-SELF_PLAY, POLICY, ADVERSARY = 0, 1, 2
 _DUDO = -1  # instead of a rank: the adversary says Dudo
 
 
 class LearnTables(NamedTuple):
   """What is learned in both games of a round.
 
-  In game p the policy is that of role p. So at a node of role r the policy's
-  entries are those of game r, and the adversary's those of the other game.
+  In game 0 the starter has the policy, and the other role is the adversary; in
+  game 1 it is the other way round. So at every node one game has the regrets of
+  a policy, and the other one those of an adversary.
 
   Attributes:
-    regret: [entry] float, of the policies, by
+    regret_0: [entry] float, of game 0, by
       `growing_tree.TreeArrays.table_begin`.
+    regret_1: [entry] float, of game 1.
     cumulative: [entry] float, sums of the policies' strategies times own reach.
-    adversary_regret: [entry] float.
+    update_0: [node] int64, the iteration of the last update in game 0.
+    update_1: [node] int64, that in game 1.
     unstored_regret: [value] float, the adversary's regret for the best claim
       that is not stored, by `growing_tree.TreeArrays.value_begin`.
     unstored_rank: [value] int8, the rank of that claim.
     unstored_claim: [node, rank, count] int16, the claim, by its rank and the
       adversary's count of it.
-    policy_update: [node] int64, the iteration of the last update of the
-      policy's regrets.
-    adversary_update: [node] int64, that of the adversary's.
   """
-  regret: np.ndarray
+  regret_0: np.ndarray
+  regret_1: np.ndarray
   cumulative: np.ndarray
-  adversary_regret: np.ndarray
+  update_0: np.ndarray
+  update_1: np.ndarray
   unstored_regret: np.ndarray
   unstored_rank: np.ndarray
   unstored_claim: np.ndarray
-  policy_update: np.ndarray
-  adversary_update: np.ndarray
+
+  def regret(self, game):
+    """Returns the regrets of game 0 or 1, [entry] float."""
+    return self[game]
 
 
 class LearnStep(NamedTuple):
   """One traversal."""
+  game: int  # 0 or 1, the role that has the policy
   role: int  # who learns
-  kind: int  # SELF_PLAY, POLICY or ADVERSARY
   iteration: int  # t, from 1
   weight: float  # of the strategy in the average, of the type of the tables
   # [t] float64, the product over s <= t of the discounts
@@ -117,8 +119,7 @@ class _Walk(NamedTuple):
   The pointers have the names of the arrays in `LearnTables` and `LearnScratch`.
   """
   role: int
-  is_policy: bool  # whether a policy learns, not an adversary
-  is_guarded: bool
+  is_policy: bool  # whether the policy learns, not the adversary
   game: object  # the `round_hands.RoundArrays`
   challenges: np.ndarray
   challenged: np.ndarray
@@ -131,8 +132,8 @@ class _Walk(NamedTuple):
   stride: int  # of vectors in the scratch
   num_counts: int  # the second dimension of [rank, count] arrays
   weight: float
-  regret: object  # pointer to the regrets of whoever learns
-  other_regret: object  # pointer to those of the other side
+  regret: object  # pointer to those of the game
+  update: object
   cumulative: object
   unstored_regret: object
   unstored_rank: object
@@ -157,16 +158,14 @@ class _Node(NamedTuple):
   other_at: int  # where the other's reach begins, negative if it is 0
 
 
-def weight(iteration):
-  """Returns the weight of an iteration in the average."""
-  return float(min(iteration, _MAX_WEIGHTED))**GAMMA
+def weight(iteration, num_entries):
+  """Returns the weight of an iteration, on a tree of some size, a float."""
+  return float(iteration)**GAMMA * (num_entries / _UNIT)**SIZE_POWER
 
 
-def total_weight(iterations):
-  """Returns the weight of so many iterations in the average, about."""
-  weighted = min(iterations, _MAX_WEIGHTED)
-  return (float(weighted)**(GAMMA + 1) / (GAMMA + 1) + float(weighted)**GAMMA +
-          (iterations - weighted) * weight(iterations))
+def total_weight(iterations, num_entries):
+  """Returns the weight of all iterations so far if the tree never grew."""
+  return iterations * weight(iterations + 1, num_entries) / (GAMMA + 1.0)
 
 
 def new_scratch(hands, dtype):
@@ -200,20 +199,17 @@ def _walk(game, tables, step, scratch):
   """Returns the `_Walk` of a step."""
   mine = hand_vectors.hand_pointers(game.hands[step.role])
   theirs = hand_vectors.hand_pointers(game.hands[1 - step.role])
-  regret, other_regret = tables.regret, tables.regret
-  if step.kind == POLICY:
-    other_regret = tables.adversary_regret
-  if step.kind == ADVERSARY:
-    regret = tables.adversary_regret
+  regret, update = tables.regret_0, tables.update_0
+  if step.game == 1:
+    regret, update = tables.regret_1, tables.update_1
+  is_policy = step.role == step.game
   challenges, challenged = step.challenges, step.challenged
-  if step.kind != ADVERSARY:
+  if is_policy:
     challenges, challenged = -step.challenged, -step.challenges
   return _Walk(
-      step.role, step.kind != ADVERSARY, step.kind != SELF_PLAY, game,
-      step.challenges, step.challenged,
-      challenges, challenged, mine, theirs,
+      step.role, is_policy, game, step.challenges, step.challenged, challenges, challenged, mine, theirs,
       scratch.value.shape[1], scratch.payoff.shape[1], step.weight,
-      jit.pointer(regret), jit.pointer(other_regret),
+      jit.pointer(regret), jit.pointer(update),
       jit.pointer(tables.cumulative), jit.pointer(tables.unstored_regret),
       jit.pointer(tables.unstored_rank), jit.pointer(scratch.own),
       jit.pointer(scratch.other),
@@ -417,9 +413,8 @@ def _discounts(step, first, last, zero):
 @jit.forceinline
 def _catch_up(walk, tables, step, node, rows):
   """Applies the discounts that an own node has missed."""
-  update = tables.policy_update if walk.is_policy else tables.adversary_update
-  updated, before = update[node.index], step.iteration - 1
-  update[node.index] = step.iteration
+  updated, before = walk.update[node.index], step.iteration - 1
+  walk.update[node.index] = step.iteration
   if updated < before:
     discounts = _discounts(step, updated, before, walk.value[node.at])
     # The values of the node are still 0.
@@ -447,12 +442,11 @@ def _enter(walk, tree, tables, step, scratch, node):
     return
   width = walk.mine.width if node.is_own else walk.theirs.width
   hand_vectors.clear(width, walk.inverse_sum, node.at)
-  if walk.is_guarded and node.is_own != walk.is_policy:  # the adversary acts
+  if node.is_own != walk.is_policy:  # the adversary acts
     hand_vectors.add_positive(walk.unstored_regret, node.hands, width,
                               walk.inverse_sum, node.at)
-  regret = walk.regret if node.is_own else walk.other_regret
   for row in range(rows):
-    hand_vectors.add_positive(regret, node.table + row * width, width,
+    hand_vectors.add_positive(walk.regret, node.table + row * width, width,
                               walk.inverse_sum, node.at)
   hand_vectors.invert(width, walk.inverse_sum, node.at)
 
@@ -481,7 +475,7 @@ def _own_row(walk, tree, scratch, node, row):
     claim = tree.claim[row]
     if claim == walk.game.num_claims:
       _challenge(walk, scratch, node, tree.last[node.index], walk.challenges)
-    elif own_slot < 0 or not walk.is_guarded:
+    elif own_slot < 0:
       _challenge(walk, scratch, node, claim, walk.challenged)
     else:
       _meet_answers(walk, claim, node, below, scratch)
@@ -513,7 +507,7 @@ def _other_row(walk, tree, scratch, node, row):
   if node.other_at < 0:
     return own_slot, -1
   number = row - tree.row_begin[node.index]
-  hand_vectors.strategy(walk.other_regret, node.table + number * width, width,
+  hand_vectors.strategy(walk.regret, node.table + number * width, width,
                         walk.inverse_sum, node.at, number == 0, walk.strategy)
   below = node.at + walk.stride
   total = hand_vectors.multiply(walk.other, node.other_at, walk.strategy,
@@ -557,7 +551,7 @@ def _leave(walk, tree, tables, scratch, node, discounts):
   if node.other_at < 0:
     return
   if not node.is_own:
-    if walk.is_policy and walk.is_guarded:
+    if walk.is_policy:
       _meet_unstored(walk, tables, scratch, node)
     return
   if not walk.is_policy:
@@ -639,15 +633,15 @@ def table_shapes(hands, tree):
   nodes = tree.num_nodes
   claims = nodes, hands.order.num_sides, max(hands.dice) + 1
   return dict(zip(LearnTables._fields, (
-      entries, entries, entries, values, values, claims, (nodes,), (nodes,))))
+      entries, entries, entries, (nodes,), (nodes,), values, values, claims)))
 
 
 def table_dtypes(dtype):
   """Returns {name: type} of `LearnTables` with floats of a type."""
   kinds = dict.fromkeys(LearnTables._fields, np.dtype(dtype))
   return kinds | {name: np.dtype(kind) for name, kind in (
-      ("unstored_rank", np.int8), ("unstored_claim", np.int16),
-      ("policy_update", np.int64), ("adversary_update", np.int64))}
+      ("update_0", np.int64), ("update_1", np.int64),
+      ("unstored_rank", np.int8), ("unstored_claim", np.int16))}
 
 
 def moved_by_node(old, new, node_source, tables, iteration):
@@ -673,12 +667,11 @@ def moved_by_node(old, new, node_source, tables, iteration):
     return result
 
   return tables._replace(
+      update_0=moved(tables.update_0, source, is_new, iteration),
+      update_1=moved(tables.update_1, source, is_new, iteration),
       unstored_regret=moved(tables.unstored_regret, index, is_new_value, 0),
       unstored_rank=moved(tables.unstored_rank, index, is_new_value, 0),
-      unstored_claim=moved(tables.unstored_claim, source, is_new, 0),
-      policy_update=moved(tables.policy_update, source, is_new, iteration),
-      adversary_update=moved(tables.adversary_update, source, is_new,
-                             iteration))
+      unstored_claim=moved(tables.unstored_claim, source, is_new, 0))
 
 
 @jit.kernel(nogil=True)
@@ -720,8 +713,8 @@ def find_needed(tree, tables, min_weight, reach, is_kept):
       total, is_needed = 0.0, row == tree.row_begin[node]
       for i in range(first, first + width):
         total += tables.cumulative[i]
-        is_needed = (is_needed or tables.regret[i] > 0 or
-                     tables.adversary_regret[i] > 0)
+        is_needed = (is_needed or tables.regret_0[i] > 0 or
+                     tables.regret_1[i] > 0)
       child = tree.child[row]
       is_needed = is_needed or total > min_weight
       if child >= 0:

@@ -440,15 +440,15 @@ class PerfectRecallSolver(base_solver.Solver):
     return recall_policy.RecallPolicy(self.game, {
         key: stored_rounds.StoredRound(
             entry.trainer.hands, entry.trainer.tree,
-            getattr(entry.trainer.tables, name).copy())
+            getattr(entry.trainer, name)())
         for key, entry in zip(self.rounds, self._rounds)})
 
   def current_policy(self) -> recall_policy.RecallPolicy:
     """Returns the current policy, a `recall_policy.RecallPolicy` (a copy)."""
-    return self._policy("regret")
+    return self._policy("current_table")
 
   def _average_policy(self):
-    return self._policy("cumulative")
+    return self._policy("average_table")
 
   # Files.
 

@@ -28,9 +28,6 @@ from dudo_spiel.algorithms.runtime import interrupts
 
 EXPANSION_FRACTION, EXPANSION_SLOPE = 1e-6, 1e-3
 DROP_FRACTION = 1e-8
-KAPPA = 2.0
-MAX_SELF_PLAY = 4
-AVG = 10.0
 _MAX_DISCOUNTED = 2**20  # iterations; later discounts differ from 1 by 1e-9
 _MIN_DISCOUNTED = 2**10  # how many discounts are computed at least
 MAX_PROPOSALS = 2**16  # of one traversal
@@ -93,7 +90,6 @@ class RecallTrainer:
     self._expansion_slope = expansion_slope
     self._drop_fraction = drop_fraction
     self._max_proposals = max_proposals
-    self._is_guarded = sum(dice) > MAX_SELF_PLAY
     self._scratch = []  # a `LearnScratch` for each game
     self.set_state(growing_tree.new_tree(self.hands))
 
@@ -140,6 +136,17 @@ class RecallTrainer:
     self.payoffs = tuple(self.evaluator.payoffs(role, values, values)
                          for role in range(2))
 
+  def average_table(self):
+    """Returns [entry] float, to which the average policy is proportional."""
+    return self.tables.cumulative.copy()
+
+  def current_table(self):
+    """Returns [entry] float, to which the current policy is proportional."""
+    is_starter = np.repeat(self.tree.role == 0,
+                           np.diff(self.tree.table_begin))
+    return np.where(is_starter, *(self.tables.regret(game)
+                                  for game in range(2)))
+
   # Learning. A `pool` is the `concurrent.futures.Executor` whose threads share
   # the work, or None for the calling thread.
 
@@ -148,28 +155,20 @@ class RecallTrainer:
     if not self._scratch:
       self._scratch = [guarded_kernels.new_scratch(self.hands, self._dtype)
                        for _ in range(2)]
-    if self._is_guarded:
-      interrupts.map_tasks(pool, self._play, range(2))
-    else:
-      for role in range(2):
-        self._learn(role, guarded_kernels.SELF_PLAY, self._scratch[0])
+    interrupts.map_tasks(pool, self._play, range(2))
     self.iteration += 1
 
-  def _play(self, role):
-    """Runs one iteration of the game in which a role has the policy."""
-    self._learn(1 - role, guarded_kernels.ADVERSARY, self._scratch[role])
-    self._learn(role, guarded_kernels.POLICY, self._scratch[role])
-
-  def _learn(self, role, kind, scratch):
-    """Runs one traversal, in which a role learns."""
+  def _play(self, game):
+    """Runs one iteration of a game; first the adversary learns."""
     t = self.iteration + 1
-    step = guarded_kernels.LearnStep(
-        role, kind, t,
-        self._dtype.type(guarded_kernels.weight(t) * (self.tree.num_entries / 2**20)**KAPPA),
-        _cumulative_discounts(num_discounted(t)),
-        *(payoff.astype(self._dtype) for payoff in self.payoffs[role]))
-    guarded_kernels.learn(self.hands.arrays(self._dtype), self.tree,
-                          self.tables, step, scratch)
+    weight = guarded_kernels.weight(t, self.tree.num_entries)
+    for role in (1 - game, game):
+      step = guarded_kernels.LearnStep(
+          game, role, t, self._dtype.type(weight),
+          _cumulative_discounts(num_discounted(t)),
+          *(payoff.astype(self._dtype) for payoff in self.payoffs[role]))
+      guarded_kernels.learn(self.hands.arrays(self._dtype), self.tree,
+                            self.tables, step, self._scratch[game])
 
   # Expansion.
 
@@ -211,8 +210,6 @@ class RecallTrainer:
                for role in range(2)),
              *(functools.partial(self._propose, self.evaluator, role, choices,
                                  nobody, threshold) for role in range(2)),
-             *(functools.partial(self._propose, self.evaluator, role, choices,
-                                 self.tables.cumulative, AVG * threshold) for role in range(2)),
              self.evaluator.outcomes]
     *proposals, self.outcomes = interrupts.map_tasks(
         pool, lambda task: task(), tasks)
@@ -225,8 +222,7 @@ class RecallTrainer:
 
     The adversary plays its present strategy, stored claims only.
     """
-    evaluator = self._evaluator(self.tables.adversary_regret if self._is_guarded
-                                else self.tables.regret)
+    evaluator = self._evaluator(self.tables.regret(role))
     choices = best_response_kernels.new_choices(self.tree)
     evaluator.run_kernel(best_response_kernels.respond, self._responder(role),
                          None, choices)
@@ -260,7 +256,8 @@ class RecallTrainer:
       pool: as for `iterate`.
     """
     min_probability = self._drop_fraction * max(0.5 * responses.sum(), 0.0)
-    min_weight = min_probability * guarded_kernels.total_weight(self.iteration)
+    min_weight = min_probability * guarded_kernels.total_weight(
+        self.iteration, self.tree.num_entries)
     is_kept = np.zeros(len(self.tree.claim), np.bool_)
     guarded_kernels.find_needed(self.tree, self.tables, min_weight,
                                 np.zeros((self.tree.num_nodes, 2)), is_kept)
@@ -281,7 +278,7 @@ class RecallTrainer:
     interrupts.map_tasks(
         pool, lambda table: growing_tree.move_table(
             old, tree, row_source, is_growing, table),
-        (tables.regret, tables.cumulative, tables.adversary_regret))
+        (tables.regret_0, tables.regret_1, tables.cumulative))
     tables = guarded_kernels.moved_by_node(old, tree, node_source, tables,
                                            self.iteration)
     if is_growing:

@@ -36,6 +36,7 @@ _SCHEDULE = ("iteration", "work_done", "next_expansion", "next_drop", "nodes",
 _MAX_SUM = 1.0 + 1e-6  # of probabilities, with rounding
 _MAX_RESPONSE = 1.01
 _ROUNDING = 2.0  # by which sums of many numbers may be too large
+_MAX_SHRINKING = 2.0**20  # the same of weights, as trees may have been larger
 _MAX_ITERATIONS = 2**27  # of a round; the sum of their weights fits in float32
 
 
@@ -155,7 +156,7 @@ def _read_tables(archive, key, trainer, tree, count):
   """
   order = trainer.hands.order
   shapes = guarded_kernels.table_shapes(trainer.hands, tree)
-  dtypes = guarded_kernels.table_dtypes(trainer.tables.regret.dtype)
+  dtypes = guarded_kernels.table_dtypes(trainer.tables.cumulative.dtype)
   for name, shape in shapes.items():  # before any memory is allocated
     archive.check(_name(key, name), shape, (dtypes[name],))
   ram.check("path", repr(archive.path), sum(
@@ -164,13 +165,13 @@ def _read_tables(archive, key, trainer, tree, count):
             "a machine that has more")
   # Payoffs are from -1 to 1.
   regrets, iterations = (-np.inf, _ROUNDING * 2.0 * count), (0, count)
-  limits = {"regret": regrets, "adversary_regret": regrets,
+  limits = {"regret_0": regrets, "regret_1": regrets,
             "unstored_regret": regrets,
-            "cumulative": (0.0, _ROUNDING * guarded_kernels.total_weight(
-                count)),
+            "cumulative": (0.0, _MAX_SHRINKING * guarded_kernels.total_weight(
+                count, tree.num_entries)),
+            "update_0": iterations, "update_1": iterations,
             "unstored_rank": (0, order.num_sides - 1),
-            "unstored_claim": (0, order.num_claims - 1),
-            "policy_update": iterations, "adversary_update": iterations}
+            "unstored_claim": (0, order.num_claims - 1)}
   tables = {}
   for name, shape in shapes.items():
     tables[name] = np.empty(shape, dtypes[name])  # it grows, so it owns memory

@@ -1,0 +1,1 @@
+rm -f /tmp/code_*; perf record -F 2000 -o /tmp/perf.data .venv/bin/python lab/prof22.py > /dev/null 2>&1; perf script -i /tmp/perf.data -F ip 2>/dev/null | awk '{print $1}' | sort | uniq -c | sort -rn > /tmp/hot.txt; python3 /tmp/hot.py; sort -rn /tmp/dis.txt | head -${1:-40}
