@@ -441,14 +441,13 @@ def _enter(walk, tree, tables, step, scratch, node):
   elif node.other_at < 0:
     return
   width = walk.mine.width if node.is_own else walk.theirs.width
-  hand_vectors.clear(width, walk.inverse_sum, node.at)
-  if node.is_own != walk.is_policy:  # the adversary acts
-    hand_vectors.add_positive(walk.unstored_regret, node.hands, width,
+  if node.is_own == walk.is_policy:
+    hand_vectors.inverse_sums(walk.regret, node.table, rows, width,
                               walk.inverse_sum, node.at)
-  for row in range(rows):
-    hand_vectors.add_positive(walk.regret, node.table + row * width, width,
-                              walk.inverse_sum, node.at)
-  hand_vectors.invert(width, walk.inverse_sum, node.at)
+  else:  # the adversary acts
+    hand_vectors.inverse_sums_with(
+        walk.unstored_regret, node.hands, walk.regret, node.table, rows, width,
+        walk.inverse_sum, node.at)
 
 
 @jit.forceinline

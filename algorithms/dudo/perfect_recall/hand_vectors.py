@@ -98,27 +98,6 @@ def add(x, x_at, width, out, at):
 
 
 @jit.forceinline
-def add_positive(x, x_at, width, out, at):
-  """Adds the positive entries of a vector to out[at:]."""
-  zero = jit.cast_like(0.0, out[at])
-  for h in range(0, width, simd.strip_size(out)):
-    y = _load(out, at + h)
-    _store(out, at + h, y + _positive(_load_like(x, x_at + h, y), zero))
-
-
-@jit.forceinline
-def invert(width, out, at):
-  """Replaces sums in out[at:] by 1 / sum, 0 if that is 0."""
-  zero = jit.cast_like(0.0, out[at])
-  min_sum = jit.cast_like(MIN_SUM, zero)
-  ones = simd.splat(jit.cast_like(1.0, zero), simd.STRIP)
-  for h in range(0, width, simd.strip_size(out)):
-    x = _load(out, at + h)
-    _store(out, at + h, simd.where_above(x, min_sum, ones / x,
-                                         simd.splat(zero, simd.STRIP)))
-
-
-@jit.forceinline
 def inverse_sums(table, begin, rows, width, out, at):
   """Writes 1 / the sum of the positive entries of each hand, 0 if that is 0.
 
@@ -130,10 +109,49 @@ def inverse_sums(table, begin, rows, width, out, at):
     out: pointer, modified in place.
     at: where to write.
   """
-  clear(width, out, at)
+  zero = jit.cast_like(0.0, out[at])
+  for h in range(0, width, simd.strip_size(out)):
+    total = _add_positive(table, begin + h, rows, width,
+                          simd.splat(zero, simd.STRIP), zero)
+    _store(out, at + h, _inverse(total, zero))
+
+
+@jit.forceinline
+def inverse_sums_with(row, first, table, begin, rows, width, out, at):
+  """Writes what `inverse_sums` does if there is one more row.
+
+  Args:
+    row: pointer to the row.
+    first: where it begins.
+    table: as for `inverse_sums`, like the others.
+    begin: as above.
+    rows: as above.
+    width: as above.
+    out: as above.
+    at: as above.
+  """
+  zero = jit.cast_like(0.0, out[at])
+  for h in range(0, width, simd.strip_size(out)):
+    total = _add_positive(table, begin + h, rows, width,
+                          _positive(_load(row, first + h), zero), zero)
+    _store(out, at + h, _inverse(total, zero))
+
+
+@jit.forceinline
+def _add_positive(table, at, rows, width, total, zero):
+  """Returns a strip of sums with the positive entries of rows added to it."""
   for row in range(rows):
-    add_positive(table, begin + row * width, width, out, at)
-  invert(width, out, at)
+    total += _positive(_load_like(table, at + row * width, total), zero)
+  return total
+
+
+@jit.forceinline
+def _inverse(total, zero):
+  """Returns 1 / a strip of sums, 0 where that is 0."""
+  return simd.where_above(
+      total, jit.cast_like(MIN_SUM, zero),
+      simd.splat(jit.cast_like(1.0, zero), simd.STRIP) / total,
+      simd.splat(zero, simd.STRIP))
 
 
 @jit.forceinline
