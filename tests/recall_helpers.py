@@ -3,7 +3,7 @@
 import functools
 
 import numpy as np
-from oracles import growing_oracle
+from oracles import guarded_oracle
 import pyspiel
 
 from dudo_spiel.algorithms import perfect_recall
@@ -16,7 +16,7 @@ SMALL = "dudo(start_dice=2v1,dice_sides=2)"
 
 
 def trainer_and_oracle(name, dice, **kwargs):
-  """Returns a `RecallTrainer` and a `GrowingOracle` of the same round.
+  """Returns a `RecallTrainer` and a `GuardedOracle` of the same round.
 
   Args:
     name: the game string.
@@ -30,11 +30,12 @@ def trainer_and_oracle(name, dice, **kwargs):
   # Random leaves have no ties, which rounding would decide.
   shape = game.num_sides * sum(dice), sum(dice) + 1
   gets = np.random.default_rng(0).uniform(-1.0, 1.0, (2, *shape))
-  trainer.payoffs = tuple(transitions.Payoffs(gets[role], -gets[1 - role])
-                         for role in range(2))
-  oracle = growing_oracle.GrowingOracle(
-      dice, game.num_sides, game.house.wild_ones,
-      [leaves.challenges.tolist() for leaves in trainer.payoffs])
+  trainer.payoffs = tuple(
+      trainer.hands.padded_payoffs(
+          transitions.Payoffs(gets[role], -gets[1 - role]))
+      for role in range(2))
+  oracle = guarded_oracle.GuardedOracle(
+      dice, game.num_sides, game.house.wild_ones, gets.tolist())
   return trainer, oracle
 
 
@@ -45,6 +46,15 @@ def solver_after(name, iterations):
       pyspiel.load_game(name), num_threads=1, dtype="float64")
   solver.run(iterations)
   return solver
+
+
+def discounted(trainer, game, node, regrets):
+  """Returns regrets of a node after the discounts that it has missed."""
+  updated = int((trainer.tables.update_0, trainer.tables.update_1)[game][node])
+  positive = np.prod([t**1.5 / (t**1.5 + 1.0)
+                      for t in range(updated + 1, trainer.iteration + 1)])
+  negative = guarded_oracle.NEGATIVE**(trainer.iteration - updated)
+  return regrets * np.where(regrets > 0.0, positive, negative)
 
 
 def full_tree(hands):

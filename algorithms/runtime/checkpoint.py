@@ -358,7 +358,9 @@ def _fill(member, block, name, low, high=None):
     if block.size and max(block.max(), -block.min()) > high:
       raise ValueError(f"its {name} has numbers above {high:g} in size, which "
                        "no training makes")
-  if low > -math.inf and block.min() < low:
+  elif high is not None and block.size and block.max() > high:
+    raise ValueError(f"its {name} has numbers above {high}")
+  if low > -math.inf and block.size and block.min() < low:
     raise ValueError(f"its {name} has numbers below {low}")
 
 

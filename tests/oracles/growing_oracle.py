@@ -3,9 +3,8 @@
 A policy says the default action wherever it stores nothing: Dudo, or the
 weakest claim if it opens the round. A node of the tree is a history of claims
 (a tuple) with the claims that are stored there. Tables are dicts from (history,
-hand) to {action: entry}; an action is a claim or `DUDO`. Hands that agree in
-all counts that still matter share their sums of strategies: there the hand is
-a tuple of these counts.
+hand) to {action: entry}; an action is a claim or `DUDO`. How tables are learned
+is in `guarded_oracle`.
 """
 
 import collections
@@ -15,11 +14,10 @@ from dudo_spiel import rolls as rolls_lib
 
 DUDO = "Dudo"
 TIE = 1e-9  # a new claim must be better by more than this
-FORGETTING = 0.7  # the power of the growth by which regrets become smaller
 
 
 class GrowingOracle:
-  """Discounted CFR on a tree that grows where a best response says so.
+  """A policy on a tree that grows where a best response says so.
 
   Args:
     dice: (starter's dice, other's dice).
@@ -37,19 +35,14 @@ class GrowingOracle:
     self._matches = [table.matches(wild_ones).tolist() for table in tables]
     self._challenges = challenges
     self.nodes = {(): [0]}  # history: the claims that are stored
-    self.regret = collections.defaultdict(dict)
+    self.regret = collections.defaultdict(dict)  # of the policies
+    self.adversary_regret = collections.defaultdict(dict)
     self.cumulative = collections.defaultdict(dict)
     self.iteration = 0
 
   def actions(self, history):
     """Returns what is stored at a history; the default action comes first."""
     return ([DUDO] if history else []) + self.nodes.get(history, [])
-
-  def counts(self, history, hand):
-    """Returns how many dice match the ranks that matter after a history."""
-    ranks = sorted(set(self._ranks[history[-1] if history else 0:]))
-    matches = self._matches[len(history) % 2][hand]
-    return tuple(matches[rank] for rank in ranks)
 
   def _normalized(self, history, entries):
     actions = self.actions(history)
@@ -66,7 +59,11 @@ class GrowingOracle:
   def average(self, history, hand):
     """Returns {action: probability} of the average policy."""
     return self._normalized(
-        history, self.cumulative[history, self.counts(history, hand)])
+        history, self.cumulative[history, hand])
+
+  def adversary_strategy(self, history, hand):
+    """Returns {action: probability} of the adversary, stored claims only."""
+    return self._normalized(history, self.adversary_regret[history, hand])
 
   def _leaf(self, role, challenger, claim, hand, reach, leaves=None):
     """Returns what a challenge gives a role, over the other's reach by hand."""
@@ -77,52 +74,6 @@ class GrowingOracle:
     own = self._matches[role][hand][rank]
     return sum(x * values[claim][own + self._matches[1 - role][o][rank]]
                for o, x in enumerate(reach))
-
-  # Learning.
-
-  def iterate(self):
-    """Runs one iteration, with alternating updates."""
-    self.iteration += 1
-    for role in range(2):
-      updates = {}
-      for hand, chance in enumerate(self.chances[role]):
-        self._traverse((), role, hand, chance, self.chances[1 - role],
-                       updates)
-      self._learn(updates)
-
-  def _traverse(self, history, role, hand, own, reach, updates):
-    """Returns the value to the role; collects the `updates`."""
-    actor = len(history) % 2
-    if actor == role:
-      strategy = self.strategy(history, hand)
-      values = {a: self._value(history, a, role, hand, own * p, reach, updates)
-                for a, p in strategy.items()}
-      mean = sum(strategy[a] * value for a, value in values.items())
-      if history in self.nodes:
-        updates[history, hand] = strategy, own, {
-            a: value - mean for a, value in values.items()}
-      return mean
-    strategies = [self.strategy(history, o) for o in range(len(reach))]
-    return sum(self._value(history, a, role, hand, own,
-                           [x * s[a] for x, s in zip(reach, strategies)],
-                           updates)
-               for a in self.actions(history))
-
-  def _value(self, history, action, role, hand, own, reach, updates):
-    """Returns what an action is worth to the role."""
-    if action == DUDO:
-      return self._leaf(role, len(history) % 2, history[-1], hand, reach)
-    return self._traverse((*history, action), role, hand, own, reach, updates)
-
-  def _learn(self, updates):
-    t = self.iteration
-    for key, (strategy, own, regrets) in updates.items():
-      sums = self.cumulative[key[0], self.counts(*key)]
-      for action, probability in strategy.items():
-        sums[action] = sums.get(action, 0.0) + t**2 * own * probability
-        total = self.regret[key].get(action, 0.0) + regrets[action]
-        self.regret[key][action] = total * (
-            t**1.5 / (t**1.5 + 1.0) if total > 0.0 else 0.5)
 
   # Best responses.
 
@@ -135,42 +86,44 @@ class GrowingOracle:
         gets when it challenges, and when it is challenged.
     """
     return sum(
-        chance * self._best((), role, hand, self.chances[1 - role], leaves)[0]
+        chance * self._best((), role, hand, self.chances[1 - role],
+                            self.average, leaves)[0]
         for hand, chance in enumerate(self.chances[role]))
 
   def proposals(self, role, threshold):
     """Returns the (history, claim) that are not stored and gain enough.
 
-    The gain of a claim is summed over the hands that come there by a best
-    response, or over those that come there by the average policy.
+    A best response to the average policy gains by a claim where it comes to, or
+    the average policy of the role does against its adversary.
 
     Args:
-      role: the responder's.
-      threshold: what a claim must gain.
+      role: the role.
+      threshold: what a claim must gain, summed over the hands.
     """
     found = set()
-    for follows in (False, True):
+    for is_average, strategy in enumerate((self.average,
+                                           self.adversary_strategy)):
       gains = collections.defaultdict(float)
       for hand, chance in enumerate(self.chances[role]):
-        best = self._best((), role, hand, self.chances[1 - role], None)
-        for key, gain in best[1 + follows].items():
+        best = self._best((), role, hand, self.chances[1 - role], strategy)
+        for key, gain in best[1 + is_average].items():
           gains[key] += chance * gain
       found |= {key for key, gain in gains.items() if gain > threshold}
     return found
 
-  def _best(self, history, role, hand, reach, leaves):
-    """Returns (value, gains, gains) of a best response.
+  def _best(self, history, role, hand, reach, strategy, leaves=None):
+    """Returns (value, gains, gains) of a best response to a strategy.
 
     Gains are {(history, claim): gain} of claims that are not stored: on the way
-    of the best response, and wherever the average policy may lead.
+    of the best response, and wherever the role's average policy may lead.
     """
     if len(history) % 2 != role:
-      averages = [self.average(history, o) for o in range(len(reach))]
+      played = [strategy(history, o) for o in range(len(reach))]
       total, gains, others = 0.0, {}, {}
       for action in self.actions(history):
         value, found, more = self._best_after(
             history, action, role, hand,
-            [x * s[action] for x, s in zip(reach, averages)], leaves)
+            [x * s[action] for x, s in zip(reach, played)], strategy, leaves)
         total += value
         gains.update(found)
         others.update(more)
@@ -182,7 +135,7 @@ class GrowingOracle:
     average = self.average(history, hand)
     for action in stored:
       value, found, more = self._best_after(history, action, role, hand, reach,
-                                            leaves)
+                                            strategy, leaves)
       if value > best:
         best, gains = value, found
       others.update({key: average[action] * gain
@@ -211,11 +164,11 @@ class GrowingOracle:
         best = max(of_rank[0], best[0]), best[1]
     return best
 
-  def _best_after(self, history, action, role, hand, reach, leaves):
+  def _best_after(self, history, action, role, hand, reach, strategy, leaves):
     if action == DUDO:
       return self._leaf(role, len(history) % 2, history[-1], hand, reach,
                         leaves), {}, {}
-    return self._best((*history, action), role, hand, reach, leaves)
+    return self._best((*history, action), role, hand, reach, strategy, leaves)
 
   def value(self, role=0):
     """Returns what the round is worth to a role if both play the average."""
@@ -239,105 +192,38 @@ class GrowingOracle:
   # Growth.
 
   def size(self):
-    """Returns how many entries a table has, in vectors of eight."""
+    """Returns how many entries a table has, in vectors of sixteen."""
     total = 0
     for history in self.nodes:
-      hands = range(len(self.chances[len(history) % 2]))
-      classes = len({self.counts(history, hand) for hand in hands})
-      total += len(self.actions(history)) * (classes + -classes % 8)
+      hands = len(self.chances[len(history) % 2])
+      total += len(self.actions(history)) * (hands + -hands % 16)
     return total
 
-  def _choice(self, history, role, hand, reach):
-    """Returns the stored action of a best response, None if it has another."""
-    best, chosen = -float("inf"), None
-    for action in self.actions(history):
-      value = self._best_after(history, action, role, hand, reach, None)[0]
-      if value > best:
-        best, chosen = value, action
-    new = self._best_new(history, self.actions(history), role, hand, reach,
-                         None)
-    return None if new and new[0] > best + TIE else chosen
-
-  def answers(self, role, threshold):
-    """Returns the (history, claim) that answer the other's best response.
-
-    The other comes to a claim after which nothing is stored by a best response
-    to the average policy, and the role by its average policy. A claim gains
-    what it gives, challenged at once, beyond Dudo.
-
-    Args:
-      role: who answers.
-      threshold: what a claim must gain.
-    """
-    gains = collections.defaultdict(float)
-    self._answer((), role, self.chances[role], self.chances[1 - role], gains)
-    return {key for key, gain in gains.items() if gain > threshold}
-
-  def _answer(self, history, role, own, reach, gains):
-    """Adds to the gains below a node; see `answers`."""
-    if history not in self.nodes:
-      for hand, chance in enumerate(own):
-        new = self._best_new(history, [], role, hand, reach, None)
-        if new and chance > 0.0:
-          gain = new[0] - self._leaf(role, role, history[-1], hand, reach)
-          if gain > TIE:
-            gains[history, new[1]] += chance * gain
-      return
-    is_own = len(history) % 2 == role
-    if is_own:
-      averages = [self.average(history, hand) for hand in range(len(own))]
-    else:
-      choices = [self._choice(history, 1 - role, hand, own)
-                 for hand in range(len(reach))]
-    for claim in self.nodes[history]:
-      after = (*history, claim)
-      if is_own and after in self.nodes:
-        self._answer(after, role, [x * average[claim] for x, average
-                                   in zip(own, averages)], reach, gains)
-      if not is_own and claim in choices:
-        self._answer(after, role, own, [x * (choice == claim) for x, choice
-                                        in zip(reach, choices)], gains)
-
-  def grow(self, share, answer_share):
+  def grow(self, share):
     """Stores the claims that gain more than a share of the exploitability.
-
-    Regrets forget by as much as the tree grows.
 
     Args:
       share: which share.
-      answer_share: which share of that an answer must gain.
-
-    Returns:
-      How many claims are stored only because they are answers.
     """
     threshold = share * 0.5 * sum(self.respond(role) for role in range(2))
-    found, answers = set(), set()
-    for role in range(2):
-      found |= self.proposals(role, threshold)
-      answers |= self.answers(role, answer_share * threshold)
-    before = self.size()
-    for history, claim in found | answers:
+    for history, claim in set().union(*(
+        self.proposals(role, threshold) for role in range(2))):
       self.nodes.setdefault(history, []).append(claim)
     for claims in self.nodes.values():
       claims.sort()
-    kept = (before / self.size())**FORGETTING
-    for regrets in self.regret.values():
-      for action in regrets:
-        regrets[action] *= kept
-    return len(answers - found)
 
-  def drop(self, share):
+  def drop(self, share, weight):
     """Forgets claims that neither player needs, and all that follows them.
 
-    A claim is needed if it is regretted with some hand, or made more often than
-    this. If something is stored after it, it is also needed if the other
+    A claim is needed if the policy or the adversary regrets it with some hand,
+    or if it is made more often than this. If something is stored after it, it is also needed if the other
     player's last claim was made more often than this.
 
     Args:
       share: how often the player's own moves lead to the claim, on average
         over the iterations.
+      weight: that of all iterations.
     """
-    weight = sum(t**2 for t in range(1, self.iteration + 1))
     made = {(history, claim): self._made(history, claim)
             for history, claims in self.nodes.items() for claim in claims}
     for history in sorted(self.nodes, key=len):
@@ -345,7 +231,8 @@ class GrowingOracle:
         hands = range(len(self.chances[len(history) % 2]))
         before = made[history[:-1], history[-1]] if history else float("inf")
         if not (not history and claim == 0 or
-                any(self.regret[history, h].get(claim, 0.0) > 0.0
+                any(table[history, h].get(claim, 0.0) > 0.0
+                    for table in (self.regret, self.adversary_regret)
                     for h in hands) or
                 made[history, claim] > share * weight or
                 (*history, claim) in self.nodes and before > share * weight):
@@ -354,23 +241,22 @@ class GrowingOracle:
   def _made(self, history, claim):
     """Returns the sum over all hands of how often a claim was made."""
     hands = range(len(self.chances[len(history) % 2]))
-    return sum(self.cumulative[history, counts].get(claim, 0.0)
-               for counts in {self.counts(history, h) for h in hands})
+    return sum(self.cumulative[history, hand].get(claim, 0.0)
+               for hand in hands)
 
   def _forget(self, history, claim):
+    tables = self.regret, self.adversary_regret, self.cumulative
     self.nodes[history].remove(claim)
-    for table in (self.regret, self.cumulative):
+    for table in tables:
       for key in table:
         if key[0] == history:
           table[key].pop(claim, None)
     lost = (*history, claim)
-    for node in [node for node in self.nodes if node[:len(lost)] == lost]:
-      del self.nodes[node]
-      for table in (self.regret, self.cumulative):
-        for key in [key for key in table if key[0] == node]:
-          del table[key]
+    gone = [node for node in self.nodes if node[:len(lost)] == lost]
     if history and not self.nodes[history]:
-      del self.nodes[history]
-      for table in (self.regret, self.cumulative):
-        for key in [key for key in table if key[0] == history]:
+      gone.append(history)
+    for node in gone:
+      del self.nodes[node]
+      for table in tables:
+        for key in [key for key in table if key[0] == node]:
           del table[key]

@@ -4,8 +4,6 @@ In game p the policy of role p, which has stored claims only, learns against an
 adversary in the other role, who may also make claims that are not stored.
 """
 
-import collections
-
 from oracles import growing_oracle
 
 DUDO = growing_oracle.DUDO
@@ -19,11 +17,8 @@ class GuardedOracle(growing_oracle.GrowingOracle):
   `regret` and `cumulative` are those of the policies.
   """
 
-  gamma = 2
-
   def __init__(self, *args):
     super().__init__(*args)
-    self.adversary_regret = collections.defaultdict(dict)
     self.unstored_claim = {}  # (history, hand): a claim
 
   def iterate(self):
@@ -34,6 +29,23 @@ class GuardedOracle(growing_oracle.GrowingOracle):
         updates = {}
         self._walk((), role, learner, [list(x) for x in self.chances], updates)
         self._update(updates, learner == role)
+
+  def weight(self):
+    """Returns the weight of the present iteration in the average."""
+    return self.iteration**2 * (self.size() / 2**20)**2
+
+  def total_weight(self):
+    """Returns the weight of all iterations, as if the tree never grew."""
+    return self.iteration * (self.iteration + 1)**2 / 3 * (
+        self.size() / 2**20)**2
+
+  def grow(self, share):
+    """Stores claims; regrets for them as claims that are not stored end."""
+    super().grow(share)
+    for (history, hand), claim in self.unstored_claim.items():
+      if claim in self.nodes.get(history, []):
+        regrets = self.adversary_regret[history, hand]
+        regrets[UNSTORED] = min(regrets.get(UNSTORED, 0.0), 0.0)
 
   def _strategy(self, history, role, hand):
     """Returns {action: probability} in the game of a role's policy."""
@@ -142,11 +154,10 @@ class GuardedOracle(growing_oracle.GrowingOracle):
     table = self.regret if is_policy else self.adversary_regret
     for key, (strategy, own, regrets, claim) in updates.items():
       if is_policy:
-        sums = self.cumulative[key[0], self.counts(*key)]
+        sums = self.cumulative[key]
         for action, probability in strategy.items():
           sums[action] = (sums.get(action, 0.0) +
-                          self.size_weight() * t**self.gamma * own *
-                          probability)
+                          self.weight() * own * probability)
       elif claim is not None:
         self.unstored_claim[key] = claim
       for action, regret in regrets.items():

@@ -27,8 +27,8 @@ def test_proposals_that_do_not_fit_are_those_that_gain_least():
             best_response_kernels.Responder(0, *trainer.payoffs[0]),
             best_response_kernels.new_scratch(hands), choices)
     best_response_kernels.respond(*args)
-    count = expansion_kernels.propose(*args, expansion_kernels.Criterion(
-        expansion_kernels.AVERAGE, 1e-9), found)
+    count = expansion_kernels.propose(*args, trainer.tables.cumulative, 1e-9,
+                                      found)
     lists.append((count, found[:count]))
   (count, everything), (other, best) = lists
   assert count == other > 20 and len(best) == 7
@@ -50,13 +50,15 @@ def test_the_square_of_the_exploitability_bounds_growth():
   assert sizes[0] > sizes[1] > 10
 
 
-def test_answers_to_best_responses_are_stored():
+def test_answers_to_the_adversary_are_stored(monkeypatch):
   match = round_rules.round_rules(pyspiel.load_game("dudo(numdice=2)"))
   gaps, sizes = [], []
-  for share in (np.inf, 0.1):
-    trainer = round_trainer.RecallTrainer(
-        match, (2, 1), dtype=np.float64, expansion_slope=1e-2,
-        answer_fraction=share)
+  for has_answers in (False, True):
+    trainer = round_trainer.RecallTrainer(match, (2, 1), dtype=np.float64,
+                                          expansion_slope=1e-2)
+    if not has_answers:
+      monkeypatch.setattr(trainer, "_propose_answers", lambda role, threshold: (
+          np.zeros(0, expansion_kernels.PROPOSAL)))
     trainer.set_values({(1, 1): -0.027})
     for _ in range(60):
       trainer.iterate()

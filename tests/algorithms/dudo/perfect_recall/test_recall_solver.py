@@ -14,8 +14,8 @@ import recall_helpers
 
 from dudo_spiel.algorithms import perfect_recall
 from dudo_spiel.algorithms.dudo.perfect_recall import best_response_kernels
-from dudo_spiel.algorithms.dudo.perfect_recall import dcfr_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import expansion_kernels
+from dudo_spiel.algorithms.dudo.perfect_recall import guarded_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import recall_solver
 from dudo_spiel.algorithms.dudo.perfect_recall import round_trainer
 from dudo_spiel.algorithms.runtime import ram
@@ -150,7 +150,7 @@ def test_a_second_interrupt_leaves_a_whole_solver(monkeypatch, tmp_path):
       pyspiel.load_game(_SMALL), num_threads=1, dtype="float64")
                           for _ in range(3))
   solver.run(5)
-  learn, begun, go_on = dcfr_kernels.learn, threading.Event(), (
+  learn, begun, go_on = guarded_kernels.learn, threading.Event(), (
       threading.Event())
 
   def slow(game, tree, tables, step, *args):
@@ -160,7 +160,7 @@ def test_a_second_interrupt_leaves_a_whole_solver(monkeypatch, tmp_path):
     return learn(game, tree, tables, step, *args)
 
   with monkeypatch.context() as patch:
-    patch.setattr(dcfr_kernels, "learn", slow)
+    patch.setattr(guarded_kernels, "learn", slow)
     thread = _interrupt(begun.wait, lambda: time.sleep(0.2))
     with pytest.raises(KeyboardInterrupt):
       solver.run(1000)
@@ -189,9 +189,9 @@ def test_a_growth_that_was_interrupted_is_made_up(first, last, monkeypatch,
   propose, begun = expansion_kernels.propose, threading.Event()
   drop, dropped = round_trainer.RecallTrainer.drop, []
 
-  def noted_drop(trainer, *args):
+  def noted_drop(trainer, responses, *args):
     before = trainer.tree.num_nodes
-    drop(trainer, *args)
+    drop(trainer, 1e9 * responses, *args)  # whatever nobody regrets
     dropped.append(before - trainer.tree.num_nodes)
 
   def slow(game, tree, table, responder, work, *args):
@@ -202,9 +202,9 @@ def test_a_growth_that_was_interrupted_is_made_up(first, last, monkeypatch,
         time.sleep(0.01)
     return propose(game, tree, table, responder, work, *args)
 
+  monkeypatch.setattr(round_trainer.RecallTrainer, "drop", noted_drop)
   with monkeypatch.context() as patch:
     patch.setattr(expansion_kernels, "propose", slow)
-    patch.setattr(round_trainer.RecallTrainer, "drop", noted_drop)
     thread = _interrupt(begun.wait)
     with pytest.raises(KeyboardInterrupt):
       solver.run(1000)
@@ -226,7 +226,7 @@ def test_more_memory_than_there_is_is_refused():
     perfect_recall.PerfectRecallSolver(pyspiel.load_game(_SMALL),
                                        max_bytes=10**18)
   with pytest.raises(ValueError, match=r"^max_bytes=1000000: must be at least "
-                     r"\d{8}, what dudo"):
+                     r"\d{7}, what dudo"):
     perfect_recall.PerfectRecallSolver(pyspiel.load_game("dudo"),
                                        max_bytes=10**6)
   with pytest.raises(ValueError, match=r"^game=dudo.* needs 64\.4 GB of "

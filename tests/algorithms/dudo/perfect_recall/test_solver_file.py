@@ -33,12 +33,15 @@ def _set(index, value):
     ("2v1_claims", _set(0, 3)), ("2v1_claims", _set(-1, 0)),
     ("2v1_has_child", _set(0, False)), ("2v1_has_child", _set(-1, True)),
     ("2v1_counts", lambda x: x + 1), ("2v1_counts", lambda x: x[:-1]),
-    ("2v1_seen", _set(0, 10**6)), ("2v1_schedule", _set(0, 10**6)),
+    ("2v1_update_0", _set(0, 10**6)), ("2v1_update_1", _set(0, -1)),
+    ("2v1_unstored_rank", _set(0, 2)), ("2v1_unstored_claim", _set(0, -1)),
+    ("2v1_unstored_claim", _set(0, 6)), ("2v1_schedule", _set(0, 10**6)),
     ("2v1_schedule", _set(4, 1)), ("2v1_cumulative", _set(0, -1.0)),
-    ("2v1_regret", _set(0, np.nan)), ("2v1_outcomes", _set((0, 0, 0), 2.0)),
+    ("2v1_regret_0", _set(0, np.nan)), ("2v1_outcomes", _set((0, 0, 0), 2.0)),
     ("2v1_responses", _set(0, 7.0)), ("2v1_schedule", _set(1, 2**63 - 1)),
-    ("2v1_regret", _set(0, 1e5)), ("2v1_cumulative", _set(0, 1e5)),
-    ("1v1_regret", lambda x: x.astype(np.float32))])
+    ("2v1_regret_1", _set(0, 1e5)), ("2v1_cumulative", _set(0, 1e9)),
+    ("2v1_unstored_regret", _set(0, 1e5)),
+    ("1v1_regret_0", lambda x: x.astype(np.float32))])
 def test_files_that_make_no_sense(name, change, tmp_path):
   solver = perfect_recall.PerfectRecallSolver(
       pyspiel.load_game(_SMALL), num_threads=1, dtype="float64")
@@ -56,7 +59,7 @@ def test_files_that_make_no_sense(name, change, tmp_path):
 
 
 @pytest.mark.parametrize("iterations", [20, 2**50])
-@pytest.mark.parametrize("name", ["regret", "cumulative"])
+@pytest.mark.parametrize("name", ["regret_1", "unstored_regret", "cumulative"])
 def test_tables_that_no_training_makes_are_refused(name, iterations, tmp_path):
   """However many iterations the file says it had."""
   solver = perfect_recall.PerfectRecallSolver(pyspiel.load_game(_SMALL),
