@@ -113,6 +113,23 @@ class LearnScratch(NamedTuple):
   slot: np.ndarray
 
 
+class Branches(NamedTuple):
+  """The subtrees after the rows of the root, which threads share.
+
+  `split` writes the reaches, `learn_branches` the values.
+
+  Attributes:
+    own: [row, hand] float, the reach of the role that learns.
+    other: [row, hand] float, the reach of the other role.
+    value: [row, hand] float, counterfactual values.
+    slot: [row, 2] int64, 0 if own and other reach are not 0, -1 if they are.
+  """
+  own: np.ndarray
+  other: np.ndarray
+  value: np.ndarray
+  slot: np.ndarray
+
+
 class _Walk(NamedTuple):
   """A traversal: what its parts have in common.
 
@@ -182,6 +199,13 @@ def new_scratch(hands, dtype):
       np.zeros(shape, dtype), np.zeros(shape[0], np.bool_),
       unstored_claims.new_scratch(hands, dtype), np.zeros(depths, np.int64),
       np.zeros((depths, 2), np.int64))
+
+
+def new_branches(hands, tree, dtype):
+  """Returns new `Branches` for a tree."""
+  rows, max_width = int(tree.row_begin[1]), int(hands.width.max())
+  return Branches(*(np.zeros((rows, max_width), dtype) for _ in range(3)),
+                  np.zeros((rows, 2), np.int64))
 
 
 # The parts of `learn` share these arguments:
@@ -561,35 +585,37 @@ def _leave(walk, tree, tables, scratch, node, discounts):
                           node.table + row * width, discounts)
 
 
-@jit.kernel(nogil=True, reassociate=True)
-def learn(game, tree, tables, step, scratch):
-  """Updates one side of a game.
-
-  The counterfactual values are in scratch.value[0] afterwards.
-
-  Args:
-    game: the `round_hands.RoundArrays`.
-    tree: the `growing_tree.TreeArrays`.
-    tables: the `LearnTables`, modified in place, as `scratch` is.
-    step: the `LearnStep`.
-    scratch: the `LearnScratch`.
-  """
-  game, tree, scratch = (jit.borrowed(game), jit.borrowed(tree),
-                         jit.borrowed(scratch))
-  tables, step = jit.borrowed(tables), jit.borrowed(step)
-  walk = _walk(game, tables, step, scratch)
-  unstored_claims.compare_claims(game.rank, walk.adversary_challenged,
+@jit.forceinline
+def _begin(walk, tree, tables, step, scratch, node):
+  """Prepares the traversal of a subtree; its reaches are in the scratch."""
+  unstored_claims.compare_claims(walk.game.rank, walk.adversary_challenged,
                                  scratch.claims.ends_rank)
+  scratch.has_payoff[:] = False
+  scratch.path[0] = node
+  root = _node(walk, tree, scratch, 0)
+  _enter(walk, tree, tables, step, scratch, root)
+  return root
+
+
+@jit.forceinline
+def _begin_at_root(game, walk, tree, tables, step, scratch):
+  """Prepares the traversal of the whole tree."""
   own, other = game.hands[step.role].chance, game.hands[1 - step.role].chance
   scratch.own[0, :len(own)], scratch.other[0, :len(other)] = own, other
+  scratch.slot[0, OWN], scratch.slot[0, OTHER] = 0 if walk.is_policy else -1, 0
+  return _begin(walk, tree, tables, step, scratch, 0)
+
+
+@jit.forceinline
+def _learn(walk, tree, tables, step, scratch, node, values):
+  """Updates one side of a game in a subtree that `_begin` has begun.
+
+  `values` are as for `learn`.
+  """
   discounts = _discounts(step, step.iteration - 1, step.iteration,
                          scratch.value[0, 0])
-  scratch.path[0] = 0
-  scratch.slot[0, OWN], scratch.slot[0, OTHER] = 0 if walk.is_policy else -1, 0
-  scratch.has_payoff[:] = False
-  node = _node(walk, tree, scratch, 0)
-  _enter(walk, tree, tables, step, scratch, node)
-  row = tree.row_begin[0]
+  is_known = len(values) > 0
+  row = tree.row_begin[node.index]
   while True:
     if row < tree.row_begin[node.index + 1]:
       if node.is_own:
@@ -600,19 +626,105 @@ def learn(game, tree, tables, step, scratch):
         row += 1
         continue
       depth = node.depth + 1
-      scratch.path[depth] = tree.child[row]
       scratch.slot[depth, OWN], scratch.slot[depth, OTHER] = slots
-      node = _node(walk, tree, scratch, depth)
-      _enter(walk, tree, tables, step, scratch, node)
-      row = tree.row_begin[node.index]
+      if not is_known:
+        scratch.path[depth] = tree.child[row]
+        node = _node(walk, tree, scratch, depth)
+        _enter(walk, tree, tables, step, scratch, node)
+        row = tree.row_begin[node.index]
+        continue
+      scratch.value[depth] = values[row]
     else:
       _leave(walk, tree, tables, scratch, node, discounts)
       if node.depth == 0:
         return
       row = tree.parent_row[node.index]
       node = _node(walk, tree, scratch, node.depth - 1)
-      _add_child(walk, tree, scratch, node, row)
-      row += 1
+    _add_child(walk, tree, scratch, node, row)
+    row += 1
+
+
+@jit.kernel(nogil=True, reassociate=True)
+def learn(game, tree, tables, step, scratch, values):
+  """Updates one side of a game.
+
+  The counterfactual values are in scratch.value[0] afterwards.
+
+  Args:
+    game: the `round_hands.RoundArrays`.
+    tree: the `growing_tree.TreeArrays`.
+    tables: the `LearnTables`, modified in place, as `scratch` is.
+    step: the `LearnStep`.
+    scratch: the `LearnScratch`.
+    values: [row, hand] float, the values of the branches by `learn_branches`,
+      after which only the root is left to update; [0, hand] to update all.
+  """
+  game, tree, scratch = (jit.borrowed(game), jit.borrowed(tree),
+                         jit.borrowed(scratch))
+  tables, step = jit.borrowed(tables), jit.borrowed(step)
+  values = jit.borrowed(values)
+  walk = _walk(game, tables, step, scratch)
+  node = _begin_at_root(game, walk, tree, tables, step, scratch)
+  _learn(walk, tree, tables, step, scratch, node, values)
+
+
+@jit.kernel(nogil=True, reassociate=True)
+def split(game, tree, tables, step, scratch, branches):
+  """Writes the reaches of the branches; `learn` has the other arguments."""
+  game, tree, scratch = (jit.borrowed(game), jit.borrowed(tree),
+                         jit.borrowed(scratch))
+  tables, step = jit.borrowed(tables), jit.borrowed(step)
+  walk = _walk(game, tables, step, scratch)
+  node = _begin_at_root(game, walk, tree, tables, step, scratch)
+  width = walk.mine.width if node.is_own else walk.theirs.width
+  for row in range(len(branches.slot)):
+    hand_vectors.strategy(walk.regret, row * width, width, walk.inverse_sum, 0,
+                          row == 0, walk.strategy)
+    own, other = branches.own[row], branches.other[row]
+    own[:], other[:] = scratch.own[0], scratch.other[0]
+    branches.slot[row] = scratch.slot[0]
+    acting = jit.pointer(own if node.is_own else other)
+    total = hand_vectors.multiply(acting, 0, walk.strategy, 0, width, acting, 0)
+    if not total > jit.cast_like(0.0, total):
+      branches.slot[row, OWN if node.is_own else OTHER] = -1
+
+
+@jit.kernel(nogil=True, reassociate=True)
+def learn_branches(game, tree, tables, steps, order, counter, scratch,
+                   branches):
+  """Updates branches of both games until none is left.
+
+  Args:
+    game: as for `learn`, like the next two.
+    tree: as above.
+    tables: as above.
+    steps: for each game the `LearnStep`.
+    order: [branch, 2] int64, the game and the row of each branch, in the order
+      in which threads begin them.
+    counter: [1] int64, how many were begun; threads share it.
+    scratch: the `LearnScratch` of the thread.
+    branches: for each game the `Branches`, modified in place.
+  """
+  game, tree, scratch = (jit.borrowed(game), jit.borrowed(tree),
+                         jit.borrowed(scratch))
+  tables, steps = jit.borrowed(tables), jit.borrowed(steps)
+  branches = jit.borrowed(branches)
+  nothing = branches[0].value[:0]
+  while True:
+    number = jit.fetch_increment(counter)
+    if number >= len(order):
+      return
+    index, row = order[number]
+    step, part = steps[index], branches[index]
+    if part.slot[row, OWN] < 0 and part.slot[row, OTHER] < 0:
+      continue
+    scratch.own[0] = part.own[row]
+    scratch.other[0] = part.other[row]
+    scratch.slot[0] = part.slot[row]
+    walk = _walk(game, tables, step, scratch)
+    node = _begin(walk, tree, tables, step, scratch, tree.child[row])
+    _learn(walk, tree, tables, step, scratch, node, nothing)
+    part.value[row] = scratch.value[0]
 
 
 # Tables when the tree changes.

@@ -150,7 +150,7 @@ class PerfectRecallSolver(base_solver.Solver):
     self._flag = interrupts.new_flag()  # stops what runs in the background
     self._rounds = [
         _RoundTraining(self._match, key, dtype=self._dtype,
-                       flag=self._flag,
+                       num_threads=self._num_threads, flag=self._flag,
                        max_proposals=min(max(proposals, _MIN_PROPOSALS),
                                          round_trainer.MAX_PROPOSALS))
         for key in self.rounds]

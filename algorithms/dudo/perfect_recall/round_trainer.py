@@ -31,6 +31,8 @@ DROP_FRACTION = 1e-8
 _MAX_DISCOUNTED = 2**20  # iterations; later discounts differ from 1 by 1e-9
 _MIN_DISCOUNTED = 2**10  # how many discounts are computed at least
 MAX_PROPOSALS = 2**16  # of one traversal
+MIN_SPLIT_ENTRIES = 2**16  # smaller trees are for one thread
+MAX_THREADS = 16  # of a round
 
 
 @functools.cache
@@ -55,6 +57,7 @@ class RecallTrainer:
     match: the `round_rules.RoundRules`.
     dice: (starter's dice, other's dice).
     dtype: the type of the tables, float32 or float64.
+    num_threads: how many threads to use at most.
     expansion_fraction: a claim is stored if it gains more than this fraction of
       the exploitability ...
     expansion_slope: ... and more than this times its square.
@@ -76,7 +79,7 @@ class RecallTrainer:
     evaluator: the `round_evaluator.RoundEvaluator` of the average policy.
   """
 
-  def __init__(self, match, dice, *, dtype=np.float32,
+  def __init__(self, match, dice, *, dtype=np.float32, num_threads=1,
                expansion_fraction=EXPANSION_FRACTION,
                expansion_slope=EXPANSION_SLOPE, drop_fraction=DROP_FRACTION,
                max_proposals=MAX_PROPOSALS, flag=None):
@@ -90,7 +93,8 @@ class RecallTrainer:
     self._expansion_slope = expansion_slope
     self._drop_fraction = drop_fraction
     self._max_proposals = max_proposals
-    self._scratch = []  # a `LearnScratch` for each game
+    self._num_threads = min(num_threads, MAX_THREADS)
+    self._scratch = []  # a `LearnScratch` for each thread
     self.set_state(growing_tree.new_tree(self.hands))
 
   def set_state(self, tree, tables=None, iteration=0):
@@ -151,24 +155,48 @@ class RecallTrainer:
   # the work, or None for the calling thread.
 
   def iterate(self, pool=None):
-    """Runs one iteration of both games, which write to different tables."""
+    """Runs one iteration of both games: first the adversaries learn."""
     if not self._scratch:
       self._scratch = [guarded_kernels.new_scratch(self.hands, self._dtype)
-                       for _ in range(2)]
-    interrupts.map_tasks(pool, self._play, range(2))
+                       for _ in range(self._num_threads)]
+    game = self.hands.arrays(self._dtype), self.tree, self.tables
+    branches = [guarded_kernels.new_branches(self.hands, self.tree, self._dtype)
+                for _ in range(2)]
+    for is_policy in (False, True):
+      steps = tuple(self._step(p, p if is_policy else 1 - p) for p in range(2))
+      is_split = self.tree.num_entries >= MIN_SPLIT_ENTRIES
+      if is_split:
+        self._learn_branches(game, steps, branches, pool)
+      for step, branch in zip(steps, branches):
+        guarded_kernels.learn(*game, step, self._scratch[0],
+                              branch.value if is_split else branch.value[:0])
     self.iteration += 1
 
-  def _play(self, game):
-    """Runs one iteration of a game; first the adversary learns."""
+  def _learn_branches(self, game, steps, branches, pool):
+    """Learns the branches of both games, the largest first, on threads."""
+    for step, branch in zip(steps, branches):
+      guarded_kernels.split(*game, step, self._scratch[0], branch)
+    tree = self.tree
+    children = tree.child[:tree.row_begin[1]]
+    rows = np.flatnonzero(children >= 0)
+    nodes = children[rows]
+    sizes = tree.table_begin[tree.end[nodes]] - tree.table_begin[nodes]
+    rows = rows[np.argsort(-sizes, kind="stable")]
+    order = np.array([(p, row) for row in rows for p in range(2)], np.int64)
+    counter = np.zeros(1, np.int64)
+    interrupts.map_tasks(
+        pool, lambda scratch: guarded_kernels.learn_branches(
+            *game, steps, order.reshape(-1, 2), counter, scratch,
+            tuple(branches)), self._scratch)
+
+  def _step(self, game, role):
+    """Returns the `LearnStep` in which a role learns in a game."""
     t = self.iteration + 1
-    weight = guarded_kernels.weight(t, self.tree.num_entries)
-    for role in (1 - game, game):
-      step = guarded_kernels.LearnStep(
-          game, role, t, self._dtype.type(weight),
-          _cumulative_discounts(num_discounted(t)),
-          *(payoff.astype(self._dtype) for payoff in self.payoffs[role]))
-      guarded_kernels.learn(self.hands.arrays(self._dtype), self.tree,
-                            self.tables, step, self._scratch[game])
+    return guarded_kernels.LearnStep(
+        game, role, t, self._dtype.type(
+            guarded_kernels.weight(t, self.tree.num_entries)),
+        _cumulative_discounts(num_discounted(t)),
+        *(payoff.astype(self._dtype) for payoff in self.payoffs[role]))
 
   # Expansion.
 
