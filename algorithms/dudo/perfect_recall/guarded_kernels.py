@@ -405,6 +405,8 @@ def _learn_unstored(walk, tree, tables, scratch, node, discounts):
   width, claims = walk.mine.width, scratch.claims
   hand_vectors.fill(-np.inf, width, walk.result, 0)
   hand_vectors.fill(0.0, width, jit.pointer(claims.best_rank), 0)
+  hand_vectors.clear_counts(walk.mine.num_ranks * walk.num_counts,
+                            jit.pointer(claims.best_claim), 0)
   unstored_claims.mark_stored(tree, node.index, claims.is_stored, True)
   unstored_claims.raise_to_best(
       walk.game, walk.mine, walk.theirs.num_counts, tree.last[node.index],

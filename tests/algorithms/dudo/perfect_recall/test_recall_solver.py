@@ -230,7 +230,7 @@ def test_more_memory_than_there_is_is_refused(monkeypatch):
     perfect_recall.PerfectRecallSolver(pyspiel.load_game("dudo"),
                                        max_bytes=10**6)
   monkeypatch.setattr(ram, "available_bytes", lambda: 10**9)
-  with pytest.raises(ValueError, match=r"^game=dudo.* needs 11\.\d GB of "
+  with pytest.raises(ValueError, match=r"^game=dudo.* needs 10\.\d GB of "
                      "memory, but .* choose fewer dice"):
     perfect_recall.PerfectRecallSolver(pyspiel.load_game("dudo(numdice=20)"))
 
