@@ -2,8 +2,8 @@
 
 It trains the largest round of a match alone, until its tree has some size. Then
 it times an iteration, an expansion of the tree and a certified interval, beside
-a copy of as many bytes as an iteration reads and writes. All of them run in
-turn, so a noisy machine disturbs them alike; times are medians.
+a copy of as many bytes as its tables have. All of them run in turn, so a noisy
+machine disturbs them alike; times are medians.
 """
 
 from dudo_spiel_examples.support import binary
@@ -39,7 +39,7 @@ def measure(dice):
     both = (trainers[0], None), (trainers[1], pool)
     for trainer, threads in both:
       trainer.set_values(values)
-      for _ in range(20):
+      for _ in range(30):
         for _ in range(5):
           trainer.iterate(threads)
         trainer.expand(2**33, threads)
@@ -50,11 +50,11 @@ def measure(dice):
           measuring.seconds_of(trainer.evaluator.certify, values, values,
                                threads)
           for trainer, threads in both])
-      num_bytes = trainers[0].num_touched * trainers[0].tables.regret.itemsize
+      num_bytes = sum(table.nbytes for table in trainers[0].tables)
       source = np.ones(max(num_bytes, 2**27), np.uint8)
       copy = measuring.seconds_of(np.copyto, np.empty_like(source), source)
       times["copy"].append([copy * num_bytes / len(source)])
-    nodes = trainers[0].tree.num_nodes
+    nodes, entries = trainers[0].tree.num_nodes, trainers[0].tree.num_entries
     for _ in range(_REPEATS.value):
       times["growth"].append([
           measuring.seconds_of(trainer.expand, 2**33, threads)
@@ -66,10 +66,11 @@ def measure(dice):
   for name in ("iteration", "growth", "interval"):
     one, two = map(statistics.median, zip(*times[name]))
     print(f"{name}: {1e3 * one:.2f} ms, on two threads {1e3 * two:.2f} ms "
-          f"({one / two:.2f} times as fast)")
+          f"({one / two:.2f} times as fast); {1e9 * one / entries:.1f} ns a "
+          "table entry")
   (copy,) = map(statistics.median, zip(*times["copy"]))
-  print(f"a copy of the {num_bytes / 1e6:.1f} MB that an iteration reads and "
-        f"writes: {1e3 * copy:.2f} ms", flush=True)
+  print(f"a copy of the {num_bytes / 1e6:.1f} MB of the tables: "
+        f"{1e3 * copy:.2f} ms", flush=True)
 
 
 def main(_):

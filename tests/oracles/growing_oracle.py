@@ -216,8 +216,9 @@ class GrowingOracle:
     """Forgets claims that neither player needs, and all that follows them.
 
     A claim is needed if the policy or the adversary regrets it with some hand,
-    or if it is made more often than this. If something is stored after it, it is also needed if the other
-    player's last claim was made more often than this.
+    or if it is made more often than this. If something is stored after it, it
+    is also needed if the other player's last claim was made more often than
+    this.
 
     Args:
       share: how often the player's own moves lead to the claim, on average

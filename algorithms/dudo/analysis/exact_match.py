@@ -173,7 +173,7 @@ def _play(game, tree, table, role, other, scratch, outcomes):
   """Adds the probability of each challenge to outcomes[role, claim, count].
 
   Args:
-    game: the `round_hands.RoundArrays`, float64.
+    game: the `round_hands.RecallRound`, float64.
     tree: the `growing_tree.TreeArrays`.
     table: [entry] float, to which the policy with the tree is proportional.
     role: its role.

@@ -12,7 +12,7 @@ nodes:
 All arrays of floats are float64, except for tables and gains. These arguments
 mean the same everywhere:
 
-  game: the `round_hands.RoundArrays`, float64.
+  game: the `round_hands.RecallRound`, float64.
   tree: the `growing_tree.TreeArrays`.
   table: [entry] float, to which the average policy is proportional.
   responder: the `Responder`.
@@ -136,11 +136,11 @@ def raise_to_unstored(game, responder, last, depth, scratch):
   `unstored_claims.raise_to_best`. Arguments are those of `challenge`, and the
   last claim.
   """
-  unstored_claims.raise_to_best(
-      game, hand_vectors.hand_pointers(game.hands[responder.role]),
-      game.hands[1 - responder.role].onehot.shape[1], last,
-      scratch.counts[depth], responder.challenged, TIE, scratch.claims,
-      jit.pointer(scratch.result), 0)
+  claimant = unstored_claims.Claimant(
+      hand_vectors.hand_pointers(game.hands[responder.role]),
+      game.hands[1 - responder.role].onehot.shape[1], responder.challenged, TIE)
+  unstored_claims.raise_to_best(game, claimant, last, scratch.counts[depth],
+                                scratch.claims, jit.pointer(scratch.result), 0)
 
 
 @jit.kernel(nogil=True, reassociate=True)

@@ -28,6 +28,14 @@ PROPOSAL = np.dtype([("node", np.int64), ("row", np.int64),
                      ("claim", np.int64), ("gain", np.float64)])
 
 
+class Criterion(NamedTuple):
+  """Which claims to propose."""
+  # [entry] float, to which the policy is proportional by which the responder
+  # comes to a claim; [0] if it comes there by its choices
+  own_table: np.ndarray
+  threshold: float  # what a claim must gain
+
+
 def best_first(found, num_nodes, num_claims):
   """Returns proposals without those made twice, the largest gains first.
 
@@ -168,22 +176,34 @@ def _add_answers(game, responder, claim, scratch, depth):
           scratch.own[depth, h] * (scratch.result[h] - dudo_value[h]))
 
 
+@jit.forceinline
+def _reach_row(game, tree, table, responder, scratch, choices, own_table,
+               position):
+  """Writes the reaches after a row; returns how much may be gained there.
+
+  `position` is (node, row, depth).
+  """
+  node, row, depth = position
+  if tree.role[node] == responder.role:
+    if len(own_table):
+      return best_response_kernels.row_reach(tree, own_table, node, row,
+                                             scratch.own, scratch, depth)
+    return _chosen_reach(tree, node, row - tree.row_begin[node], choices,
+                         scratch.own, depth)
+  total = best_response_kernels.row_reach(tree, table, node, row, scratch.other,
+                                          scratch, depth)
+  return 2.0 * total * hand_vectors.total(  # payoffs are from -1 to 1
+      jit.pointer(scratch.own), depth * scratch.own.shape[1],
+      len(game.hands[responder.role].chance))
+
+
 @jit.kernel(nogil=True, reassociate=True)
-def propose(game, tree, table, responder, scratch, choices, own_table,
-            threshold, found):
+def propose(game, tree, table, responder, scratch, choices, criterion, found):
   """Lists the claims that are not stored and gain enough.
 
-  Args:
-    game: as everywhere, like the next four.
-    tree: as above.
-    table: as above, of the other role.
-    responder: as above.
-    scratch: as above.
-    choices: the responder's `best_response_kernels.Choices`.
-    own_table: [entry] float, to which the policy is proportional by which the
-      responder comes to a claim; [0] if it comes there by its choices.
-    threshold: what a claim must gain.
-    found: [proposal] `PROPOSAL`, the claims, modified in place.
+  `table` is that of the other role, `choices` are the
+  `best_response_kernels.Choices` of the responder, and `criterion` is a
+  `Criterion`. The claims are written to `found`, [proposal] `PROPOSAL`.
 
   Returns:
     How many there are, also if they do not fit.
@@ -191,6 +211,7 @@ def propose(game, tree, table, responder, scratch, choices, own_table,
   game, tree, scratch = (jit.borrowed(game), jit.borrowed(tree),
                          jit.borrowed(scratch))
   responder, choices = jit.borrowed(responder), jit.borrowed(choices)
+  own_table, threshold = criterion
   unstored_claims.compare_claims(game.rank, responder.challenged,
                                  scratch.claims.ends_rank)
   reaches = scratch.own, scratch.other
@@ -202,14 +223,13 @@ def propose(game, tree, table, responder, scratch, choices, own_table,
   size, node, row, depth, is_new = 0, 0, 0, 0, True
   while not scratch.stop[0]:
     is_own = tree.role[node] == responder.role
-    is_chosen = is_own and not len(own_table)
     if is_new:
       is_new = False
       row = tree.row_begin[node]
       if is_own:
         size = _propose_at_node(tree, node, scratch.own[depth], choices,
                                 threshold, scratch.gains, found, size)
-      if not is_chosen:
+      if not is_own or len(own_table):
         best_response_kernels.enter(tree, own_table if is_own else table, node,
                                     scratch, depth)
     if row == tree.row_begin[node + 1]:
@@ -220,22 +240,9 @@ def propose(game, tree, table, responder, scratch, choices, own_table,
       node = scratch.path[depth]
       continue
     claim, child = tree.claim[row], tree.child[row]
-    if claim == game.num_claims or is_own and child < 0:
-      row += 1
-      continue
-    if is_chosen:
-      total = _chosen_reach(tree, node, row - tree.row_begin[node], choices,
-                            scratch.own, depth)
-    elif is_own:
-      total = best_response_kernels.row_reach(tree, own_table, node, row,
-                                              scratch.own, scratch, depth)
-    else:  # payoffs are from -1 to 1
-      total = 2.0 * best_response_kernels.row_reach(
-          tree, table, node, row, scratch.other, scratch, depth)
-      total *= hand_vectors.total(
-          jit.pointer(scratch.own), depth * scratch.own.shape[1],
-          len(game.hands[responder.role].chance))
-    if not total > (0.0 if is_own else threshold):
+    if claim == game.num_claims or is_own and child < 0 or not _reach_row(
+        game, tree, table, responder, scratch, choices, own_table,
+        (node, row, depth)) > (0.0 if is_own else threshold):
       row += 1
     elif child < 0:
       _add_answers(game, responder, claim, scratch, depth)

@@ -130,14 +130,14 @@ class Branches(NamedTuple):
   slot: np.ndarray
 
 
-class _Walk(NamedTuple):
+class _Traversal(NamedTuple):
   """A traversal: what its parts have in common.
 
   The pointers have the names of the arrays in `LearnTables` and `LearnScratch`.
   """
   role: int
   is_policy: bool  # whether the policy learns, not the adversary
-  game: object  # the `round_hands.RoundArrays`
+  game: object  # the `round_hands.RecallRound`
   challenges: np.ndarray
   challenged: np.ndarray
   # [claim, count] float, the adversary's payoffs if it challenges and if it is
@@ -210,7 +210,7 @@ def new_branches(hands, tree, dtype):
 
 # The parts of `learn` share these arguments:
 #
-#   walk: the `_Walk`.
+#   walk: the `_Traversal`.
 #   tree: the `growing_tree.TreeArrays`.
 #   tables, step: the `LearnTables`, modified in place, and the `LearnStep`.
 #   scratch: the `LearnScratch`, modified in place.
@@ -219,8 +219,8 @@ def new_branches(hands, tree, dtype):
 
 
 @jit.forceinline
-def _walk(game, tables, step, scratch):
-  """Returns the `_Walk` of a step."""
+def _traversal(game, tables, step, scratch):
+  """Returns the `_Traversal` of a step."""
   mine = hand_vectors.hand_pointers(game.hands[step.role])
   theirs = hand_vectors.hand_pointers(game.hands[1 - step.role])
   regret, update = tables.regret_0, tables.update_0
@@ -230,7 +230,7 @@ def _walk(game, tables, step, scratch):
   challenges, challenged = step.challenges, step.challenged
   if is_policy:
     challenges, challenged = -step.challenged, -step.challenges
-  return _Walk(
+  return _Traversal(
       step.role, is_policy, game, step.challenges, step.challenged, challenges, challenged, mine, theirs,
       scratch.value.shape[1], scratch.payoff.shape[1], step.weight,
       jit.pointer(regret), jit.pointer(update),
@@ -364,9 +364,10 @@ def _best_answers(walk, hands, theirs, claim, reach, at, scratch):
   hand_vectors.write_payoffs(hands, rank, payoff, 0, walk.result, 0)
   hand_vectors.fill(_DUDO, hands.width, jit.pointer(scratch.claims.best_rank),
                     0)
-  unstored_claims.raise_to_best(
-      walk.game, hands, theirs.num_counts, claim, counts,
-      walk.adversary_challenged, 0.0, scratch.claims, walk.result, 0)
+  claimant = unstored_claims.Claimant(hands, theirs.num_counts,
+                                      walk.adversary_challenged, 0.0)
+  unstored_claims.raise_to_best(walk.game, claimant, claim, counts,
+                                scratch.claims, walk.result, 0)
 
 
 @jit.forceinline
@@ -408,9 +409,11 @@ def _learn_unstored(walk, tree, tables, scratch, node, discounts):
   hand_vectors.clear_counts(walk.mine.num_ranks * walk.num_counts,
                             jit.pointer(claims.best_claim), 0)
   unstored_claims.mark_stored(tree, node.index, claims.is_stored, True)
+  claimant = unstored_claims.Claimant(walk.mine, walk.theirs.num_counts,
+                                      walk.challenged, 0.0)
   unstored_claims.raise_to_best(
-      walk.game, walk.mine, walk.theirs.num_counts, tree.last[node.index],
-      scratch.counts[node.depth], walk.challenged, 0.0, claims, walk.result, 0)
+      walk.game, claimant, tree.last[node.index], scratch.counts[node.depth],
+      claims, walk.result, 0)
   unstored_claims.mark_stored(tree, node.index, claims.is_stored, False)
   best_claim = tables.unstored_claim[node.index]
   for rank in range(best_claim.shape[0]):
@@ -653,7 +656,7 @@ def learn(game, tree, tables, step, scratch, values):
   The counterfactual values are in scratch.value[0] afterwards.
 
   Args:
-    game: the `round_hands.RoundArrays`.
+    game: the `round_hands.RecallRound`.
     tree: the `growing_tree.TreeArrays`.
     tables: the `LearnTables`, modified in place, as `scratch` is.
     step: the `LearnStep`.
@@ -665,7 +668,7 @@ def learn(game, tree, tables, step, scratch, values):
                          jit.borrowed(scratch))
   tables, step = jit.borrowed(tables), jit.borrowed(step)
   values = jit.borrowed(values)
-  walk = _walk(game, tables, step, scratch)
+  walk = _traversal(game, tables, step, scratch)
   node = _begin_at_root(game, walk, tree, tables, step, scratch)
   _learn(walk, tree, tables, step, scratch, node, values)
 
@@ -676,7 +679,7 @@ def split(game, tree, tables, step, scratch, branches):
   game, tree, scratch = (jit.borrowed(game), jit.borrowed(tree),
                          jit.borrowed(scratch))
   tables, step = jit.borrowed(tables), jit.borrowed(step)
-  walk = _walk(game, tables, step, scratch)
+  walk = _traversal(game, tables, step, scratch)
   node = _begin_at_root(game, walk, tree, tables, step, scratch)
   width = walk.mine.width if node.is_own else walk.theirs.width
   for row in range(len(branches.slot)):
@@ -723,7 +726,7 @@ def learn_branches(game, tree, tables, steps, order, counter, scratch,
     scratch.own[0] = part.own[row]
     scratch.other[0] = part.other[row]
     scratch.slot[0] = part.slot[row]
-    walk = _walk(game, tables, step, scratch)
+    walk = _traversal(game, tables, step, scratch)
     node = _begin(walk, tree, tables, step, scratch, tree.child[row])
     _learn(walk, tree, tables, step, scratch, node, nothing)
     part.value[row] = scratch.value[0]

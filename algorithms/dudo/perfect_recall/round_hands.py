@@ -24,7 +24,7 @@ class RoleHands(NamedTuple):
   matches: np.ndarray  # [rank, hand] int8, that count; 0 for padding
 
 
-class RoundArrays(NamedTuple):
+class RecallRound(NamedTuple):
   """A round for kernels."""
   num_claims: int  # C; row C of a node is Dudo
   rank: np.ndarray  # [claim] int64, its rank (from 0)
@@ -53,7 +53,7 @@ def _role_hands(rolls, wild_ones):
 
 
 def _first_of_rank(order):
-  """Returns `RoundArrays.first_of_rank` of a `claims.ClaimOrder`."""
+  """Returns `RecallRound.first_of_rank` of a `claims.ClaimOrder`."""
   result = np.full((order.num_claims + 1, order.num_sides), -1, np.int16)
   for claim in range(order.num_claims - 1, -1, -1):
     result[claim] = result[claim + 1]
@@ -105,13 +105,13 @@ class RoundHands:
 
   @functools.cached_property
   def _exact(self):
-    return RoundArrays(
+    return RecallRound(
         self.order.num_claims, self.order.ranks.astype(np.int64) - 1,
         _first_of_rank(self.order),
         tuple(_role_hands(rolls, self._wild_ones) for rolls in self._rolls))
 
   def arrays(self, dtype):
-    """Returns the `RoundArrays` with floats of a type."""
+    """Returns the `RecallRound` with floats of a type."""
     dtype, exact = np.dtype(dtype), self._exact
     if dtype == np.float64:
       return exact

@@ -266,14 +266,14 @@ class RecallTrainer:
     Args:
       evaluator: the `round_evaluator.RoundEvaluator` of the other role.
       role: the role.
-      choices: as for `expansion_kernels.propose`, like the others.
-      own_table: as above.
-      threshold: as above.
+      choices: as for `expansion_kernels.propose`.
+      own_table: as for `expansion_kernels.Criterion`.
+      threshold: likewise.
     """
     proposals = np.zeros(self._max_proposals, expansion_kernels.PROPOSAL)
     count = evaluator.run_kernel(
         expansion_kernels.propose, self._responder(role), None, choices,
-        own_table, threshold, proposals)
+        expansion_kernels.Criterion(own_table, threshold), proposals)
     return proposals[:count]
 
   def drop(self, responses, pool=None):

@@ -35,6 +35,22 @@ class ClaimScratch(NamedTuple):
   ends_rank: np.ndarray
 
 
+class Claimant(NamedTuple):
+  """Who makes a claim that is not stored.
+
+  Attributes:
+    hands: the `hand_vectors.HandPointers` of the role.
+    num_theirs: how many counts the other role has.
+    challenged: [claim, count] float, payoffs if the claim is challenged, padded
+      (see `round_hands.RoundHands.padded_payoffs`).
+    tie: what is better by less is no reason to choose a claim.
+  """
+  hands: hand_vectors.HandPointers
+  num_theirs: int
+  challenged: np.ndarray
+  tie: float
+
+
 def new_scratch(hands, dtype):
   """Returns a new `ClaimScratch` for a `round_hands.RoundHands`."""
   order = hands.order
@@ -80,8 +96,7 @@ def mark_stored(tree, node, is_stored, mark):
 
 
 @jit.forceinline
-def _find_of_rank(game, rank, last, num_theirs, counts, challenged, tie,
-                  scratch):
+def _find_of_rank(game, claimant, rank, last, counts, scratch):
   """Finds the best claim of a rank for each own count.
 
   Arguments are those of `raise_to_best`, and the rank. Returns whether there is
@@ -91,17 +106,19 @@ def _find_of_rank(game, rank, last, num_theirs, counts, challenged, tie,
   payoff, best = jit.pointer(scratch.payoff), jit.pointer(scratch.best_claim)
   first = rank * num_mine
   zero = jit.cast_like(0.0, scratch.payoff[0, 0])
-  tie, is_any = jit.cast_like(tie, zero), False
+  tie, is_any = jit.cast_like(claimant.tie, zero), False
+  challenged, columns = (jit.pointer(claimant.challenged),
+                         claimant.challenged.shape[1])
   claim = np.int64(game.first_of_rank[last + 1, rank])
   while claim >= 0:
     if not scratch.is_stored[claim]:
       this = simd.splat(jit.cast_like(claim, zero), simd.OCTET)
       for j in range(0, num_mine, simd.OCTET_SIZE):
         new, at = simd.splat(zero, simd.OCTET), np.uintp(first + j)
-        row = claim * challenged.shape[1] + j
-        for k in range(num_theirs):
+        for k in range(claimant.num_theirs):
           new = simd.multiply_add(
-              simd.load(jit.pointer(challenged), np.uintp(row + k), simd.OCTET),
+              simd.load(challenged, np.uintp(claim * columns + j + k),
+                        simd.OCTET),
               simd.splat(counts[rank, k], simd.OCTET), new)
         if is_any:
           old = simd.load(payoff, at, simd.OCTET)
@@ -120,8 +137,7 @@ def _find_of_rank(game, rank, last, num_theirs, counts, challenged, tie,
 
 
 @jit.forceinline
-def raise_to_best(game, mine, num_theirs, last, counts, challenged, tie,
-                  scratch, out, at):
+def raise_to_best(game, claimant, last, counts, scratch, out, at):
   """Raises the value of each own hand to that of the best unstored claim.
 
   Where a claim is better, scratch.best_rank becomes its rank, and
@@ -129,22 +145,17 @@ def raise_to_best(game, mine, num_theirs, last, counts, challenged, tie,
   scratch.is_stored says what is stored.
 
   Args:
-    game: the `round_hands.RoundArrays`.
-    mine: the `hand_vectors.HandPointers` of whoever makes the claim.
-    num_theirs: how many counts the other role has.
+    game: the `round_hands.RecallRound`.
+    claimant: the `Claimant`.
     last: the last claim; only stronger ones are made.
     counts: [rank, count] float, the other's reach by count.
-    challenged: [claim, count] float, payoffs if the claim is challenged, padded
-      (see `round_hands.RoundHands.padded_payoffs`).
-    tie: what is better by less is no reason to choose a claim.
     scratch: the `ClaimScratch`, modified in place.
     out: pointer to the values, modified in place.
     at: where they begin.
   """
-  for rank in range(mine.num_ranks):
-    if _find_of_rank(game, rank, last, num_theirs, counts, challenged, tie,
-                     scratch):
+  for rank in range(claimant.hands.num_ranks):
+    if _find_of_rank(game, claimant, rank, last, counts, scratch):
       hand_vectors.raise_to_payoffs(
-          mine, rank, jit.pointer(scratch.payoff),
-          rank * scratch.payoff.shape[1], tie, out, at,
+          claimant.hands, rank, jit.pointer(scratch.payoff),
+          rank * scratch.payoff.shape[1], claimant.tie, out, at,
           jit.pointer(scratch.best_rank))

@@ -27,7 +27,7 @@ MAX_WEIGHT = 2**16 - 1  # the weights of a hand at a node add up to at most this
 
 class QuantumArrays(NamedTuple):
   """The arrays that kernels need besides the tree and its table."""
-  game: object  # the `round_hands.RoundArrays`, float64
+  game: object  # the `round_hands.RecallRound`, float64
   quantity: np.ndarray  # [claim] int64, how many dice a claim is about
   # [depth, role, hand] int64; those at depth 0 are what hands begin with, the
   # others are overwritten

@@ -27,8 +27,8 @@ def test_proposals_that_do_not_fit_are_those_that_gain_least():
             best_response_kernels.Responder(0, *trainer.payoffs[0]),
             best_response_kernels.new_scratch(hands), choices)
     best_response_kernels.respond(*args)
-    count = expansion_kernels.propose(*args, trainer.tables.cumulative, 1e-9,
-                                      found)
+    count = expansion_kernels.propose(*args, expansion_kernels.Criterion(
+        trainer.tables.cumulative, 1e-9), found)
     lists.append((count, found[:count]))
   (count, everything), (other, best) = lists
   assert count == other > 20 and len(best) == 7
