@@ -3,8 +3,8 @@ from lab2 import *
 dice = tuple(int(x) for x in sys.argv[1].split("v")); compiled()
 trs = []
 for split in (10**9, 1):
-  round_trainer.MIN_SPLIT_ENTRIES = split
-  tr = make(dice); s = Scheduled(tr)
+  pass
+  tr = make(dice, min_split_entries=split); s = Scheduled(tr)
   for _ in range(int(sys.argv[2])): s.step()
   trs.append(tr); print(split, tr.tree.num_nodes)
 print("same bits", all(np.array_equal(a, b) for a, b in zip(trs[0].tables, trs[1].tables)))

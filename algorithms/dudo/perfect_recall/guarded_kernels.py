@@ -32,9 +32,9 @@ from dudo_spiel.algorithms.dudo.perfect_recall import unstored_claims
 from dudo_spiel.algorithms.runtime import jit
 
 # Discounted CFR (Brown & Sandholm 2019): positive regrets are discounted by
-# t^ALPHA / (t^ALPHA + 1), negative ones by NEGATIVE, and strategies are weighted
-# by t^GAMMA, and by the square of the size of the tree: those of smaller trees
-# are soon worth little.
+# t^ALPHA / (t^ALPHA + 1), negative ones by NEGATIVE. Strategies are weighted by
+# t^GAMMA, and by the square of the size of the tree, so that those of smaller
+# trees are soon worth little.
 ALPHA, NEGATIVE, GAMMA, SIZE_POWER = 1.5, 0.75, 2.0, 2.0
 _UNIT = 2.0**20  # entries, of the size of a tree
 OWN, OTHER = 0, 1  # columns of `LearnScratch.slot`
@@ -101,7 +101,7 @@ class LearnScratch(NamedTuple):
   # [depth, hand] float, 1 / the sum of positive regrets
   inverse_sum: np.ndarray
   result: np.ndarray  # [hand] float, the value of a row
-  # [depth, rank, count] float, the other's reach at an own node of the adversary
+  # [depth, rank, count] float, the other's reach where the adversary learns
   counts: np.ndarray
   reach_counts: np.ndarray  # [rank, count] float, a reach after a row
   payoff: np.ndarray  # [rank, count] float, sums over challenges
@@ -231,9 +231,10 @@ def _traversal(game, tables, step, scratch):
   if is_policy:
     challenges, challenged = -step.challenged, -step.challenges
   return _Traversal(
-      step.role, is_policy, game, step.challenges, step.challenged, challenges, challenged, mine, theirs,
-      scratch.value.shape[1], scratch.payoff.shape[1], step.weight,
-      jit.pointer(regret), jit.pointer(update),
+      step.role, is_policy, game, step.challenges, step.challenged, challenges,
+      challenged, mine, theirs, scratch.value.shape[1],
+      scratch.payoff.shape[1], step.weight, jit.pointer(regret),
+      jit.pointer(update),
       jit.pointer(tables.cumulative), jit.pointer(tables.unstored_regret),
       jit.pointer(tables.unstored_rank), jit.pointer(scratch.own),
       jit.pointer(scratch.other),
@@ -288,7 +289,8 @@ def _spend(walk, scratch, out, at):
 def _pay_for_reach(walk, scratch, claim, payoffs, reach, at):
   """Adds to the payoffs what a challenge gives, against a reach."""
   counts = jit.pointer(scratch.reach_counts)
-  hand_vectors.sum_by_count(walk.theirs, walk.game.rank[claim], reach, at, counts, 0)
+  hand_vectors.sum_by_count(walk.theirs, walk.game.rank[claim], reach, at,
+                            counts, 0)
   _pay(walk, scratch, claim, payoffs, counts, 0)
 
 

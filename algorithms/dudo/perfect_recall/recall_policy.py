@@ -294,8 +294,8 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       checksums.append(_checksum(rounds[-1], parts.values()))
     measures = [[*dice, *entry] for dice, entry in self.measures.items()]
     checkpoint.save(path, FILE_KIND,
-                    {"game": str(self.game), "layout": _LAYOUT, "rounds": rounds,
-                     "checksums": checksums, "measures": measures},
+                    {"game": str(self.game), "layout": _LAYOUT,
+                     "rounds": rounds, "checksums": checksums, "measures": measures},
                     arrays, compress=True)
 
 

@@ -64,6 +64,7 @@ class RecallTrainer:
     drop_fraction: a claim is dropped only if its average probability is below
       this fraction of the exploitability.
     max_proposals: how many claims one traversal proposes at most.
+    min_split_entries: smaller trees are for one thread.
     flag: [1] bool; soon after it is set, measurements raise an
       `interrupts.StoppedError`. None for one that nobody sets.
 
@@ -82,7 +83,8 @@ class RecallTrainer:
   def __init__(self, match, dice, *, dtype=np.float32, num_threads=1,
                expansion_fraction=EXPANSION_FRACTION,
                expansion_slope=EXPANSION_SLOPE, drop_fraction=DROP_FRACTION,
-               max_proposals=MAX_PROPOSALS, flag=None):
+               max_proposals=MAX_PROPOSALS,
+               min_split_entries=MIN_SPLIT_ENTRIES, flag=None):
     self.hands = round_hands.RoundHands(match, dice)
     self.payoffs = None
     self.outcomes = None
@@ -93,6 +95,7 @@ class RecallTrainer:
     self._expansion_slope = expansion_slope
     self._drop_fraction = drop_fraction
     self._max_proposals = max_proposals
+    self._min_split_entries = min_split_entries
     self._num_threads = min(num_threads, MAX_THREADS)
     self._scratch = []  # a `LearnScratch` for each thread
     self.set_state(growing_tree.new_tree(self.hands))
@@ -164,7 +167,7 @@ class RecallTrainer:
                 for _ in range(2)]
     for is_policy in (False, True):
       steps = tuple(self._step(p, p if is_policy else 1 - p) for p in range(2))
-      is_split = self.tree.num_entries >= MIN_SPLIT_ENTRIES
+      is_split = self.tree.num_entries >= self._min_split_entries
       if is_split:
         self._learn_branches(game, steps, branches, pool)
       for step, branch in zip(steps, branches):
@@ -316,7 +319,8 @@ class RecallTrainer:
 
 def compile_kernels(match, dtype):
   """Compiles all kernels of a trainer of these rules, on a small round."""
-  trainer = RecallTrainer(match, (1, 1), dtype=dtype, max_proposals=64)
+  trainer = RecallTrainer(match, (1, 1), dtype=dtype, max_proposals=64,
+                          min_split_entries=0)
   trainer.set_values({})
   trainer.iterate()
   responses = trainer.expand(2**40)

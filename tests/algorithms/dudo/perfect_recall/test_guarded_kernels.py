@@ -134,11 +134,11 @@ def _begin(begins, game, history):
 
 
 @pytest.mark.slow
-def test_threads_change_nothing(monkeypatch):
-  monkeypatch.setattr(round_trainer, "MIN_SPLIT_ENTRIES", 0)
+def test_threads_change_nothing():
   match = round_rules.round_rules(pyspiel.load_game("dudo(numdice=2)"))
-  trainers = [round_trainer.RecallTrainer(match, (2, 1), num_threads=threads)
-              for threads in (1, 3)]
+  trainers = [round_trainer.RecallTrainer(match, (2, 1), num_threads=threads,
+                                          min_split_entries=entries)
+              for threads, entries in ((1, 10**9), (3, 0))]
   with interrupts.thread_pool(3) as pool:
     for trainer, threads in zip(trainers, (None, pool)):
       trainer.set_values({(1, 1): -0.027})
