@@ -18,7 +18,7 @@ class Scheduled:
       before = tr.tree.num_entries
       self.resp = tr.expand(2**50, self.pool)
       calm = tr.tree.num_entries <= 1.01*before
-      self.ng = t+max(min(1+t//4, EPOCH), t//(CALM if calm else 100))
+      self.ng = t+max(min(1+t//4, EPOCH), min(t//100, CALM))
       return True
     return False
 def make(dice, n=None, **kw):
