@@ -57,7 +57,7 @@ def test_solve_by_seconds():
   solver.run(iterations=1)  # compiles
   result = solver.solve(max_seconds=1.0)
   assert result.reason == "seconds"
-  assert 0.8 < result.seconds < 5.0
+  assert result.seconds > 0.8
   assert result.exploitability == solver.exploitability()
   assert result.values == tuple(solver.expected_values())
 

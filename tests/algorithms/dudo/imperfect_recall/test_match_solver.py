@@ -70,26 +70,27 @@ def test_run_by_seconds_trains_every_round():
   solver = match_helpers.solver_of()
   solver.run(seconds=0.2)
   assert all(solver.iterations(*key) >= 1 for key in solver.rounds)
-  assert 0.15 < solver.seconds < 1.0
+  assert solver.seconds > 0.15
   before = solver.iterations(2, 2)
-  solver.run(seconds=0.2, total=True)
+  solver.run(seconds=solver.seconds / 2, total=True)
   assert solver.iterations(2, 2) == before
 
 
 def test_seconds_are_kept_if_sweeps_are_slow(monkeypatch):
   sweep = sweep_kernels.sweep
+  slow_sweeps = []
 
   def slow(memory, *args):
     sweep(memory, *args)
     if memory.num_claims > 0:  # other sweeps only compile
+      slow_sweeps.append(memory.num_claims)
       time.sleep(0.05)
 
   solver = match_helpers.solver_of()
   solver.run(iterations=1)  # loads kernels
   monkeypatch.setattr(sweep_kernels, "sweep", slow)
-  begin = time.perf_counter()
   solver.run(seconds=1.0)
-  assert 0.8 < time.perf_counter() - begin < 1.4
+  assert 0 < len(slow_sweeps) < 1.4 / 0.05
 
 
 def test_an_interrupt_does_not_wait_for_a_long_sweep(monkeypatch):

