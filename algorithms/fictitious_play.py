@@ -41,6 +41,7 @@ from dudo_spiel.algorithms.tabular.updates import learning
 from dudo_spiel.algorithms.tabular.updates import set_blocks
 
 _BEST = "best"  # the name of the best strategy in files
+_ROUNDING = 1e-6  # by which sums of reaches may be too large
 
 
 class _Best(NamedTuple):
@@ -214,6 +215,14 @@ class XFPSolver(FictitiousPlaySolver):
     self.compiled.start_mixing(self.tables, self._space)
     self.tables.cumulative[:] *= self.iteration + 1
     self.tables.mean[:] = mean
+
+  def _read_extras(self, archive, tables):
+    # Iterations, and the strategy before them, add the reach of a plan each.
+    high = (1.0 + _ROUNDING) * (archive.header["iteration"] + 1)
+    if np.any(tables["cumulative"] > high):
+      raise ValueError(f"path={archive.path!r}: its cumulative has numbers "
+                       f"above {high:g}, which its iterations cannot make")
+    return super()._read_extras(archive, tables)
 
 
 def _saved_check(name, value, num_players):

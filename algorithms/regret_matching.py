@@ -25,6 +25,7 @@ from dudo_spiel.algorithms.tabular.forms import normal_form
 
 _UPDATES = ("exact", "sampled")
 _MAX_ALLOCATIONS = 5000
+_ROUNDING = 1e-6  # relative to payoffs, of what an iteration adds to a regret
 
 
 class RegretMatchingSolver(base_solver.Solver):
@@ -119,6 +120,13 @@ class RegretMatchingSolver(base_solver.Solver):
       if np.any(tables[name] < 0.0):
         raise ValueError(f"path={archive.path!r}: its {name} must not have "
                          "negative numbers")
+    for payoffs, name in zip(self.form.payoffs, ("regret_0", "regret_1")):
+      # No difference of two payoffs is larger, apart from rounding.
+      most = np.ptp(payoffs) + _ROUNDING * np.max(np.abs(payoffs))
+      high = most * archive.header["iteration"]
+      if np.any(np.abs(tables[name]) > high):
+        raise ValueError(f"path={archive.path!r}: its {name} has numbers above "
+                         f"{high:g} in size, which its iterations cannot make")
 
   @property
   def memory_bytes(self) -> int:

@@ -371,6 +371,23 @@ def test_averages_that_are_none_are_refused(name, message, tmp_path):
     solver.load(path)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_that_no_iterations_make_are_refused(dtype, tmp_path):
+  """In float32 the next strategies would be zero everywhere."""
+  path = tmp_path / "solver.npz"
+  solver = fictitious_play.XFPSolver(_load("kuhn_poker"), dtype=dtype)
+  solver.run(3)
+  solver.refresh()
+  solver.save(path)
+  solver.load(path)
+  header, arrays = helpers.load_file(path, "solver")
+  for number in (1e100, 4.1):
+    arrays["cumulative"][0] = number
+    checkpoint.save(path, "solver", header, arrays)
+    with pytest.raises(ValueError, match="^path=.*cumulative has numbers abov"):
+      solver.load(path)
+
+
 def test_the_best_iterate_is_kept():
   solver = fictitious_play.BDFPSolver(_load("leduc_poker"), alternating=True)
   result = solver.solve(max_iterations=3000)

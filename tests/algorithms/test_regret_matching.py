@@ -248,6 +248,35 @@ def test_without_an_average_it_is_the_current_strategy(name, tmp_path):
   assert np.isfinite([solver.nash_conv(), solver.cce_dist()]).all()
 
 
+@pytest.mark.parametrize("options", [
+    {}, {"updates": "sampled"}, {"updates": "sampled", "conditional": True}])
+@pytest.mark.parametrize("name", ["regret_0", "regret_1"])
+def test_regrets_that_no_iterations_make_are_refused(options, name, tmp_path):
+  """Conditional regrets were probabilities below 0 then."""
+  path = tmp_path / "solver.npz"
+  solver = _solver("matrix_brps", **options)
+  for iterations in (0, 1, 9):
+    solver.run(iterations)
+    solver.save(path)
+    solver.load(path)
+  header, arrays = helpers.load_file(path, "solver")
+  for number in (1e20, -1e20):
+    arrays[name].flat[0] = number
+    checkpoint.save(path, "solver", header, arrays)
+    with pytest.raises(ValueError, match=f"^path=.*its {name} has numbers abo"):
+      solver.load(path)
+
+
+def test_rounding_errors_of_regrets_load(tmp_path):
+  """A player without a choice has no regrets but these."""
+  game = pyspiel.create_matrix_game([[0.1] * 3] * 3, [[-0.1] * 3] * 3)
+  solver = regret_matching.RegretMatchingSolver(
+      game, initial=[[0.3, 0.6, 0.1], [0.7, 0.2, 0.1]])
+  solver.run(1000)
+  solver.save(tmp_path / "solver.npz")
+  solver.load(tmp_path / "solver.npz")
+
+
 @pytest.mark.parametrize("payoff", [float("nan"), float("inf"), 1e308])
 def test_payoffs_must_be_finite_and_not_huge(payoff):
   game = pyspiel.create_matrix_game([[payoff, 0.0], [0.0, 1.0]],
