@@ -84,32 +84,57 @@ class _CacheFiles(caching.IndexDataCacheFile):
 
   Numba reads the whole list before it looks at the stamp. The list may name
   classes that have been moved or renamed since: then it is out of date, too.
+  Numba writes the list first. So a file of machine code may be of an older
+  source, or of another process that has written the list at the same time.
   """
+
+  def save(self, key, data):
+    """Keeps machine code with what tells whose it is."""
+    super().save(key, (self._source_stamp, key, data))
+
+  def load(self, key):
+    """Returns the machine code that was kept for this key, or None."""
+    stamp, owner, data = super().load(key) or (None, None, None)
+    return data if (stamp, owner) == (self._source_stamp, key) else None
 
   def _load_index(self):
     try:
-      return dict(super()._load_index())
+      packed = super()._load_index()
+      return self._unpacked(packed) if packed else {}
     except (AttributeError, ImportError):
       return {}
     except Exception as error:  # noqa: BLE001, junk may raise anything
       _warn_of_damage(self._index_path, error)
       return {}
 
+  def _save_index(self, overloads):
+    super()._save_index(self._packed(overloads))
+
   def _load_data(self, name):
     try:
-      checksum, data = super()._load_data(name)
-      if zlib.crc32(data) != checksum:
-        raise ValueError("its checksum is wrong")
-      return pickle.loads(data)
+      return self._unpacked(super()._load_data(name))
     except FileNotFoundError:
       raise
+    except (AttributeError, ImportError) as error:
+      raise OSError from error  # which Numba takes for a missing file
     except Exception as error:  # noqa: BLE001, junk may raise anything
       _warn_of_damage(self._data_path(name), error)
-      raise OSError from error  # which Numba takes for a missing file
+      raise OSError from error
 
   def _save_data(self, name, data):
-    data = self._dump(data)
-    super()._save_data(name, (zlib.crc32(data), data))
+    super()._save_data(name, self._packed(data))
+
+  def _packed(self, contents):
+    """Returns (checksum, bytes) of what is kept."""
+    data = self._dump(contents)
+    return zlib.crc32(data), data
+
+  def _unpacked(self, packed):
+    """Returns what was packed, or raises a ValueError if it is damaged."""
+    checksum, data = packed
+    if zlib.crc32(data) != checksum:
+      raise ValueError("its checksum is wrong")
+    return pickle.loads(data)
 
 
 class KernelCache(caching.FunctionCache):

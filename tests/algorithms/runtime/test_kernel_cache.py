@@ -115,6 +115,7 @@ def _twice(tmp_path, monkeypatch):
   """Returns a function that doubles 21 by a kernel which no process has yet.
 
   It returns (result, whether the machine code came from the disk, warnings).
+  Another number may be doubled instead.
   """
   (tmp_path / "small_module.py").write_text(
       "def twice(number):\n  return 2 * number\n", encoding="utf-8")
@@ -122,12 +123,12 @@ def _twice(tmp_path, monkeypatch):
   monkeypatch.delitem(sys.modules, "small_module", raising=False)
   function = importlib.import_module("small_module").twice
 
-  def compute():
+  def compute(number=21):
     monkeypatch.setattr(kernel_cache, "_WARNED", set())
     kernel = jit.kernel(function)
     with warnings.catch_warnings(record=True) as found:
       warnings.simplefilter("always")
-      result = kernel(21)
+      result = kernel(number)
     return (result, bool(kernel.stats.cache_hits),
             [str(warning.message) for warning in found])
 
@@ -144,6 +145,7 @@ def _flipped(data):
     *((end, damage) for end in (".nbi", ".nbc") for damage in (
         lambda data: b"", lambda data: b"junk" + data, lambda data: data[:-9])),
     (".nbi", lambda data: pickle.dumps(numba.__version__) + pickle.dumps(1)),
+    (".nbi", lambda data: data.replace(b"1.nbc", b"2.nbc")),
     (".nbc", _flipped)])
 def test_a_damaged_file_of_the_cache_is_written_anew(
     twice, tmp_path, end, damage):
@@ -155,6 +157,31 @@ def test_a_damaged_file_of_the_cache_is_written_anew(
   assert (result, is_cached) == (42, False)
   assert warning.startswith(f"path={str(file)!r}: ")
   assert "is damaged" in warning
+  assert twice() == (42, True, [])
+
+
+def test_machine_code_of_other_types_is_not_run(twice, tmp_path):
+  """Two processes may choose the same file, if both compile a kernel first."""
+  assert twice() == (42, False, [])
+  assert twice(1.5) == (3.0, False, [])
+  first, second = sorted(tmp_path.rglob("*.nbc"))
+  first.write_bytes(second.read_bytes())
+  assert twice() == (42, False, [])
+  assert twice() == (42, True, [])
+  assert twice(1.5) == (3.0, True, [])
+
+
+def test_machine_code_of_an_older_source_is_not_run(
+    twice, tmp_path, monkeypatch):
+  """A process may end after it has written the index."""
+  assert twice() == (42, False, [])
+  with monkeypatch.context() as context:
+    context.setattr(kernel_cache, "module_stamp", lambda name: "newer")
+    context.setattr(caching.IndexDataCacheFile, "_save_data", mock.Mock())
+    assert twice() == (42, False, [])
+  monkeypatch.setattr(kernel_cache, "module_stamp", lambda name: "newer")
+  assert len(list(tmp_path.rglob("*.nbc"))) == 1
+  assert twice() == (42, False, [])
   assert twice() == (42, True, [])
 
 
