@@ -189,6 +189,8 @@ class TablePolicy(convertible.ConvertiblePolicy):
   def distance(self, other: annotations.Policy) -> float:
     """Returns the largest difference of a probability to another policy.
 
+    The game is walked if the other policy needs states.
+
     Args:
       other: any OpenSpiel policy with probabilities at this policy's
         information states.
@@ -200,11 +202,23 @@ class TablePolicy(convertible.ConvertiblePolicy):
       if self.info_states is other.info_states:
         return float(np.max(np.abs(self.probabilities - other.probabilities)))
     read = _reader(validation.policy("other", other))
+
+    @functools.cache
+    def nodes():
+      tree = rules_tree.make_tree(self._own_game)
+      return tree, dict(zip(zip(tree.set_player.tolist(), tree.info_states),
+                            tree.set_node))
+
+    def state(*info_set):
+      tree, node = nodes()
+      return tree.state(node[info_set])
+
     difference = 0.0
     for player, key in self._index:
-      theirs = read(player, key)
+      theirs = read(player, key, functools.partial(state, player, key))
       for action, probability in self.at(player, key).items():
-        difference = max(difference, abs(probability - theirs[action]))
+        difference = max(difference,
+                         abs(probability - theirs.get(action, 0.0)))
     return difference
 
   def save(self, path: annotations.PathLike) -> None:
@@ -424,7 +438,7 @@ def to_strategy(compiled, policy):
 
 
 def _reader(policy):
-  """Returns read(player, info_state, make_state=None) -> {action: probability}.
+  """Returns read(player, info_state, make_state) -> {action: probability}.
 
   The state is made only for policies that need it.
   """
@@ -442,7 +456,7 @@ def _reader(policy):
     validation.policy("policy", policy)
     by_key = None
 
-  def read(player, key, make_state=None):
+  def read(player, key, make_state):
     if by_key is not None:
       try:
         distribution = by_key(player, key)

@@ -124,6 +124,20 @@ def test_distance_to_policies_of_other_kinds():
   assert policy.distance(policy.to_pyspiel()) == 0.0
 
 
+def test_distance_to_policies_that_need_states(tmp_path):
+  game = pyspiel.load_game("kuhn_poker")
+  solver = pyspiel.CFRSolver(game)
+  for _ in range(5):
+    solver.evaluate_and_update_policy()
+  for theirs in (solver.average_policy(), policy_lib.UniformRandomPolicy(game)):
+    policies.from_open_spiel(game, theirs).save(tmp_path / "policy.npz")
+    assert policies.load_policy(tmp_path / "policy.npz").distance(theirs) == 0.0
+  uniform = cfr.CFRSolver(game).current_policy()
+  assert uniform.distance(solver.average_policy()) > 0.1
+  # It has probabilities of what it plays only.
+  assert uniform.distance(policy_lib.FirstActionPolicy(game)) == 0.5
+
+
 def test_policies_of_games_made_from_data_need_the_game(tmp_path):
   game = random_games.random_game(4)
   policy = cfr.CFRSolver(game).current_policy()
