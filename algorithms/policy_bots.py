@@ -252,7 +252,7 @@ def exploitability(name: annotations.PathLike,
 def _strength(game, gap):
   """Returns in words how much one can win against a policy for two."""
   if gap is None:
-    return "how much one can win against it was not measured"
+    return "how much one can win against it is not in its file"
   if game.max_utility() <= 1.0:  # to win is worth 1, to lose -1
     rate = evaluator.max_win_rate(gap)
     gain = f"{100.0 * rate:.2f}".rstrip("0").rstrip(".") + "%"

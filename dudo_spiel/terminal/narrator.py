@@ -201,8 +201,11 @@ class Narrator:
     That is a bot that could play in the person's seat.
     """
     if adviser is None:
-      return ["I have no hint: no policy was trained for this game. To have "
-              "one:", f"  dudo-solve --game='{self._game}' --save_policy=FILE",
+      reason = "I have no hint: no policy was trained for this game."
+      if not self._game.get_type().provides_information_state_string:
+        return [reason]  # nor can any be
+      return [f"{reason} To have one:",
+              f"  dudo-solve --game='{self._game}' --save_policy=FILE",
               f"  dudo-play --game='{self._game}' --opponents=FILE"]
     policy = sorted(adviser.get_policy(state), key=lambda pair: -pair[1])
     if len(policy) > 2 and policy[0][1] - policy[-1][1] < _MIN_SPREAD:

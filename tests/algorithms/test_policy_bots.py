@@ -36,7 +36,7 @@ def test_the_trained_bot_has_perfect_recall_and_knows_how_good_it_is():
                                             pyspiel.load_game("dudo"))
   assert policy_bots.describe("recall3", game) == (
       "recall3: remembers the last 3 claims; how much one can win against it "
-      "was not measured.")
+      "is not in its file.")
 
 
 @pytest.mark.parametrize("name", bots.bot_names(pyspiel.load_game("dudo")))

@@ -257,6 +257,16 @@ def test_moves_of_other_games():
   assert "dudo-solve --game='tic_tac_toe()'" in narration.hint(state)[1]
 
 
+def test_no_command_is_named_that_cannot_train_a_policy():
+  game = pyspiel.load_game("backgammon")  # without information states
+  narration = registry.make_narrator(game, 0)
+  state = game.new_initial_state()
+  while state.is_chance_node():
+    state.apply_action(state.legal_actions()[0])
+  assert narration.hint(state) == [
+      "I have no hint: no policy was trained for this game."]
+
+
 def test_the_only_move_needs_no_name():
   state = pyspiel.load_game("liars_dice").new_initial_state()
   narration = registry.make_narrator(state.get_game(), 1)
