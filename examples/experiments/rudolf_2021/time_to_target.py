@@ -123,7 +123,8 @@ def no_regret_run(name, game):
   """Returns the `Run` of a peer in noregret, or None if there is none."""
   try:
     import noregret
-  except ImportError:
+    kernel = noregret.FPKer()  # NumPy and SciPy on the processor
+  except (ImportError, AttributeError):  # Old versions are empty.
     return None
   # The class, its arguments, and whether it predicts the next regrets.
   minimizer, arguments, predicts = {
@@ -132,7 +133,6 @@ def no_regret_run(name, game):
       "noregret DCFR": (noregret.DCFR, {}, False),
       "noregret PCFR+": (noregret.CFR_plus, {"gamma": 2}, True),
   }[name]
-  kernel = noregret.FPKer()  # NumPy and SciPy on the processor
   try:
     form = noregret.to_efg(kernel, noregret.OpenSpielGame(kernel, str(game)))
   except NotImplementedError:  # It only takes zero-sum games for two.
