@@ -46,7 +46,7 @@ _TARGET = 1e-6  # exploitability of what is solved here
 _MAX_SECONDS = 10.0  # of iterations, without compilation
 _CHUNK = 50  # iterations between two measurements
 _MAX_HISTORIES = 2 * 10**6  # of a game whose rules are known, or Liar Die
-_MAX_WALKED = 20_000  # histories of other games that are solved
+_MAX_WALKED = 100_000  # histories of other games that are solved
 _CHECKED = (rounds_policy.RoundsPolicy, policies.SingleRoundPolicy)
 
 

@@ -119,6 +119,7 @@ def test_what_the_file_says_of_two_dice_is_true():
     ("liar_die(sides=3)", "more than 50% against it."),
     ("kuhn_poker", " a game against it."),
     ("leduc_poker", " a game against it."),
+    ("dark_chess_small", "more than 50% against it."),
     ("turn_based_simultaneous_game(game=matrix_rps())",
      "more than 50% against it.")])
 def test_small_games_are_solved(name, words):
