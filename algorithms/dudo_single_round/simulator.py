@@ -56,20 +56,20 @@ class Lineup(NamedTuple):
 
   Attributes:
     players: [position] int64, the player at each position.
-    memories: [player] int64, number of memories.
+    num_pasts: [player] int64, number of pasts.
     num_entries: [player] int64, number of entries of a roll.
     weights: [sum of sizes] float32, for each player [roll, entry], the weights
       of its policy.
     weight_begin: [player] int64, where the player's weights begin.
-    claim_entry: [sum of sizes] int32, for each player [claim + 1, memory], as
+    claim_entry: [sum of sizes] int32, for each player [claim + 1, past], as
       in `single_round_layout.SetLayout`.
     claim_begin: [player] int64, where the player's part begins.
-    challenge_entry: [sum of sizes] int32, for each player [claim, memory, wait
+    challenge_entry: [sum of sizes] int32, for each player [claim, past, wait
       - 1], as in `single_round_layout.SetLayout`.
     challenge_begin: [player] int64, where the player's part begins.
   """
   players: np.ndarray
-  memories: np.ndarray
+  num_pasts: np.ndarray
   num_entries: np.ndarray
   weights: np.ndarray
   weight_begin: np.ndarray
@@ -115,11 +115,11 @@ class SimulationScratch(NamedTuple):
 
   Attributes:
     rolls: [thread, seat] int64, the rolls of a group of games.
-    memory: [thread, player] int64, the values that each player remembers.
+    past: [thread, player] int64, the past that each player remembers.
     weights: [thread, action] float64; converting each weight once is faster.
   """
   rolls: np.ndarray
-  memory: np.ndarray
+  past: np.ndarray
   weights: np.ndarray
 
 
@@ -173,7 +173,7 @@ def _challengers(lineup, rules, scratch, game, tally, thread, claim, draw):
   `draw` is the number of the first random number.
   """
   last, claimer = claim
-  memory, rolls = scratch.memory[thread], scratch.rolls[thread]
+  past, rolls = scratch.past[thread], scratch.rolls[thread]
   counts = tally.decisions[thread], tally.untrained[thread]
   seats = len(lineup.players)
   challengers = 0
@@ -186,7 +186,7 @@ def _challengers(lineup, rules, scratch, game, tally, thread, claim, draw):
     player = lineup.players[position]
     entry = lineup.challenge_entry[
         lineup.challenge_begin[player] + wait - 1 +
-        (last * lineup.memories[player] + memory[player]) * (seats - 1)]
+        (last * lineup.num_pasts[player] + past[player]) * (seats - 1)]
     x = random_streams.uniform(game.stream, draw + wait - 1)
     if _act(lineup, scratch.weights[thread], counts, position, rolls[seat],
             entry, 2, x):
@@ -217,26 +217,26 @@ def _add_returns(rules, rolls, game, claim, challengers, returns):
 @jit.kernel
 def _play(lineup, rules, scratch, game, tally, thread):
   """Plays one game."""
-  rolls, memory = scratch.rolls[thread], scratch.memory[thread]
-  memories = lineup.memories
+  rolls, past = scratch.rolls[thread], scratch.past[thread]
+  num_pasts = lineup.num_pasts
   counts = tally.decisions[thread], tally.untrained[thread]
   seats, sides = len(lineup.players), rules.counts.shape[1]
-  for player in range(len(memories)):
-    memory[player] = 0
+  for player in range(len(num_pasts)):
+    past[player] = 0
   last, claimer, draw = -1, 0, seats
   while True:
     position = (claimer + game.rotation) % seats
     player = lineup.players[position]
     count = min(rules.claim_window, len(rules.amounts) - last - 1)
-    entry = lineup.claim_entry[lineup.claim_begin[player] + memory[player] +
-                               (last + 1) * memories[player]]
+    entry = lineup.claim_entry[lineup.claim_begin[player] + past[player] +
+                               (last + 1) * num_pasts[player]]
     action = _act(lineup, scratch.weights[thread], counts, position,
                   rolls[claimer], entry, count,
                   random_streams.uniform(game.stream, draw))
     if last >= 0:
-      for player in range(len(memories)):
-        memory[player] = (last % sides + 1 +
-                          (sides + 1) * memory[player]) % memories[player]
+      for player in range(len(num_pasts)):
+        past[player] = (last % sides + 1 +
+                        (sides + 1) * past[player]) % num_pasts[player]
     last += 1 + action
     challengers = _challengers(lineup, rules, scratch, game, tally, thread,
                                (last, claimer), draw + 1)
@@ -315,7 +315,7 @@ def _make_lineup(policies, players):
     weights[begin:end] = policy.weights().ravel()
   return Lineup(
       players=players,
-      memories=np.array([layout.num_memories for layout in layouts]),
+      num_pasts=np.array([layout.num_pasts for layout in layouts]),
       num_entries=np.array([layout.num_entries for layout in layouts]),
       weights=weights, weight_begin=weight_begin,
       claim_entry=claim_entry, claim_begin=claim_begin,
@@ -394,17 +394,12 @@ def play_games(game: pyspiel.Game,
 
 def _play_all(lineup, rules, scratch, seed, tally):
   """Plays all groups of a tally, a fraction of a second at a time."""
-  threads, done = len(tally.decisions), 0
 
-  def play(count):
-    nonlocal done
-    groups = done, done + count
+  def play(*groups):
     jit.run(
-        threads,
+        len(tally.decisions),
         lambda: _play_slice(lineup[:], rules[:], scratch[:], seed, tally[:],
                             groups, 0),
         lambda: _play_groups(lineup, rules, scratch, seed, tally, groups))
-    done += count
 
-  for _ in pacing.chunks(play, len(tally.returns)):
-    pass
+  pacing.run_slices(play, len(tally.returns))
