@@ -24,7 +24,7 @@ What to import:
 
 Internal packages, lowest layer first; each imports only from earlier ones:
 
-  runtime: compiled code, random numbers, arguments, files, the base of solvers.
+  runtime: compiled code, random numbers, files, the base of solvers.
   tabular: any OpenSpiel game as arrays, and what iterates on them.
   graphs: fixed-strategy iteration on graphs, whatever game they come from.
   dudo_single_round, dudo: four-player Dudo; matches of two-player Dudo.

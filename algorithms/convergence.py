@@ -34,7 +34,7 @@ estimated_histories = tree_size.estimated_histories
 SOLVERS = {**cfr.SOLVERS, **fictitious_play.SOLVERS}
 _REMEMBERING = re.compile(r"perfect_recall\((.*)\)", re.DOTALL)
 _SOLVER = re.compile(r"([^(),=\s]+)(?:\((.*)\))?", re.DOTALL)
-_MOST = 10**15  # bytes: more makes no difference
+_MAX_BYTES = 10**15  # more makes no difference
 _MARGIN = 1.3  # by which the estimate may be wrong
 _PROCESS_BYTES = 300e6  # Python, OpenSpiel and the kernels
 _HISTORY_BYTES = 180  # of a history, its information sets and tables included
@@ -217,7 +217,7 @@ def compile_game(game: str) -> compiled_game.CompiledGame:
   """Returns the `CompiledGame` on which solvers of a game iterate.
 
   Args:
-    game: its name, see `load_game`.
+    game: a name that `load_game` reads, such as "leduc_poker".
   """
   loaded = _kept_game(game)
   return compiled_game.compile_game(loaded.game, **loaded.options)
@@ -227,8 +227,8 @@ def make_solver(solver: str, game: str) -> table_solver.TableSolver:
   """Returns a new solver.
 
   Args:
-    solver: its name, see `solver_name`.
-    game: the game's name, see `load_game`.
+    solver: a name that `solver_name` reads, such as "dcfr(gamma=2)".
+    game: a name that `load_game` reads, such as "leduc_poker".
 
   Example:
     >>> from dudo_spiel.algorithms import convergence
@@ -247,8 +247,8 @@ def measure(game: str, solver: str, iterations: Iterable[int] | None = None,
   """Runs a new solver and returns how good it was on its way.
 
   Args:
-    game: the game's name, see `load_game`.
-    solver: the solver's name, see `solver_name`.
+    game: a name that `load_game` reads, such as "leduc_poker".
+    solver: a name that `solver_name` reads, such as "dcfr(gamma=2)".
     iterations: list of int, after how many iterations to measure; or None.
     seconds: list of float, after how many seconds to measure; or None.
 
@@ -307,7 +307,7 @@ def estimated_memory(game: str) -> int:
   """Returns about how many bytes `measure` takes on a game.
 
   Args:
-    game: the game's name, see `load_game`.
+    game: a name that `load_game` reads, such as "leduc_poker".
 
   Example:
     >>> from dudo_spiel.algorithms import convergence
@@ -317,6 +317,6 @@ def estimated_memory(game: str) -> int:
   loaded = load_game(game).game
   rules = known_rules.find_rules(loaded)
   if rules is not None and not rules.forgets:
-    return int(_PROCESS_BYTES + min(known_rules.form_bytes(rules), _MOST))
+    return int(_PROCESS_BYTES + min(known_rules.form_bytes(rules), _MAX_BYTES))
   histories = estimated_histories(loaded)
   return int(_PROCESS_BYTES + _MARGIN * _HISTORY_BYTES * histories)

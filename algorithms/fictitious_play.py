@@ -235,7 +235,8 @@ def _saved_check(name, value, num_players):
                          checkpoint.MAX_COUNT),
       checkpoint.number(f"{name} seconds", value["seconds"], 0.0),
       checkpoint.number(f"{name} exploitability", value["exploitability"]),
-      tuple(checkpoint.numbers(f"{name} values", value["values"], num_players)))
+      tuple(checkpoint.number_list(f"{name} values", value["values"],
+                                   num_players)))
 
 
 SOLVERS = {

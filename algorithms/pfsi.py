@@ -34,10 +34,10 @@ from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo_single_round import single_round_graph
 from dudo_spiel.algorithms.dudo_single_round.single_round_layout import (
-  abstract_game,
+    abstract_game,
 )
 from dudo_spiel.algorithms.dudo_single_round.single_round_layout import (
-  ABSTRACTIONS,
+    ABSTRACTIONS,
 )
 from dudo_spiel.algorithms.graphs import fsi_kernels
 from dudo_spiel.algorithms.graphs import graph_solver

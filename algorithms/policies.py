@@ -22,7 +22,7 @@ from dudo_spiel.algorithms.dudo.perfect_recall.recall_policy import RecallPolicy
 from dudo_spiel.algorithms.dudo_single_round import single_round_layout
 from dudo_spiel.algorithms.dudo_single_round import single_round_policy
 from dudo_spiel.algorithms.dudo_single_round.single_round_policy import (
-  SingleRoundPolicy,
+    SingleRoundPolicy,
 )
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.tabular import compiled_game

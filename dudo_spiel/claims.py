@@ -26,8 +26,6 @@ def claim_strength(quantity: int, rank: int, num_dice: int, num_sides: int = 6,
                    wild_ones: bool = True) -> int:
   """Returns the strength of `quantity` x `rank`: its number in the order.
 
-  It uses only arithmetic, so Numba compiles it too.
-
   Args:
     quantity: how many dice are claimed, in 1..num_dice.
     rank: the claimed rank, in 1..num_sides.

@@ -16,7 +16,6 @@ from absl import flags
 
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import fictitious_play
-from dudo_spiel.algorithms.runtime import interrupts
 
 _SOLVERS = {**cfr.SOLVERS, **fictitious_play.SOLVERS}
 _GAME = flags.DEFINE_string("game", "dudo(numdice=1)",
@@ -78,7 +77,7 @@ def main(_):
   begin = solver.iteration
   with ctrl_c.raised():
     result = solver.solve(_TARGET.value, _ITERATIONS.value, _SECONDS.value)
-  with interrupts.deferred():
+  with binary.deferred():
     if _CHECKPOINT.value:
       solver.save(_CHECKPOINT.value)
     if _SAVE_POLICY.value:

@@ -28,7 +28,6 @@ import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import perfect_recall
-from dudo_spiel.algorithms.runtime import interrupts
 
 _NUMDICE = flags.DEFINE_integer("numdice", 2, "Dice per player.", lower_bound=1,
                                 upper_bound=5)
@@ -114,7 +113,7 @@ def save(solver, curve):
     solver: the solver.
     curve: list of `Point`.
   """
-  with interrupts.deferred():
+  with binary.deferred():
     if _CHECKPOINT.value:
       solver.save(_CHECKPOINT.value)
     if _CURVE.value:
@@ -139,9 +138,9 @@ def train(solver):
   print("seconds processor iterations      nodes      MB exploitability       "
         "low      high  round alone")
   step = _FIRST.value
-  while (left := _SECONDS.value - (time.perf_counter() - begin[0])) > 0.0:
+  while (remaining := _SECONDS.value - (time.perf_counter() - begin[0])) > 0.0:
     try:
-      solver.run(seconds=min(step, left))
+      solver.run(seconds=min(step, remaining))
       point = measure(solver, elapsed + time.perf_counter() - begin[0],
                       processor + time.process_time() - begin[1])
     except KeyboardInterrupt:

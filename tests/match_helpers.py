@@ -30,11 +30,11 @@ def interrupt_sweep(monkeypatch, number):
   """Lets the user press Ctrl-C at the start of a sweep, counted from 1."""
   sweep, count = sweep_kernels.sweep, 0
 
-  def interrupted(memory, *args):
+  def interrupted(graph, *args):
     nonlocal count
-    count += memory.num_claims > 0  # other sweeps only compile
+    count += graph.num_claims > 0  # other sweeps only compile
     if count == number:
       raise KeyboardInterrupt
-    sweep(memory, *args)
+    sweep(graph, *args)
 
   monkeypatch.setattr(sweep_kernels, "sweep", interrupted)

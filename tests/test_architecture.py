@@ -20,6 +20,10 @@ _LAYERS = ("runtime", "tabular", "graphs", "dudo_single_round dudo", "doubt",
 _DUDO_LAYERS = ("rounds", "imperfect_recall perfect_recall", "analysis")
 _MAX_MODULES = 20  # of a package
 _MAX_LINES = 60  # of code in a function, without its docstring
+# Words that stand for many things: whatever has one as its name has a better
+# one, such as `max_...`, `entries`, `path`, `index` or `remaining`.
+_EMPTY_WORDS = {"each", "least", "live", "most", "now", "numbers", "place",
+                "rest", "take", "work"}
 _PUBLIC = {"cfr", "convergence", "exploitability", "fictitious_play", "fsicfr",
            "jobs", "pass_through", "perfect_recall", "pfsi", "policies",
            "policy_bots", "qlearning", "regret_matching", "simulation"}
@@ -95,6 +99,29 @@ def test_functions_are_short():
   assert not long
 
 
+def _names(node):
+  """Returns what a node of a syntax tree names, in lower case."""
+  if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+    return [node.name.lower()]
+  if isinstance(node, ast.arg):
+    return [node.arg.lower()]
+  if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+    return [node.id.lower()]
+  if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+    return [node.attr.lower()]
+  return []
+
+
+@pytest.mark.parametrize("path", _SOURCES, ids=lambda path: str(
+    path.relative_to(_ROOT.parent)))
+def test_names_say_what_a_thing_is(path):
+  found = [name for node in ast.walk(ast.parse(path.read_text("utf-8")))
+           for name in _names(node)]
+  # `_work` and `most_bytes`, but not `parse_numbers`: a verb says of what.
+  assert not [name for name in found if name.strip("_") in _EMPTY_WORDS or
+              name.strip("_").split("_")[0] in ("least", "most")]
+
+
 def test_only_what_users_import_stands_on_top():
   tops = {path.stem for path in _MODULES if len(path.parts) == 1}
   assert tops == _PUBLIC | {"__init__"}
@@ -122,12 +149,12 @@ def test_cfr_knows_nothing_of_dudo():
 
 
 def test_no_two_classes_share_a_name():
-  places = collections.defaultdict(list)
+  paths_of = collections.defaultdict(list)
   for path in _MODULES:
     for node in _tree(path).body:
       if isinstance(node, ast.ClassDef):
-        places[node.name.lstrip("_")].append(str(path))
-  shared = {name: paths for name, paths in places.items() if len(paths) > 1}
+        paths_of[node.name.lstrip("_")].append(str(path))
+  shared = {name: paths for name, paths in paths_of.items() if len(paths) > 1}
   assert not shared
 
 

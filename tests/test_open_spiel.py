@@ -162,16 +162,16 @@ def test_bounds_hold_and_parameters_come_back(game):
     "dark_chess_small(fen=k2/3/2K,moves_per_player=2)"])
 def test_bounds_are_reached(game):
   game = pyspiel.load_game(game)
-  longest = most_chance = 0
+  longest = max_chance = 0
   utilities = set()
   for state in helpers.all_states(game):
     if state.is_terminal():
       chance = sum(item.player < 0 for item in state.full_history())
-      most_chance = max(most_chance, chance)
+      max_chance = max(max_chance, chance)
       longest = max(longest, len(state.history()) - chance)
       utilities.update(state.returns())
   assert longest == game.max_game_length()
-  assert most_chance == game.max_chance_nodes_in_history()
+  assert max_chance == game.max_chance_nodes_in_history()
   assert min(utilities) == pytest.approx(game.min_utility())
   assert max(utilities) == pytest.approx(game.max_utility())
 

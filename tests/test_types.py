@@ -68,7 +68,7 @@ def _missing(function):
 def test_public_signatures_have_types(name):
   untyped = {}
   for member, thing in _members(importlib.import_module(name)):
-    for place, function in _functions(member, thing):
+    for label, function in _functions(member, thing):
       if missing := _missing(function):
-        untyped[place] = missing
+        untyped[label] = missing
   assert not untyped

@@ -177,7 +177,8 @@ class DoubtPolicy(DummyPolicy):
   """Doubts by a table and claims as dummies do.
 
   Args:
-    game: as for `LastClaimPolicy`.
+    game: a `dudo` or `dudo_ir` without wild ones and exact rewards, where a
+      doubt costs one die.
     table: [row, claim] float64, the probability that a roll doubts a claim.
       Rows are the rolls of one die, then those of two, and so on. Claims are
       n x r with the number (n - 1) sides + r - 1.

@@ -196,7 +196,7 @@ def _decide(graph, dice, others, responder, decisions, node):
                responder.roll, is_true)
   nobody = challenges[0]
   _fill(nobody, 1.0)
-  seen = 0
+  num_others = 0  # of those who have decided before
   for j in range(graph.deciders[node]):
     player = (first + j) % players
     if player == responder.seat:
@@ -204,9 +204,9 @@ def _decide(graph, dice, others, responder, decisions, node):
     row = others.tables[others.which[player],
                         graph.entry[node] + graph.stride * j]
     rolls = others.rolls[player]
-    seen += 1
-    _fill(challenges[seen], 0.0)
-    for m in range(seen, -1, -1):
+    num_others += 1
+    _fill(challenges[num_others], 0.0)
+    for m in range(num_others, -1, -1):
       here, fewer = challenges[m], challenges[max(m - 1, 0)]
       for d in range(len(here)):
         p = row[rolls[d]]
@@ -216,22 +216,24 @@ def _decide(graph, dice, others, responder, decisions, node):
   for d in range(len(to)):
     to[d] = nobody[d] * passed[d]
   is_claimer = (first + players - 1) % players == responder.seat
-  caught = np.float32(0.0 if is_claimer else 1.0 / (players - 1))
-  for m in range(1, seen + 1):
-    here, left = challenges[m], np.float32(1.0 / (players - m))
+  # The return if the claim is false, and below if it is true.
+  if_false = np.float32(0.0 if is_claimer else 1.0 / (players - 1))
+  for m in range(1, num_others + 1):
+    here, if_true = challenges[m], np.float32(1.0 / (players - m))
     for d in range(len(to)):
-      to[d] += here[d] * (caught + is_true[d] * (left - caught))
+      to[d] += here[d] * (if_false + is_true[d] * (if_true - if_false))
   if is_claimer:
     return
   if responder.is_learning:
     gain = 0.0  # by a challenge
     weights, node_reach = others.weights, decisions.reach[node]
     for d in range(len(to)):
-      gain += weights[d] * node_reach[d] * (caught * (one - is_true[d]) - to[d])
+      gain += weights[d] * node_reach[d] * (
+          if_false * (one - is_true[d]) - to[d])
     decisions.choice[node] = gain > 0.0
   if decisions.choice[node]:
     for d in range(len(to)):
-      to[d] = caught * (one - is_true[d])
+      to[d] = if_false * (one - is_true[d])
 
 
 @jit.kernel

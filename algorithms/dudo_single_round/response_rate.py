@@ -176,7 +176,7 @@ class _DecisionFinder:
     self._seat = seat
     others = {id(p): p for player, p in enumerate(policies) if player != seat}
     lengths = [p.layout.game.recall_length for p in others.values()
-               if p.layout.num_memories > 1]
+               if p.layout.num_pasts > 1]
     self._graph = single_round_graph.make_graph(game, "wait_type_recall",
                                                 max(lengths, default=0))
     self._layout = self._graph.layout
@@ -198,13 +198,13 @@ class _DecisionFinder:
     entries = np.zeros(layout.num_entries, np.int64)
     for claim in range(-1, layout.first_forced):
       actions = np.arange(len(layout.window(claim)))
-      memory = np.flatnonzero(layout.claim_entry[claim + 1] >= 0)
-      theirs = memory % coarse.num_memories
-      mine = layout.claim_entry[claim + 1, memory]
+      pasts = np.flatnonzero(layout.claim_entry[claim + 1] >= 0)
+      theirs = pasts % coarse.num_pasts
+      mine = layout.claim_entry[claim + 1, pasts]
       entries[mine[:, np.newaxis] + actions] = (
           coarse.claim_entry[claim + 1, theirs][:, np.newaxis] + actions)
       if claim >= 0:
-        mine = layout.challenge_entry[claim, memory]
+        mine = layout.challenge_entry[claim, pasts]
         both = np.arange(2)
         entries[mine[..., np.newaxis] + both] = (
             coarse.challenge_entry[claim, theirs][..., np.newaxis] + both)

@@ -2,13 +2,12 @@
 
 As in Gendre & Kaneko (2019), section 5.1.3, the players of a line-up are rated
 by their mean returns ("win rates"; even play is 1/players). All rotations of
-the line-up are played equally often, with common random numbers: the games
-k * players .. k * players + players - 1, a group, have the same dice and the
-same random number for each turn of a seat. The standard errors are those of the
-means of groups.
+the line-up play each deal, with common random numbers: the games k * players ..
+k * players + players - 1 have the same dice and the same random number for each
+turn of a seat. The standard errors are those of the means of deals.
 
-Random numbers are a function of the seed, the group of games and the turn alone
-(see `random_streams`). No result depends on the number of threads.
+Random numbers are a function of the seed, the deal and the turn alone (see
+`random_streams`). No result depends on the number of threads.
 """
 
 from collections.abc import Sequence
@@ -56,20 +55,20 @@ class Lineup(NamedTuple):
 
   Attributes:
     players: [position] int64, the player at each position.
-    memories: [player] int64, number of memories.
+    num_pasts: [player] int64, number of pasts.
     num_entries: [player] int64, number of entries of a roll.
     weights: [sum of sizes] float32, for each player [roll, entry], the weights
       of its policy.
     weight_begin: [player] int64, where the player's weights begin.
-    claim_entry: [sum of sizes] int32, for each player [claim + 1, memory], as
+    claim_entry: [sum of sizes] int32, for each player [claim + 1, past], as
       in `single_round_layout.SetLayout`.
     claim_begin: [player] int64, where the player's part begins.
-    challenge_entry: [sum of sizes] int32, for each player [claim, memory, wait
+    challenge_entry: [sum of sizes] int32, for each player [claim, past, wait
       - 1], as in `single_round_layout.SetLayout`.
     challenge_begin: [player] int64, where the player's part begins.
   """
   players: np.ndarray
-  memories: np.ndarray
+  num_pasts: np.ndarray
   num_entries: np.ndarray
   weights: np.ndarray
   weight_begin: np.ndarray
@@ -100,7 +99,7 @@ class Tally(NamedTuple):
   """Sums over the games.
 
   Attributes:
-    returns: [group, position] float64, sums of returns.
+    returns: [deal, position] float64, sums of returns.
     decisions: [thread, position] int64, number of decisions.
     untrained: [thread, position] int64, number of decisions at information sets
       that were never trained.
@@ -114,24 +113,24 @@ class SimulationScratch(NamedTuple):
   """Scratch of threads.
 
   Attributes:
-    rolls: [thread, seat] int64, the rolls of a group of games.
-    memory: [thread, player] int64, the values that each player remembers.
+    rolls: [thread, seat] int64, the rolls of a deal.
+    past: [thread, player] int64, the past that each player remembers.
     weights: [thread, action] float64; converting each weight once is faster.
   """
   rolls: np.ndarray
-  memory: np.ndarray
+  past: np.ndarray
   weights: np.ndarray
 
 
 class GameTurn(NamedTuple):
-  """A game of a group.
+  """A game with a deal.
 
   Attributes:
-    group: the number of the group.
-    stream: uint64, the group's stream of random numbers.
+    deal: the number of the deal.
+    stream: uint64, the deal's stream of random numbers.
     rotation: the position in the line-up of seat 0.
   """
-  group: int
+  deal: int
   stream: np.uint64
   rotation: int
 
@@ -173,7 +172,7 @@ def _challengers(lineup, rules, scratch, game, tally, thread, claim, draw):
   `draw` is the number of the first random number.
   """
   last, claimer = claim
-  memory, rolls = scratch.memory[thread], scratch.rolls[thread]
+  past, rolls = scratch.past[thread], scratch.rolls[thread]
   counts = tally.decisions[thread], tally.untrained[thread]
   seats = len(lineup.players)
   challengers = 0
@@ -186,7 +185,7 @@ def _challengers(lineup, rules, scratch, game, tally, thread, claim, draw):
     player = lineup.players[position]
     entry = lineup.challenge_entry[
         lineup.challenge_begin[player] + wait - 1 +
-        (last * lineup.memories[player] + memory[player]) * (seats - 1)]
+        (last * lineup.num_pasts[player] + past[player]) * (seats - 1)]
     x = random_streams.uniform(game.stream, draw + wait - 1)
     if _act(lineup, scratch.weights[thread], counts, position, rolls[seat],
             entry, 2, x):
@@ -217,26 +216,26 @@ def _add_returns(rules, rolls, game, claim, challengers, returns):
 @jit.kernel
 def _play(lineup, rules, scratch, game, tally, thread):
   """Plays one game."""
-  rolls, memory = scratch.rolls[thread], scratch.memory[thread]
-  memories = lineup.memories
+  rolls, past = scratch.rolls[thread], scratch.past[thread]
+  num_pasts = lineup.num_pasts
   counts = tally.decisions[thread], tally.untrained[thread]
   seats, sides = len(lineup.players), rules.counts.shape[1]
-  for player in range(len(memories)):
-    memory[player] = 0
+  for player in range(len(num_pasts)):
+    past[player] = 0
   last, claimer, draw = -1, 0, seats
   while True:
     position = (claimer + game.rotation) % seats
     player = lineup.players[position]
     count = min(rules.claim_window, len(rules.amounts) - last - 1)
-    entry = lineup.claim_entry[lineup.claim_begin[player] + memory[player] +
-                               (last + 1) * memories[player]]
+    entry = lineup.claim_entry[lineup.claim_begin[player] + past[player] +
+                               (last + 1) * num_pasts[player]]
     action = _act(lineup, scratch.weights[thread], counts, position,
                   rolls[claimer], entry, count,
                   random_streams.uniform(game.stream, draw))
     if last >= 0:
-      for player in range(len(memories)):
-        memory[player] = (last % sides + 1 +
-                          (sides + 1) * memory[player]) % memories[player]
+      for player in range(len(num_pasts)):
+        past[player] = (last % sides + 1 +
+                        (sides + 1) * past[player]) % num_pasts[player]
     last += 1 + action
     challengers = _challengers(lineup, rules, scratch, game, tally, thread,
                                (last, claimer), draw + 1)
@@ -245,42 +244,42 @@ def _play(lineup, rules, scratch, game, tally, thread):
       break
     claimer = (claimer + 1) % seats
   _add_returns(rules, rolls, game, (last, claimer), challengers,
-               tally.returns[game.group])
+               tally.returns[game.deal])
 
 
 @jit.kernel
-def _play_slice(lineup, rules, scratch, seed, tally, groups, thread):
-  """Plays a thread's slice of the groups.
+def _play_slice(lineup, rules, scratch, seed, tally, deals, thread):
+  """Plays a thread's slice of the deals.
 
   Named tuples are plain ones here. The caller must keep the arrays.
   """
-  begin, end = groups
+  begin, end = deals
   players = jit.borrowed(Lineup(*lineup))
   dice_rules = jit.borrowed(DiceRules(*rules))
   own_scratch = jit.borrowed(SimulationScratch(*scratch))
   sums = jit.borrowed(Tally(*tally))
   seats = len(players.players)
-  for group in range(begin + thread, end, len(sums.decisions)):
-    stream = random_streams.stream(seed, group)
+  for deal in range(begin + thread, end, len(sums.decisions)):
+    stream = random_streams.stream(seed, deal)
     for seat in range(seats):
       own_scratch.rolls[thread, seat] = random_streams.choose(
           dice_rules.cumulative, random_streams.uniform(stream, seat))
     for rotation in range(seats):
       _play(players, dice_rules, own_scratch,
-            GameTurn(group, stream, rotation), sums, thread)
+            GameTurn(deal, stream, rotation), sums, thread)
 
 
 @jit.kernel(parallel=True)
-def _play_groups(lineup, rules, scratch, seed, tally, groups):
-  """Plays groups of games: in each of them all rotations of the line-up.
+def _play_deals(lineup, rules, scratch, seed, tally, deals):
+  """Plays some deals: each of them by all rotations of the line-up.
 
-  `groups` is (begin, end), which the threads share.
+  `deals` is (begin, end), which the threads share.
   """
   plain_lineup, plain_rules, plain_tally = lineup[:], rules[:], tally[:]
   plain_scratch = scratch[:]
   for thread in numba.prange(len(tally.decisions)):
     _play_slice(plain_lineup, plain_rules, plain_scratch, seed, plain_tally,
-                groups, np.int64(thread))
+                deals, np.int64(thread))
 
 
 def _find_players(game, lineup):
@@ -315,7 +314,7 @@ def _make_lineup(policies, players):
     weights[begin:end] = policy.weights().ravel()
   return Lineup(
       players=players,
-      memories=np.array([layout.num_memories for layout in layouts]),
+      num_pasts=np.array([layout.num_pasts for layout in layouts]),
       num_entries=np.array([layout.num_entries for layout in layouts]),
       weights=weights, weight_begin=weight_begin,
       claim_entry=claim_entry, claim_begin=claim_begin,
@@ -371,8 +370,8 @@ def play_games(game: pyspiel.Game,
   rules = DiceRules(game.claim_window, game.first_forced,
                     game.roll_table.counts, game.order.quantities,
                     np.cumsum(game.roll_table.probabilities))
-  groups = num_games // seats
-  tally = Tally(np.zeros((groups, seats)),
+  num_deals = num_games // seats
+  tally = Tally(np.zeros((num_deals, seats)),
                 *np.zeros((2, threads, seats), np.int64))
   scratch = SimulationScratch(
       graph_kernels.thread_rows(threads, seats, np.int64),
@@ -386,25 +385,20 @@ def play_games(game: pyspiel.Game,
     positions = np.flatnonzero(tables.players == player)
     means = returns[:, positions].mean(axis=1)
     rates[int(positions[0])] = (float(means.mean()),
-                                float(means.std(ddof=1) / math.sqrt(groups)))
+                                float(means.std(ddof=1) / math.sqrt(num_deals)))
   untrained = (tally.untrained.sum(axis=0) /
                np.maximum(tally.decisions.sum(axis=0), 1))
   return SimulationResult(num_games, returns.mean(axis=0), rates, untrained)
 
 
 def _play_all(lineup, rules, scratch, seed, tally):
-  """Plays all groups of a tally, a fraction of a second at a time."""
-  threads, done = len(tally.decisions), 0
+  """Plays all deals of a tally, a fraction of a second at a time."""
 
-  def play(count):
-    nonlocal done
-    groups = done, done + count
+  def play(*deals):
     jit.run(
-        threads,
+        len(tally.decisions),
         lambda: _play_slice(lineup[:], rules[:], scratch[:], seed, tally[:],
-                            groups, 0),
-        lambda: _play_groups(lineup, rules, scratch, seed, tally, groups))
-    done += count
+                            deals, 0),
+        lambda: _play_deals(lineup, rules, scratch, seed, tally, deals))
 
-  for _ in pacing.chunks(play, len(tally.returns)):
-    pass
+  pacing.run_slices(play, len(tally.returns))

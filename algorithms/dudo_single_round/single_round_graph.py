@@ -1,7 +1,7 @@
 """The graph of `dudo_single_round`, from its rules.
 
 Gendre & Kaneko (2019), section 3.3.1: two states are one node if neither the
-players nor the rules distinguish them. For each situation (claim, memory,
+players nor the rules distinguish them. For each situation (claim, past,
 claimer; see `single_round_layout`) there is one node for all decisions to pass
 or to challenge, and one where the next player claims. A forced challenge is no
 node. All deals share the graph.
@@ -49,9 +49,9 @@ def training_graph(game, abstraction, recall_length, dtype):
   too large is refused before its information sets are listed.
 
   Args:
-    game: as for `make_graph`.
-    abstraction: as for `make_graph`.
-    recall_length: as for `make_graph`.
+    game: the `pyspiel.Game`.
+    abstraction: of `dudo_single_round`; None for the default.
+    recall_length: of `dudo_single_round`; None for the default.
     dtype: the type of the tables; None for the graph's default.
   """
   if single_round_layout.is_single_round(game):
@@ -76,7 +76,7 @@ class SingleRoundGraph(game_graph.Graph):
   """The graph of single-round Dudo, with a column of entries for each roll.
 
   After the root, the first claim, come for each claim first the decisions in
-  each of its situations, by memory and claimer, then the next claims.
+  each of its situations, by past and claimer, then the next claims.
 
   Attributes:
     layout: the `single_round_layout.SetLayout`, as given.
@@ -126,7 +126,7 @@ class _GraphBuilder:
   def __init__(self, layout):
     self._layout = layout
     self._num_masks = 2**(layout.num_players - 1)
-    # [claim, memory, claimer]: the node of the decisions, or a terminal
+    # [claim, past, claimer]: the node of the decisions, or a terminal
     self._nodes = np.full(layout.situations[1:].shape, -1, np.int64)
     node = 1
     for claim in range(layout.first_forced):
@@ -151,9 +151,9 @@ class _GraphBuilder:
     parts = [self._claims(-1, np.zeros(1, np.int64),
                           np.array([layout.num_players - 1]))]
     for claim in range(layout.first_forced):
-      memory, claimer = np.nonzero(layout.situations[claim + 1])
-      parts += [self._decisions(claim, memory, claimer),
-                self._claims(claim, memory, claimer)]
+      past, claimer = np.nonzero(layout.situations[claim + 1])
+      parts += [self._decisions(claim, past, claimer),
+                self._claims(claim, past, claimer)]
     return self._join(parts)
 
   def returns(self):
@@ -186,22 +186,22 @@ class _GraphBuilder:
         stride=2 if self._layout.has_wait else 0,
         num_entries=self._layout.num_entries)
 
-  def _decisions(self, claim, memory, claimer):
+  def _decisions(self, claim, past, claimer):
     """Returns the part of the nodes where players decide about a claim."""
     layout = self._layout
     child = self._terminals(claim, claimer)
-    child[:, 0] = self._nodes[claim, memory, claimer] + len(memory)
+    child[:, 0] = self._nodes[claim, past, claimer] + len(past)
     return ((claimer + 1) % layout.num_players, layout.num_players - 1, child,
-            layout.challenge_entry[claim, memory, 0])
+            layout.challenge_entry[claim, past, 0])
 
-  def _claims(self, claim, memory, claimer):
+  def _claims(self, claim, past, claimer):
     """Returns the part of the nodes where the next player claims."""
     layout = self._layout
     following = (claimer + 1) % layout.num_players
-    after = layout.after(memory, claim)
+    after = layout.after(past, claim)
     child = np.stack([self._nodes[stronger, after, following]
                       for stronger in layout.window(claim)], axis=1)
-    return following, 0, child, layout.claim_entry[claim + 1, memory]
+    return following, 0, child, layout.claim_entry[claim + 1, past]
 
   def _payoff(self):
     players, masks = self._layout.num_players, self._num_masks

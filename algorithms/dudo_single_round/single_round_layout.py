@@ -11,7 +11,7 @@ A situation is the public state in the abstraction: the current claim, the
 values of the claims before it, and the claimer. Seats share the columns: an
 information set does not tell the seat of its player.
 
-The remembered values are one integer, the memory: with S sides, digits of base
+The remembered values are one integer, the past: with S sides, digits of base
 S + 1, the latest value as the lowest digit, 0 for none.
 """
 
@@ -25,7 +25,7 @@ from dudo_spiel.games import dudo_single_round
 
 ABSTRACTIONS = tuple(map(str, dudo_single_round.Abstraction))
 
-# The largest number of triples (claim, memory, claimer).
+# The largest number of triples (claim, past, claimer).
 MAX_SITUATIONS = 20_000_000
 
 
@@ -92,7 +92,7 @@ def num_info_states(game):
     return game.roll_table.num_rolls * (
         sum(lines[:game.first_forced + 1]) + others * sum(lines[1:]))
   layout = SetLayout(game)
-  claimers = layout.situations.sum(axis=2)  # [claim + 1, memory]
+  claimers = layout.situations.sum(axis=2)  # [claim + 1, past]
   deciding = others * claimers[1:]
   if not layout.has_wait:  # players do not know the distance to the claimer
     deciding = np.minimum(deciding, others + 1)
@@ -116,7 +116,7 @@ class LayoutSizes:
     num_claims: number of claims that can be made, including those from
       `first_forced` on that are in the window of a weaker one.
     recall_length: number of values that are remembered.
-    num_memories: number of memories; not all are reachable.
+    num_pasts: number of pasts; not all are reachable.
     has_wait: whether players know the number of turns until they claim.
   """
 
@@ -132,9 +132,9 @@ class LayoutSizes:
     kinds = dudo_single_round.Abstraction
     length = 0 if game.abstraction == kinds.NO_RECALL else game.recall_length
     self.recall_length = min(length, self.num_claims - 1)
-    self.num_memories = (self.num_sides + 1)**self.recall_length
+    self.num_pasts = (self.num_sides + 1)**self.recall_length
     self.has_wait = game.abstraction == kinds.WAIT_TYPE_RECALL
-    size = (self.num_claims + 1) * self.num_memories * self.num_players
+    size = (self.num_claims + 1) * self.num_pasts * self.num_players
     if size > MAX_SITUATIONS:
       raise ValueError(
           f"recall_length={game.recall_length}: with {self.num_players} players"
@@ -149,21 +149,21 @@ class LayoutSizes:
   def count_entries(self):
     """Returns the number of entries of a column, without listing any set.
 
-    Claims one above the other make a memory. What it tells of a gap between
+    Claims one above the other make a past. What it tells of a gap between
     them is the gap modulo the number of sides, so it is one of the smallest
     gaps, which leave most room below. Where players remember all claims, the
     first one must be in the window of the start; gaps may then be larger.
     """
     step = min(self.claim_window, self.num_sides)
-    memories = np.zeros(self.first_forced, np.int64)  # [claim]
-    # (sum of the gaps, by how many times the sides they may grow): memories
+    num_pasts = np.zeros(self.first_forced, np.int64)  # [claim]
+    # (sum of the gaps, by how many times the sides they may grow): pasts
     chains = {(0, 0): 1}
     for length in range(self.recall_length + 1):
       longer = collections.Counter()
       for (total, slack), count in chains.items():
         end = (None if length == self.recall_length else
                total + self.claim_window + slack * self.num_sides)
-        memories[total:end] += count
+        num_pasts[total:end] += count
         for gap in range(1, step + 1):
           growth = (self.claim_window - gap) // self.num_sides
           longer[total + gap, slack + growth] += count
@@ -171,7 +171,7 @@ class LayoutSizes:
     waits = self.num_players - 1 if self.has_wait else 1
     return len(self.window(-1)) + sum(
         int(count) * (2 * waits + len(self.window(claim)))
-        for claim, count in enumerate(memories))
+        for claim, count in enumerate(num_pasts))
 
 
 class SetLayout(LayoutSizes):
@@ -181,11 +181,11 @@ class SetLayout(LayoutSizes):
     game: the `pyspiel.Game`, a `dudo_single_round_ir`.
 
   Attributes:
-    situations: [claim + 1, memory, claimer] bool, whether it is reachable;
+    situations: [claim + 1, past, claimer] bool, whether it is reachable;
       claim -1, by the last player, is the start.
-    claim_entry: [claim + 1, memory] int32, the first entry of the set in which
+    claim_entry: [claim + 1, past] int32, the first entry of the set in which
       a player claims, -1 where there is none.
-    challenge_entry: [claim, memory, wait - 1] int32, the first entry of the set
+    challenge_entry: [claim, past, wait - 1] int32, the first entry of the set
       in which a player decides on a challenge (Pass, then Challenge), -1 where
       there is none. Without `has_wait` it does not depend on the wait.
     num_entries: number of entries of a column.
@@ -197,24 +197,24 @@ class SetLayout(LayoutSizes):
     self.situations = self._find_situations()
     self._number_entries()
 
-  def after(self, memory, claim):
-    """Returns the memory when the current claim is no longer the last.
+  def after(self, past, claim):
+    """Returns the past when the current claim is no longer the last.
 
-    `memory` is an int or array, the values of the claims before `claim`. Claim
+    `past` is an int or array, the values of the claims before `claim`. Claim
     -1, before the first, leaves no value.
     """
     if claim < 0:
-      return memory
+      return past
     value = claim % self.num_sides + 1
-    return (value + (self.num_sides + 1) * memory) % self.num_memories
+    return (value + (self.num_sides + 1) * past) % self.num_pasts
 
   def _find_situations(self):
-    found = np.zeros((self.num_claims + 1, self.num_memories,
+    found = np.zeros((self.num_claims + 1, self.num_pasts,
                       self.num_players), bool)
     found[0, 0, self.num_players - 1] = True
     for claim in range(-1, self.first_forced):
-      memory, claimer = np.nonzero(found[claim + 1])
-      after = self.after(memory, claim)
+      past, claimer = np.nonzero(found[claim + 1])
+      after = self.after(past, claim)
       following = (claimer + 1) % self.num_players
       for stronger in self.window(claim):
         found[stronger + 1, after, following] = True
@@ -225,21 +225,21 @@ class SetLayout(LayoutSizes):
     waits = self.num_players - 1
     self.claim_entry = np.full(self.situations.shape[:2], -1, np.int32)
     self.challenge_entry = np.full(
-        (self.num_claims, self.num_memories, waits), -1, np.int32)
+        (self.num_claims, self.num_pasts, waits), -1, np.int32)
     entry = num_sets = 0
     for claim in range(-1, self.first_forced):
-      memories = np.flatnonzero(self.situations[claim + 1].any(axis=1))
+      pasts = np.flatnonzero(self.situations[claim + 1].any(axis=1))
       if claim >= 0:
-        shape = (len(memories), waits if self.has_wait else 1)
+        shape = (len(pasts), waits if self.has_wait else 1)
         index = np.arange(shape[0] * shape[1]).reshape(shape)
-        self.challenge_entry[claim, memories] = entry + 2 * index
+        self.challenge_entry[claim, pasts] = entry + 2 * index
         entry += 2 * index.size
         num_sets += index.size
       num_actions = len(self.window(claim))
-      self.claim_entry[claim + 1, memories] = (
-          entry + num_actions * np.arange(len(memories)))
-      entry += num_actions * len(memories)
-      num_sets += len(memories)
+      self.claim_entry[claim + 1, pasts] = (
+          entry + num_actions * np.arange(len(pasts)))
+      entry += num_actions * len(pasts)
+      num_sets += len(pasts)
     self.num_entries, self.num_sets = entry, num_sets
 
   def set_entries(self):
@@ -255,13 +255,13 @@ class SetLayout(LayoutSizes):
     It is -1 where Challenge is the only legal action.
     """
     claims = state.claim_list()
-    memory = 0
+    past = 0
     for claim in claims[:-1]:
-      memory = self.after(memory, claim)
+      past = self.after(past, claim)
     last = claims[-1] if claims else -1
     if state.phase() == "claim":
-      return int(self.claim_entry[last + 1, memory])
+      return int(self.claim_entry[last + 1, past])
     if last >= self.first_forced:
       return -1
     wait = (player - state.claimer()) % self.num_players
-    return int(self.challenge_entry[last, memory, wait - 1])
+    return int(self.challenge_entry[last, past, wait - 1])

@@ -216,7 +216,7 @@ class Archive:
 
   def verify(self, name, low=-math.inf, high=None):
     """Raises a ValueError unless an array is whole, and keeps none of it."""
-    with _reading(self.path), self._numbers(name) as (layout, member):
+    with _reading(self.path), self._open_array(name) as (layout, member):
       count = math.prod(layout.shape)
       block = np.empty(min(count, _block_size(layout.dtype)), layout.dtype)
       for begin in range(0, count, len(block) or 1):
@@ -225,12 +225,12 @@ class Archive:
 
   def _layout(self, name):
     """Returns the `_Layout` of an array."""
-    with _reading(self.path), self._numbers(name) as (layout, _):
+    with _reading(self.path), self._open_array(name) as (layout, _):
       return layout
 
   @contextlib.contextmanager
-  def _numbers(self, name):
-    """Yields (`_Layout`, file that stands where the numbers of it begin)."""
+  def _open_array(self, name):
+    """Yields (`_Layout`, file that stands where the array's numbers begin)."""
     info = self._members[name]
     with self._archive.open(info) as member:
       start = member.read(len(_ARRAY_MAGIC) + 2)
@@ -250,7 +250,7 @@ class Archive:
 
   def _read(self, name, table, low=-math.inf, high=None):
     """Returns the table with an array read into it; None for a new one."""
-    with self._numbers(name) as (layout, member):
+    with self._open_array(name) as (layout, member):
       count = math.prod(layout.shape)
       is_direct = table is not None and table.flags.c_contiguous and (
           layout.order == "C")
@@ -315,7 +315,7 @@ def number(name, value, low=-math.inf):
   return validation.number(name, value, max(low, -limit), limit)
 
 
-def numbers(name, value, count):
+def number_list(name, value, count):
   """Returns the value as so many finite floats, or raises a ValueError."""
   if not isinstance(value, list) or len(value) != count:
     raise ValueError(f"{name}={_named(value)}: must be a list of {count}")

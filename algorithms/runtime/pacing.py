@@ -45,3 +45,21 @@ def chunks(advance, iterations=None, seconds=None):
     remaining -= size
     seconds -= elapsed
     yield size, elapsed
+
+
+def run_slices(run, size):
+  """Calls run(begin, end) for one slice of range(size) after the other.
+
+  Args:
+    run: function of where a slice begins and ends.
+    size: the end of the last slice.
+  """
+  begin = 0
+
+  def advance(count):
+    nonlocal begin
+    run(begin, begin + count)
+    begin += count
+
+  for _ in chunks(advance, size):
+    pass

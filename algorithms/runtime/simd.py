@@ -147,9 +147,7 @@ def _load(typing_context, array, index, size=None, count=None):
 def _store(typing_context, array, index, vector, count=None):
   """Writes a vector, or its first numbers, to array[index], ..."""
   del typing_context
-  _check_array(array)
-  if not isinstance(vector, _VectorType) or vector.dtype != array.dtype:
-    raise errors.TypingError(f"{vector} does not fit into {array}")
+  _check_vector(array, vector)
   is_whole = _is_none(count)
 
   def generate(context, builder, signature, values):

@@ -158,7 +158,8 @@ class TableSolver(base_solver.Solver):
     """Returns the exploitability of the average policy.
 
     Args:
-      perturbed: as for `nash_conv`.
+      perturbed: whether responses too play every action with probability
+        `epsilon` or more (or all responses are possible).
     """
     return self.nash_conv(perturbed) / self.compiled.num_players
 

@@ -375,8 +375,8 @@ class DudoSingleRoundState(base.State):
     if self._current >= 0:
       parts.append(f"P{self._current} to {self.phase()}")
     elif self._current == base.TERMINAL:
-      left = ", ".join(f"P{p}" for p in self.survivors())
-      parts.append(f"left: {left}")
+      survivors = ", ".join(f"P{p}" for p in self.survivors())
+      parts.append(f"left: {survivors}")
     return " | ".join(parts)
 
 

@@ -7,13 +7,15 @@ they work for every game.
 
 import re
 
-_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven",
-            "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen",
-            "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty")
+_NUMBER_WORDS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight",
+    "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen",
+    "sixteen", "seventeen", "eighteen", "nineteen", "twenty")
 _WORDS = {
     "a": 1, "an": 1, "ace": 1, "aces": 1, "sixes": 6,
-    **{word: number for number, word in enumerate(_NUMBERS)},
-    **{f"{word}s": number for number, word in enumerate(_NUMBERS) if number},
+    **{word: number for number, word in enumerate(_NUMBER_WORDS)},
+    **{f"{word}s": number
+       for number, word in enumerate(_NUMBER_WORDS) if number},
 }
 _FILLERS = {"x", "times", "of", "dice", "die", "i", "say", "claim", "bid",
             "s"}

@@ -44,16 +44,16 @@ _AVERAGE = 8  # bytes of a number of the average, in float32 too
 @jit.kernel
 def copy(source, target, repeats):
   """Copies an array of whole strips again and again."""
-  numbers, out = jit.pointer(source), jit.pointer(target)
+  values, out = jit.pointer(source), jit.pointer(target)
   for _ in range(repeats):
     for i in range(0, len(source), simd.strip_size(source)):
-      simd.store(out, i, simd.load(numbers, i, simd.STRIP))
+      simd.store(out, i, simd.load(values, i, simd.STRIP))
 
 
 @jit.kernel
-def multiply_and_add(numbers, repeats):
+def multiply_and_add(values, repeats):
   """Does 16 operations for each number of a strip in each repeat."""
-  factor = simd.load(numbers, 0, simd.STRIP)
+  factor = simd.load(values, 0, simd.STRIP)
   a, b, c, d = factor, factor, factor, factor
   e, f, g, h = factor, factor, factor, factor
   for _ in range(repeats):
@@ -61,7 +61,7 @@ def multiply_and_add(numbers, repeats):
     c, d = simd.multiply_add(c, factor, c), simd.multiply_add(d, factor, d)
     e, f = simd.multiply_add(e, factor, e), simd.multiply_add(f, factor, f)
     g, h = simd.multiply_add(g, factor, g), simd.multiply_add(h, factor, h)
-  simd.store(numbers, 0, a + b + c + d + e + f + g + h)
+  simd.store(values, 0, a + b + c + d + e + f + g + h)
 
 
 def seconds_of(run, *arguments):
@@ -99,8 +99,8 @@ def measure_copies():
 def measure_arithmetic(dtype):
   """Prints and returns operations a second."""
   lanes = 64 // dtype.itemsize
-  numbers = np.full(lanes, 1e-9, dtype)
-  speed = 16 * lanes / seconds_of(multiply_and_add, numbers)
+  values = np.full(lanes, 1e-9, dtype)
+  speed = 16 * lanes / seconds_of(multiply_and_add, values)
   print(f"multiply and add, {dtype.name}: {speed / 1e9:6.1f} GFlop/s",
         flush=True)
   return speed
@@ -133,8 +133,8 @@ def deal_counts(form, size):
     for c in range(len(deal.actor) - 1):
       edges = slice(deal.edge_begin[c], deal.edge_begin[c + 1])
       cells, actions = deal.num_nodes[c] * hands, edges.stop - edges.start
-      kept = np.sum(deal.reach_row[group, edges] >= 0)
-      moved += cells * (1 + kept) * size  # reaches forward
+      stored = np.sum(deal.reach_row[group, edges] >= 0)
+      moved += cells * (1 + stored) * size  # reaches forward
       if deal.actor[c] == player:
         moved += cells * actions * size * (actions > 1)
         flops += cells * actions * (actions > 1)

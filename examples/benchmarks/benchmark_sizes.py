@@ -56,9 +56,7 @@ def measure(game, solver, seconds, memory):
     memory: GB that the process may map, or None.
   """
   if memory is not None:
-    import resource  # which Windows does not have
-    limit = int(memory * 1e9)
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    measuring.limit_memory(int(memory * 1e9))
   # Kernels that are compiled, or read from disk, are not a game's.
   convergence.make_solver(solver, "kuhn_poker").run(1)
   begin, clock = time.process_time(), time.perf_counter()

@@ -20,7 +20,11 @@ from absl import flags
 import pyspiel
 
 import dudo_spiel  # noqa: F401, registers the games
+from dudo_spiel.algorithms.runtime import files
+from dudo_spiel.algorithms.runtime import interrupts
 
+# Returns a context that postpones Ctrl-C, for saves of several files.
+deferred = interrupts.deferred
 _BROKEN_PIPE_CODE = 141  # what shells use for it
 # What a wrong flag, game or file leads to.
 _USERS_ERRORS = (app.UsageError, ValueError, OSError, MemoryError,
@@ -136,13 +140,13 @@ def positive_numbers(flag, number_type=float):
     number_type: float or int.
   """
   try:
-    numbers = sorted(map(number_type, flag.value))
+    values = sorted(map(number_type, flag.value))
   except ValueError:
-    numbers = []
-  if not numbers or not 0 < numbers[0] <= numbers[-1] < float("inf"):
+    values = []
+  if not values or not 0 < values[0] <= values[-1] < float("inf"):
     raise ValueError(f"--{flag.name}={','.join(flag.value)}: must be numbers "
                      "above 0, with , between them")
-  return numbers
+  return values
 
 
 def replacing(path):
@@ -153,7 +157,6 @@ def replacing(path):
   Args:
     path: of the file.
   """
-  from dudo_spiel.algorithms.runtime import files
   return files.replacing(os.path.abspath(path))
 
 
@@ -166,7 +169,6 @@ def holding(flag, activity, is_file=False):
     activity: a word for what writes there, such as "study".
     is_file: whether its value is a file; its lock is then beside it.
   """
-  from dudo_spiel.algorithms.runtime import files
   if flag.value is None:
     yield
     return

@@ -6,7 +6,7 @@ exception that Python would raise. What must be kept or cleared away is in
 `with ctrl_c.raised():`. There Ctrl-C raises KeyboardInterrupt, so that
 solvers can stop where their tables are whole. Whatever exception then ends
 `main`, Ctrl-C was the reason. Saves of several files are in
-`interrupts.deferred()`, which postpones it. Ctrl-C does nothing when `main`
+`binary.deferred()`, which postpones it. Ctrl-C does nothing when `main`
 has ended.
 """
 

@@ -1,7 +1,13 @@
 """Times and memory, as the benchmarks measure them."""
 
+import math
 import sys
 import time
+
+try:
+  import resource
+except ImportError:  # not on Windows
+  resource = None
 
 
 def seconds_of(function, *arguments, clock=time.perf_counter):
@@ -48,7 +54,18 @@ def rate(run, seconds, clock=time.perf_counter):
 
 
 def peak_bytes():
-  """Returns the largest resident memory that this process has had."""
-  import resource  # which Windows does not have
+  """Returns the largest resident memory that this process has had.
+
+  It is nan where the system does not tell.
+  """
+  if resource is None:
+    return math.nan
   unit = 1 if sys.platform == "darwin" else 1024
   return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def limit_memory(num_bytes):
+  """Limits what this process may map; a ValueError where that is impossible."""
+  if resource is None:
+    raise ValueError("memory: must not be limited on this system")
+  resource.setrlimit(resource.RLIMIT_AS, (num_bytes, num_bytes))

@@ -21,7 +21,6 @@ from absl import flags
 
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import perfect_recall
-from dudo_spiel.algorithms.runtime import interrupts
 
 _CHECKPOINTS = flags.DEFINE_multi_string(
     "checkpoint", None, "A file of a solver. The flag may be given several "
@@ -72,7 +71,7 @@ def main(_):
             + " | ".join(f"{gap:.2e}" for gap in gaps)
             + f" | {time.perf_counter() - begin:.0f} |", flush=True)
       if _SAVE_POLICY.value:
-        with interrupts.deferred():
+        with binary.deferred():
           small.save(_SAVE_POLICY.value)
     print("\nshares: " + ", ".join(f"{a}v{b} {number:,}"
                                    for (a, b), number in shares.items()))

@@ -62,11 +62,11 @@ def test_every_solver_can_be_measured(name):
 def test_measurements_are_the_solvers_own():
   measured = convergence.measure("kuhn_poker", "cfr+(gamma=2)", [7, 3])
   solver = cfr.CFRPlusSolver(convergence.load_game("kuhn_poker").game, gamma=2)
-  for each in measured:
-    solver.run(each.iteration - solver.iteration)
-    assert each.exploitability == solver.exploitability()
-    assert each.value == solver.expected_values()[0]
-  assert [each.iteration for each in measured] == [3, 7]
+  for point in measured:
+    solver.run(point.iteration - solver.iteration)
+    assert point.exploitability == solver.exploitability()
+    assert point.value == solver.expected_values()[0]
+  assert [point.iteration for point in measured] == [3, 7]
 
 
 def test_measurements_by_time():

@@ -444,8 +444,8 @@ def test_averages_fluctuate_less():
     last = solver.exploitability()
     for _ in range(100):
       solver.run(10)
-      now = solver.exploitability()
-      rises, last = rises + max(0.0, now - last), now
+      gap = solver.exploitability()
+      rises, last = rises + max(0.0, gap - last), gap
     ratios.append(rises)
   assert ratios[1] < 0.01 * ratios[0]
 

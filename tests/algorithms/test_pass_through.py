@@ -21,15 +21,15 @@ def player_of(graph, seed, iteration):
 
   def play(state, sigma):
     del state
-    rest = random_streams.uniform(stream, counter[0])
+    quantile = random_streams.uniform(stream, counter[0])
     counter[0] += 1
     played = None
     for action, share in sigma.items():
       if share > 0.0:
         played = action
-        if rest < share:
+        if quantile < share:
           break
-        rest -= share
+        quantile -= share
     return played
 
   return play
@@ -221,15 +221,15 @@ def test_threads_do_not_change_the_result(make):
 
 def test_goes_on_from_a_file(tmp_path):
   game = graph_helpers.load(_GAME)
-  whole, part, rest = (
+  whole, part, resumed = (
       pass_through.MonteCarloPassThroughSolver(
           game, 10, dtype="float64", num_threads=1) for _ in range(3))
   whole.run(20)
   part.run(7)
   part.save(tmp_path / "solver.npz")
-  rest.load(tmp_path / "solver.npz")
-  rest.run(13)
-  np.testing.assert_array_equal(whole.tables.regret, rest.tables.regret)
+  resumed.load(tmp_path / "solver.npz")
+  resumed.run(13)
+  np.testing.assert_array_equal(whole.tables.regret, resumed.tables.regret)
 
 
 @pytest.mark.parametrize("call, message", [

@@ -211,14 +211,14 @@ def test_threads_do_not_change_the_result(make):
 ])
 def test_goes_on_from_a_file(make, tmp_path):
   game = graph_helpers.load(_GAMES[1])
-  whole, part, rest = make(game), make(game), make(game)
+  whole, part, resumed = make(game), make(game), make(game)
   whole.run(20)
   part.run(7)
   part.save(tmp_path / "solver.npz")
-  rest.load(tmp_path / "solver.npz")
-  rest.run(13)
-  assert rest.iteration == 20
-  for first, second in zip(whole.tables, rest.tables):
+  resumed.load(tmp_path / "solver.npz")
+  resumed.run(13)
+  assert resumed.iteration == 20
+  for first, second in zip(whole.tables, resumed.tables):
     np.testing.assert_array_equal(first, second)
   with pytest.raises(ValueError, match="must be"):
     pfsi.FSISolver(game, seed=1).load(tmp_path / "solver.npz")

@@ -91,8 +91,8 @@ def test_trained_bots_remember_what_players_do():
         policy_bots.load_policy("trained", game)
 
 
-@pytest.mark.parametrize("start, most", [("1v1", 1e-3), ("2v1", 1e-2)])
-def test_what_the_file_says_of_the_policy_is_true(start, most):
+@pytest.mark.parametrize("start, max_gap", [("1v1", 1e-3), ("2v1", 1e-2)])
+def test_what_the_file_says_of_the_policy_is_true(start, max_gap):
   game = pyspiel.load_game("dudo", {"start_dice": start})
   policy = policy_bots.load_policy("trained", game)
   part = policies.RecallPolicy(game, {
@@ -101,7 +101,7 @@ def test_what_the_file_says_of_the_policy_is_true(start, most):
   found = part.measure(1)
   for key, measures in found.items():
     assert measures == pytest.approx(policy.measures[key], abs=1e-9)
-  assert found[policy.first_round(game)].exploitability < most
+  assert found[policy.first_round(game)].exploitability < max_gap
 
 
 @pytest.mark.slow

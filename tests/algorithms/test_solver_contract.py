@@ -182,26 +182,27 @@ class _Clock:
 
   def __init__(self, seconds):
     self._seconds = seconds
-    self.now = 0.0
+    self.time = 0.0
     self.iterations = 0
 
   def __call__(self):
-    return self.now
+    return self.time
 
   def advance(self, iterations):
     self.iterations += iterations
-    self.now += iterations * self._seconds
+    self.time += iterations * self._seconds
 
 
-@pytest.mark.parametrize("each", [0.3, 0.05, 1e-3, 1e-6])
+@pytest.mark.parametrize("step_seconds", [0.3, 0.05, 1e-3, 1e-6])
 @pytest.mark.parametrize("seconds", [1.0, 2.0, 10.0])
-def test_seconds_are_kept(monkeypatch, each, seconds):
-  clock = _Clock(each)
+def test_seconds_are_kept(monkeypatch, step_seconds, seconds):
+  clock = _Clock(step_seconds)
   monkeypatch.setattr(pacing.time, "perf_counter", clock)
   sizes = [size for size, _ in pacing.chunks(clock.advance, seconds=seconds)]
-  assert 0.8 * seconds <= clock.now <= 1.2 * seconds
+  assert 0.8 * seconds <= clock.time <= 1.2 * seconds
   assert sum(sizes) == clock.iterations
-  assert max(sizes) * each <= 2.0 * max(pacing.CHUNK_SECONDS, each)
+  assert max(sizes) * step_seconds <= 2.0 * max(pacing.CHUNK_SECONDS,
+                                                step_seconds)
 
 
 def test_iterations_are_kept(monkeypatch):

@@ -151,7 +151,7 @@ def test_labels_of_lines_stay_beside_their_panel(tmp_path):
       "print(*study_panels.spread([0.0] * 4 + [0.5, 0.56, 1.0, 1.0], 0.1))\n",
       encoding="utf-8")
   output = helpers.run_example(program).stdout
-  assert [float(place) for place in output.split()] == pytest.approx(
+  assert [float(cell) for cell in output.split()] == pytest.approx(
       [0.0, 0.1, 0.2, 0.3, 0.48, 0.58, 0.9, 1.0])
 
 
@@ -212,8 +212,8 @@ def test_ray_gives_the_same_table_though_a_worker_dies(finished, tmp_path):
       **node, "include_dashboard": False})
   try:
     cluster.add_node(**node)
-    raylets = [each.all_processes["raylet"][0].process.pid
-               for each in cluster.list_all_nodes()]
+    raylets = [node.all_processes["raylet"][0].process.pid
+               for node in cluster.list_all_nodes()]
     assert len(raylets) == 2
     process = subprocess.Popen(
         [sys.executable, helpers.PROGRAMS[_STUDY], f"--folder={tmp_path}",

@@ -58,9 +58,9 @@ def test_plot_leduc(tmp_path):
   # The stakes are half of those of OpenSpiel's Leduc poker, so the value is.
   assert float(rows["exact"][0]) == pytest.approx(-0.0856064 / 2, abs=1e-7)
   for name in ("BDFP", "BDFP averaged", "XFP", "CFR"):
-    value, gain, least, *_ = rows[name]
+    value, gain, lowest, *_ = rows[name]
     assert abs(float(value) + 0.0428032) <= 2 * float(gain) < 0.06
-    assert float(least) <= float(gain) * 1.01
+    assert float(lowest) <= float(gain) * 1.01
   assert float(rows["CFR unaveraged"][2]) > 0.05  # it does not converge
 
 
@@ -78,9 +78,9 @@ def test_compare_solvers():
   assert list(rows) == ["BDFP", "BDFP averaged", "XFP", "CFR", "CFR+", "DCFR",
                         "PCFR+"]
   assert rows["CFR"][:2] == ["> 400", "> 400"]
-  first, second, least = rows["PCFR+"][3:]
+  first, second, lowest = rows["PCFR+"][3:]
   assert 1 < int(first) < int(second) < 400
-  assert float(least) <= 1e-3
+  assert float(lowest) <= 1e-3
   assert neumann.startswith("| neumann_poker(num_ranks=4,num_bets=1) |")
 
 

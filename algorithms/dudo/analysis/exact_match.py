@@ -42,7 +42,7 @@ class _Tables(NamedTuple):
   Attributes:
     weights: [row, hand] float32, probabilities.
     row_begin: [node + 1] int64, of the `abstraction_graph.AbstractionArrays`.
-    child_begin: [node] int64, likewise.
+    child_begin: [node] int64, of these arrays.
     chance: [hand] float64, the chance of each hand.
     matches: [hand, rank] int64, how many dice match.
   """
@@ -236,10 +236,10 @@ def _outcomes(stored, role, policy, key, flag):
   """
   hands, tree, table = stored.as_float()
   rolls = policy.match.rolls(key[0])
-  memory = policy.match.graph(sum(key)).arrays
+  graph = policy.match.graph(sum(key)).arrays
   other = _Tables(
       np.ascontiguousarray(policy.probabilities(key)[:, :rolls.num_rolls]),
-      memory.row_begin, memory.child_begin, rolls.probabilities,
+      graph.row_begin, graph.child_begin, rolls.probabilities,
       rolls.matches(policy.match.house.wild_ones).astype(np.int64))
   outcomes = np.zeros((2, hands.order.num_claims, hands.order.num_dice + 1))
   depths = hands.order.num_claims + 2
@@ -258,8 +258,8 @@ def exact_match(policy: recall_policy.RecallPolicy,
   """Returns the `ExactResult` of a match between two policies.
 
   Args:
-    policy: a `recall_policy.RecallPolicy`.
-    other: a `policy.MatchPolicy` with the same rules.
+    policy: a `policies.RecallPolicy`.
+    other: a `policies.MatchPolicy` with the same rules.
     game: the `pyspiel.Game`, `dudo` that both play.
 
   Example:

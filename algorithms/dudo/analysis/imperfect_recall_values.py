@@ -171,7 +171,7 @@ def claim_values(policy, dice, claims, hand, challenges, challenged):
     claims: list of int, the claims so far.
     hand: the index of the own hand.
     challenges: [claim, opponent's hand] float64, payoffs of own challenges.
-    challenged: the same of the opponent's challenges.
+    challenged: [claim, opponent's hand] float64, payoffs of the opponent's.
   """
   graph = policy.match.graph(sum(dice))
   arrays, num_hands = graph.arrays, challenges.shape[1]

@@ -64,7 +64,7 @@ class SeatedPolicy(NamedTuple):
     table_0: [row, hand], its weights if it sits at seat 0.
     table_1: [row, hand], its weights if it sits at seat 1.
     row_begin: [node + 1] int64, of the `abstraction_graph.AbstractionArrays`.
-    child_begin: [node] int64, likewise.
+    child_begin: [node] int64, of these arrays.
   """
   table_0: np.ndarray
   table_1: np.ndarray
@@ -134,7 +134,7 @@ def _play_round(first, second, this_round, seat, begin, starter):
   hand_1 = random_streams.choose(this_round.rolls_1,
                                  random_streams.uniform(begin, 1))
   ranks = this_round.ranks
-  node_1st, node_2nd, last = 0, 0, -1  # what each policy remembers
+  node_1st, node_2nd, last = 0, 0, -1  # of each policy's abstraction graph
   actor = starter
   turn = 2
   while True:
@@ -241,7 +241,7 @@ def play_matches(policies: Sequence[match_policy.MatchPolicy],
   Both halves have common random numbers.
 
   Args:
-    policies: two `policy.MatchPolicy` for the same rules. They may remember
+    policies: two `policies.MatchPolicy` for the same rules. They may remember
       different things. Their tables may have any type of number, and
       are not copied.
     start_dice: the dice of seat 0 and seat 1 at the start.
@@ -294,28 +294,24 @@ def play_matches(policies: Sequence[match_policy.MatchPolicy],
 
 def _play_all(threads, first, second, this_round, seeds, games, states):
   """Does what `_play_games` does, a fraction of a second at a time."""
-  done = 0
 
-  def play(count):
-    nonlocal done
-    some = games[done:done + count]
+  def play(begin, end):
+    some = games[begin:end]
     jit.run(
         threads,
         lambda: _play_slice((0, 1), first[:], second[:], this_round[:],
                             seeds, some, states),
         lambda: _play_games(threads, first, second, this_round, seeds, some,
                             states))
-    done += count
 
-  for _ in pacing.chunks(play, len(games)):
-    pass
+  pacing.run_slices(play, len(games))
 
 
 def _seated(policy, dice):
   """Returns the `SeatedPolicy` in the round in which seats have these dice."""
-  memory = policy.match.graph(sum(dice)).arrays
+  graph = policy.match.graph(sum(dice)).arrays
   return SeatedPolicy(policy.tables[dice], policy.tables[dice[::-1]],
-                      memory.row_begin, memory.child_begin)
+                      graph.row_begin, graph.child_begin)
 
 
 def _simulated_round(match, dice):

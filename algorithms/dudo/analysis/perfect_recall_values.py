@@ -126,7 +126,7 @@ def claim_values(stored, claims, hand, challenges, challenged):
     claims: list of int, the claims so far.
     hand: the number of the own hand.
     challenges: [claim, opponent's hand] float64, payoffs of own challenges.
-    challenged: the same of the opponent's challenges.
+    challenged: [claim, opponent's hand] float64, payoffs of the opponent's.
   """
   hands, tree, table = stored
   num_claims, role = hands.order.num_claims, len(claims) % 2

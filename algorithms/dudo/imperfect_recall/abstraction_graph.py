@@ -40,7 +40,7 @@ class AbstractionArrays(NamedTuple):
       to move there; both, if who started may be forgotten.
     row_begin: [node + 1] int64, the first of its rows.
     child_begin: [node] int64, the node after the weakest stronger claim.
-    group: [node] int64, the last unit whose children the node is among;
+    last_parent_unit: [node] int64, the last unit that has the node as a child;
       the number of units for the node of no claims.
     unit_begin: [unit + 1] int64, where its nodes begin in `unit_node`.
     unit_node: [node] int64, nodes unit by unit.
@@ -54,7 +54,7 @@ class AbstractionArrays(NamedTuple):
   acts: np.ndarray
   row_begin: np.ndarray
   child_begin: np.ndarray
-  group: np.ndarray
+  last_parent_unit: np.ndarray
   unit_begin: np.ndarray
   unit_node: np.ndarray
   unit_before: np.ndarray
@@ -195,7 +195,7 @@ class AbstractionGraph:
     acts[0, 0] = True
     child_begin = np.full(count, count)
     child_begin[0] = begin[0]
-    group = np.empty(count, np.int64)
+    last_parent_unit = np.empty(count, np.int64)
     unit = np.zeros(count, np.int64)
     latest = np.zeros(len(begin), np.int64)  # by past: the last unit before it
     latest[1:] = -1
@@ -209,17 +209,17 @@ class AbstractionGraph:
         child_begin[here] = begin[after] + claim + 1
       _, index, number = np.unique(pasts.rank[after], return_index=True,
                                    return_inverse=True)
-      group[here] = latest[:len(after)]
+      last_parent_unit[here] = latest[:len(after)]
       unit[here] = wave_begin[-1] + number
       unit_before.append(latest[after[index]])
       latest[after[index]] = wave_begin[-1] + np.arange(len(index))
       wave_begin.append(wave_begin[-1] + len(index))
-    group[0] = wave_begin[-1]
+    last_parent_unit[0] = wave_begin[-1]
     row_begin = np.zeros(count + 1, dtype=np.int64)
     row_begin[1:] = np.cumsum(num_claims - 1 - last + (last >= 0))
     return AbstractionArrays(
         num_claims=num_claims, last=last, acts=acts, row_begin=row_begin,
-        child_begin=child_begin, group=group,
+        child_begin=child_begin, last_parent_unit=last_parent_unit,
         unit_begin=np.concatenate([[0], np.cumsum(np.bincount(unit))]),
         unit_node=np.argsort(unit, kind="stable"),
         unit_before=np.concatenate(unit_before),

@@ -26,9 +26,6 @@ from dudo_spiel import annotations
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.imperfect_recall import best_response_round
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
-from dudo_spiel.algorithms.dudo.imperfect_recall.best_response_round import (
-  Bounds,
-)
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.dudo.rounds import transitions
 from dudo_spiel.algorithms.runtime import interrupts
@@ -40,6 +37,7 @@ _PROBE_SECONDS = 0.3
 _FIRST_MIN_MASS = 0.1
 _SMALLEST_MIN_MASS = 1e-14
 
+Bounds = best_response_round.Bounds
 _Leaves = (transitions.Payoffs | None |
            tuple[transitions.Payoffs, transitions.Payoffs])  # two are bounds
 
@@ -161,8 +159,8 @@ def refine_bounds(
 
 def _refine(search, seconds):
   """Yields what `refine_bounds` does; `search` returns `Bounds` by a mass."""
-  begin = last = time.perf_counter()
-  best, steps = None, [0.0]
+  begin = time.perf_counter()
+  best, elapsed, last_step = None, 0.0, 0.0
   min_mass = _FIRST_MIN_MASS
   while True:
     bounds = search(min_mass)
@@ -171,13 +169,13 @@ def _refine(search, seconds):
                                upper=min(bounds.upper, best.upper))
     best = bounds
     yield best
-    now = time.perf_counter()
-    steps.append(now - last)
-    last = now
-    growth = min(max(steps[-1] / steps[-2], 1.0), 10.0) if steps[-2] else 1.0
+    step = time.perf_counter() - begin - elapsed
+    elapsed += step
+    growth = min(max(step / last_step, 1.0), 10.0) if last_step else 1.0
     if (min_mass == 0.0 or best.upper <= best.lower or
-        now - begin + growth * steps[-1] > seconds):
+        elapsed + growth * step > seconds):
       return
+    last_step = step
     min_mass = min_mass / 10 if min_mass > _SMALLEST_MIN_MASS else 0.0
 
 

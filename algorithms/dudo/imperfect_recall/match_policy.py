@@ -21,7 +21,7 @@ from dudo_spiel.algorithms.dudo.rounds import rounds_policy
 from dudo_spiel.algorithms.runtime import checkpoint
 
 FILE_KIND = "match_policy"
-_LEVELS = 255  # of a quantised weight
+_MAX_QUANTUM = 255  # the largest weight in 8 bits
 _TABLE_NAME = re.compile(r"([1-9]\d?)v([1-9]\d?)")  # in files
 _DTYPES = (np.float32, np.uint8, np.float64)
 _MAX_RECALL = 2**31 - 1
@@ -181,7 +181,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       tables[key] = np.zeros(table.shape, np.uint8)
       table_kernels.quantize(self.match.graph(sum(key)).arrays, table,
                              np.float32(min_probability), np.float32(min_reach),
-                             np.float32(_LEVELS), tables[key])
+                             np.float32(_MAX_QUANTUM), tables[key])
     return MatchPolicy(self.game, None, tables, self.values,
                        memory=self.match.abstraction)
 

@@ -335,11 +335,11 @@ class MatchSolver(base_solver.Solver):
     """
     goal = self.iteration + iterations
     seconds = math.inf if seconds is None else seconds
-    shares = schedule.shares(self.match, self._trainers)
-    for trainer, share in zip(self._trainers, shares):
+    fractions = schedule.time_fractions(self.match, self._trainers)
+    for trainer, fraction in zip(self._trainers, fractions):
       before = self.iteration
       for _, _, elapsed in self._train(
-          trainer, max(goal - trainer.iteration, 0), share * seconds):
+          trainer, max(goal - trainer.iteration, 0), fraction * seconds):
         yield self.iteration - before, elapsed
         before = self.iteration
 
@@ -425,7 +425,7 @@ class MatchSolver(base_solver.Solver):
           self._steps(self._train_all(engine, limits))) as chunks:
         for trainer, size, elapsed in chunks:
           status.show(trainer, elapsed if by_time else size)
-          self._save_now_and_then(save_to)
+          self._save_if_due(save_to)
     if save_to is not None:
       self.save(save_to)
 
@@ -456,7 +456,7 @@ class MatchSolver(base_solver.Solver):
     return parallel_training.run(trainers, values, limits, engine,
                                  self._num_threads, SAVE_SECONDS)
 
-  def _save_now_and_then(self, save_to):
+  def _save_if_due(self, save_to):
     """Saves if there is a file to save to and the last save is old enough."""
     begin = time.perf_counter()
     if save_to is not None and begin > self._next_save:

@@ -15,28 +15,28 @@ def is_done(iterations, seconds):
   return iterations == 0 or seconds == 0.0
 
 
-def _train(trainer, values, iterations, seconds, at_most, num_threads):
+def _train(trainer, values, iterations, seconds, max_seconds, num_threads):
   """Trains a pair of rounds until a limit is reached; then sets its values.
 
   It is a job (`runtime.jobs`): in another process it trains a copy. It stops
-  without values after `at_most` seconds.
+  without values after `max_seconds` seconds.
 
   Returns:
     (trainer, iterations, seconds): how many it ran, and how long.
   """
-  limit = at_most if seconds is None else min(seconds, at_most)
+  limit = max_seconds if seconds is None else min(seconds, max_seconds)
   first, before = trainer.iteration, trainer.seconds
   with trainer.at_work(values, num_threads):
     trainer.iterate(0)  # compiles what the others run
     for _ in pacing.chunks(trainer.iterate, iterations, limit):
       pass
     size = trainer.iteration - first
-    if (size == iterations) if seconds is None else seconds <= at_most:
+    if (size == iterations) if seconds is None else seconds <= max_seconds:
       trainer.update_values()
   return trainer, size, trainer.seconds - before
 
 
-def run(trainers, values, limits, engine, num_threads, at_most):
+def run(trainers, values, limits, engine, num_threads, max_seconds):
   """Trains pairs of rounds at the same time, in short jobs.
 
   Args:
@@ -46,31 +46,32 @@ def run(trainers, values, limits, engine, num_threads, at_most):
     limits: list of (iterations, seconds), one of which is None.
     engine: where, see `runtime.jobs`.
     num_threads: how many threads they may use together.
-    at_most: how many seconds a job lasts at most.
+    max_seconds: how many seconds a job lasts at most.
 
   Yields:
     (trainer, iterations, seconds) after each job.
   """
-  left = dict(zip(trainers, limits))
+  remaining = dict(zip(trainers, limits))
   while waiting := [trainer for trainer in trainers
-                    if not is_done(*left[trainer]) or
+                    if not is_done(*remaining[trainer]) or
                     trainer.iteration and not trainer.values]:
     threads = max(num_threads // len(waiting), 1)
-    work = {str(trainer.rounds[0]): trainer for trainer in waiting}
+    by_name = {str(trainer.rounds[0]): trainer for trainer in waiting}
     for job, result, error in jobs.run(_train, [
-        jobs.Job(name, (trainer, values, *left[trainer], at_most, threads),
+        jobs.Job(name, (trainer, values, *remaining[trainer], max_seconds,
+                        threads),
                  _PROCESS_BYTES + 2 * trainer.memory_bytes, threads)
-        for name, trainer in work.items()], engine):
+        for name, trainer in by_name.items()], engine):
       if error:
         raise ValueError(f"engine={engine!r}: training the rounds {job.name} "
                          f"failed ({error})")
       trained, size, elapsed = result
-      trainer = work[job.name]
+      trainer = by_name[job.name]
       trainer.copy_from(trained)
-      iterations, seconds = left[trainer]
+      iterations, seconds = remaining[trainer]
       if seconds is None:
-        left[trainer] = iterations - size, None
+        remaining[trainer] = iterations - size, None
       else:
-        left[trainer] = None, (0.0 if trainer.values else
-                               max(seconds - elapsed, 0.0))
+        remaining[trainer] = None, (0.0 if trainer.values else
+                                    max(seconds - elapsed, 0.0))
       yield trainer, size, elapsed

@@ -7,16 +7,16 @@ smaller rounds should be trained well, because larger ones build on them.
 import math
 import time
 
-_SHARE_EXPONENT = 0.5  # of a pair's cost: small rounds get more iterations
-_LEAST_SECONDS = 1e-9  # time for one iteration
+_COST_EXPONENT = 0.5  # of a pair's cost: small rounds get more iterations
+_MIN_SECONDS = 1e-9  # time for one iteration
 _BAR_SECONDS = 0.5
 _REGRET_SECONDS = 10.0  # the average regret takes some time to compute
 
 
-def shares(match, trainers):
-  """Returns which share of the time each pair of rounds gets, a list."""
+def time_fractions(match, trainers):
+  """Returns which fraction of the time each pair of rounds gets, a list."""
   costs = [sum(math.prod(match.table_shape(key))
-               for key in trainer.rounds)**_SHARE_EXPONENT
+               for key in trainer.rounds)**_COST_EXPONENT
            for trainer in trainers]
   return [cost / sum(costs) for cost in costs]
 
@@ -38,13 +38,15 @@ def time_limits(match, trainers, seconds, total):
     return sum(trainer.seconds for trainer in trainers)
 
   begin = 0.0 if total else spent()
-  goals = [max(share * seconds - (trainer.seconds if total else 0.0), 0.0)
-           for trainer, share in zip(trainers, shares(match, trainers))]
+  goals = [max(fraction * seconds - (trainer.seconds if total else 0.0), 0.0)
+           for trainer, fraction in zip(trainers,
+                                        time_fractions(match, trainers))]
   for number, (trainer, goal) in enumerate(zip(trainers, goals)):
-    left = max(seconds - (spent() - begin), 0.0)
-    limit = goal * min(1.0, left / max(sum(goals[number:]), _LEAST_SECONDS))
+    remaining = max(seconds - (spent() - begin), 0.0)
+    limit = goal * min(
+        1.0, remaining / max(sum(goals[number:]), _MIN_SECONDS))
     if not trainer.iteration:
-      yield None, max(limit, _LEAST_SECONDS) if seconds else 0.0
+      yield None, max(limit, _MIN_SECONDS) if seconds else 0.0
     elif limit < 0.5 * trainer.seconds / trainer.iteration:
       yield None, 0.0  # no time for another iteration
     else:
@@ -63,13 +65,13 @@ class Status:
   def show(self, trainer, step):
     """Moves the bar on, and now and then tells about the rounds."""
     self._bar.update(step)
-    now = time.perf_counter()
-    if self._bar.disable or now - self._told <= _BAR_SECONDS:
+    clock = time.perf_counter()
+    if self._bar.disable or clock - self._told <= _BAR_SECONDS:
       return
-    self._told = now
+    self._told = clock
     if (trainer is not self._trainer or
-        now - self._regret_told > _REGRET_SECONDS):
-      self._trainer, self._regret_told = trainer, now
+        clock - self._regret_told > _REGRET_SECONDS):
+      self._trainer, self._regret_told = trainer, clock
       self._regret = trainer.average_regret()
     key = trainer.rounds[0]
     self._bar.set_postfix_str(

@@ -103,7 +103,8 @@ def _propagate_acting(graph, node, mine, weight, scale, shift):
   child = graph.child_begin[node]
   table, cumulative = mine.table, mine.cumulative
   child_reach = mine.opponent_turn_reach
-  factor, reach = mine.factor[node], mine.own_turn_reach[graph.group[node]]
+  factor = mine.factor[node]
+  reach = mine.own_turn_reach[graph.last_parent_unit[node]]
   zero = reach.dtype.type(0.0)
   uniform = reach.dtype.type(1.0 / (row_end - row))
   hands = len(reach)
@@ -343,7 +344,7 @@ def backward(graph, starter, other, settings, scratch):
     graph: the `abstraction_graph.AbstractionArrays`.
     starter: the `RoleArrays` of role 0; `value` is modified in place, and
       `table` if it learns.
-    other: the `RoleArrays` of role 1, likewise.
+    other: the `RoleArrays` of role 1, modified as those of role 0.
     settings: the `SweepSettings`.
     scratch: the `SweepScratch`.
   """

@@ -89,7 +89,7 @@ def normalize(graph, table):
 
 
 @jit.kernel
-def quantize(graph, table, min_probability, min_reach, levels, out):
+def quantize(graph, table, min_probability, min_reach, max_quantum, out):
   """Writes weights as whole numbers, relative to the largest of a graph.
 
   Args:
@@ -97,7 +97,7 @@ def quantize(graph, table, min_probability, min_reach, levels, out):
     table: [row, hand] weights.
     min_probability: actions less likely than this get 0.
     min_reach: nodes whose weights sum to less get 0 everywhere.
-    levels: the largest number.
+    max_quantum: the largest of these numbers.
     out: [row, hand] uint8, modified in place.
   """
   for node in range(len(graph.last)):
@@ -112,4 +112,4 @@ def quantize(graph, table, min_probability, min_reach, levels, out):
       for row in range(begin, end):
         weight = table[row, h]
         if weight == largest or weight >= min_probability * total:
-          out[row, h] = np.uint8(weight / largest * levels + 0.5)
+          out[row, h] = np.uint8(weight / largest * max_quantum + 0.5)

@@ -13,13 +13,13 @@ from dudo_spiel.algorithms.dudo.rounds import transitions
 def num_info_states(game):
   """Returns how many information states both players have together."""
   total = 0
-  seen = {}  # dice of both -> set of those who may start with them
+  starters_with = {}  # dice of both -> set of those who may start with them
   ways = {(tuple(game.start_dice), game.starting_player): 1}
   while ways:
-    # Dice only get fewer: no other way leads to the most that there are.
+    # Dice only get fewer, so no unvisited way leads to those with the most.
     dice, starter = max(ways, key=lambda key: sum(key[0]))
     count = ways.pop((dice, starter))
-    seen.setdefault(dice, set()).add(starter)
+    starters_with.setdefault(dice, set()).add(starter)
     # All rounds before are public. Half of the sets of claims are even.
     total += count * 2**(game.num_sides * sum(dice) - 1) * sum(
         rolls_lib.num_rolls(own, game.num_sides) for own in dice)
@@ -28,8 +28,8 @@ def num_info_states(game):
   if not hasattr(game, "recall_length"):
     return total
   return sum(rolls_lib.num_rolls(dice[player], game.num_sides) *
-             _num_memories(game, sum(dice), {player == s for s in starters})
-             for dice, starters in seen.items() for player in (0, 1))
+             _num_remembered(game, sum(dice), {player == s for s in starters})
+             for dice, starters in starters_with.items() for player in (0, 1))
 
 
 def _ways_on(game, dice, starter):
@@ -57,8 +57,10 @@ def _ways_on(game, dice, starter):
   return ways
 
 
-def _num_memories(game, num_dice, may_start):
-  """Returns how many memories a player of `dudo_ir` who is to act can have.
+def _num_remembered(game, num_dice, may_start):
+  """Returns how many sets of last claims a player of `dudo_ir` may remember.
+
+  The player is to act.
 
   `may_start` is a set of bool: whether the player started the round.
   """
@@ -68,6 +70,6 @@ def _num_memories(game, num_dice, may_start):
     return sum(math.comb(num_claims, k) for k in range(length + 1))
   parity = 0 if may_start == {True} else 1
   total = sum(math.comb(num_claims, k) for k in range(parity, length, 2))
-  # A full memory may hide an older claim, unless it has the weakest one.
+  # A full set may hide an older claim, unless it has the weakest one.
   hides = length % 2 != parity
   return total + math.comb(num_claims - hides, length)

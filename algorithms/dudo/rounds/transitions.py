@@ -85,11 +85,10 @@ class Transitions:
 
     Args:
       role: of the player, 0 if it starts this round.
-      starts: dict from (starter's dice, other's dice) to what a later round
-        that the player starts is worth to it.
-      answers: dict from (starter's dice, other's dice) to what a later round
-        that its opponent starts is worth to it; None if rounds are worth the
-        same to whoever starts them.
+      starts: {(starter's dice, other's dice): what a later round that the
+        player starts is worth to it}.
+      answers: the same of later rounds that its opponent starts; None if
+        rounds are worth the same to whoever starts them.
     """
     table = self._table(starts, answers, role)
     return Payoffs(table[role], table[1 - role])
@@ -100,8 +99,10 @@ class Transitions:
     Args:
       outcomes: [role, claim, count] float64, the probabilities of challenges.
       role: of the player, 0 if it starts this round.
-      starts: as for `payoffs`.
-      answers: as for `payoffs`.
+      starts: {(starter's dice, other's dice): what a later round that the
+        player starts is worth to it}.
+      answers: the same of later rounds that its opponent starts; None if
+        rounds are worth the same to whoever starts them.
     """
     return float((outcomes * self._table(starts, answers, role)).sum())
 

@@ -56,8 +56,8 @@ def find_runs(payoffs, payoff_of, edges, is_cut):
   for payoff in payoffs:
     hands, others, _ = payoff.shape
     # A hand group loads eight hands at a time, from any hand on.
-    past = simd.OCTET_SIZE if is_cut else 0
-    row = -(-(hands + past) // simd.OCTET_SIZE) * simd.OCTET_SIZE
+    overrun = simd.OCTET_SIZE if is_cut else 0
+    row = -(-(hands + overrun) // simd.OCTET_SIZE) * simd.OCTET_SIZE
     matrix = np.zeros((len(members), others, row))
     matrix[:, :, :hands] = payoff[:, :, members].transpose(2, 1, 0)
     matrices.append(matrix)

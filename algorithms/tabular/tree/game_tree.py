@@ -253,8 +253,9 @@ def max_histories(game, max_nodes=None, node_bytes=None, available=None):
 
   Args:
     game: the `pyspiel.Game`.
-    max_nodes: as for `GameTree`.
-    node_bytes: as for `GameTree`.
+    max_nodes: limit besides memory; None for none.
+    node_bytes: bytes of memory of a history in all that is made of the tree;
+      None for those of the forms and their solvers.
     available: number of free bytes; None asks the system.
   """
   if available is None:

@@ -35,10 +35,11 @@ def make_tree(game, max_nodes=None, deal_form=False, node_bytes=None):
 
   Args:
     game: a `pyspiel.Game`.
-    max_nodes: as for `GameTree`.
+    max_nodes: largest allowed number of histories; None for as many as fit.
     deal_form: whether the deal form is wanted, if the game has it. Then a game
       with known rules may have as many histories as memory allows.
-    node_bytes: as for `GameTree`.
+    node_bytes: bytes of memory of a history in all that is made of the tree;
+      None for those of the forms and their solvers.
   """
   rules = known_rules.find_rules(game)
   if rules is not None:

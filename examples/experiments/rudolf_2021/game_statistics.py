@@ -82,7 +82,7 @@ def print_counts(tree):
   print(f"depth             {set_depths(tree).max()} moves before the last "
         "decision")
   print(f"information sets  {tree.num_info_sets:,} "
-        f"({' and '.join(f'{each:,}' for each in by_player)} by player)")
+        f"({' and '.join(f'{count:,}' for count in by_player)} by player)")
   print(f"decision nodes    {acts.sum():,}")
   print(f"actions           {children[acts].sum():,}")
 
@@ -135,7 +135,7 @@ def read_probabilities(compiled):
   """Returns the probabilities of the policy that the flags ask for.
 
   Args:
-    compiled: the `game.CompiledGame`.
+    compiled: the `compiled_game.CompiledGame`.
   """
   if _POLICY.value:
     with binary.errors_of("policy"):

@@ -36,7 +36,7 @@ _PLOT = flags.DEFINE_string("plot", None, "Draw the picture to this PNG file.")
 # The thresholds of hands in [0, 1]; x4 and x7 follow from x5 and x8.
 _X = {"x1": 64 / 1083, "x2": 369 / 722, "x3": 10 / 19, "x6": 307 / 361}
 _X5_WIDTH, _X8_WIDTH = 32 / 1083, 22 / 361
-_X5_LEAST, _X8_LEAST = 811 / 1083, 345 / 361
+_MIN_X5, _MIN_X8 = 811 / 1083, 345 / 361
 _PLAYER_2 = {  # by the title of the panel; the paper has no names for them
     "player 2 after a check": {"8/57": 8 / 57, "41/57": 41 / 57,
                                "15/19": 15 / 19},
@@ -100,7 +100,7 @@ def solve(game, epsilon):
     print(f"{name:6}{curves[name].values[-1]:>12.8f}"
           f"{curves[name].exploitabilities[-1]:>16.2e}"
           f"{solver_runs.rate(curves[name]):>7.2f}{x5:>8.3f}{x8:>8.3f}")
-  print(f"{'at least':41}{_X5_LEAST:>8.3f}{_X8_LEAST:>8.3f}")
+  print(f"{'at least':41}{_MIN_X5:>8.3f}{_MIN_X8:>8.3f}")
   return curves, found, value
 
 

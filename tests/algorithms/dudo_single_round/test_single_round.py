@@ -24,7 +24,7 @@ def test_sets_are_those_of_the_walked_game(abstraction, parameters):
         f"dudo_single_round_ir({parameters},abstraction={abstraction},"
         f"recall_length={recall_length})")
     layout = single_round_layout.SetLayout(game)
-    sets, places = {}, {}
+    sets, cells = {}, {}
     for state in helpers.all_states(game):
       player = state.current_player()
       if player < 0:
@@ -33,11 +33,11 @@ def test_sets_are_those_of_the_walked_game(abstraction, parameters):
       if entry < 0:
         assert state.legal_actions() == [game.challenge_action]
         continue
-      place = game.roll_table.index(state.hand(player)), entry
+      cell = game.roll_table.index(state.hand(player)), entry
       # Seats share their sets; the string begins with the player.
       key = state.information_state_string().partition(" ")[2]
-      assert sets.setdefault(key, place) == place
-      assert places.setdefault(place, key) == key
+      assert sets.setdefault(key, cell) == cell
+      assert cells.setdefault(cell, key) == key
       begins = layout.set_entries().tolist()
       assert (begins[begins.index(entry) + 1] - entry ==
               len(state.legal_actions()))

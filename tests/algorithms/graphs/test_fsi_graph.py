@@ -162,7 +162,7 @@ def test_fingerprints_differ():
 def test_returns_must_sum_up_to_zero(monkeypatch):
   graph = game_graph.walked_graph(pyspiel.load_game("kuhn_poker"))
   graph.returns = graph.returns + 1.0
-  monkeypatch.setattr(game_graph, "walked_graph", lambda game, most: graph)
+  monkeypatch.setattr(game_graph, "walked_graph", lambda game, max_nodes: graph)
   with pytest.raises(ValueError, match="^game=kuhn_poker.*sum up to 2.0; must "
                      "be a zero-sum"):
     fsicfr_solver.FSICFRSolver(graph.game)

@@ -32,19 +32,19 @@ def _chooser(solver):
   """Returns choose(iteration, state); chance outcomes must be 0, 1, ..."""
   graph = solver.graph
   arrays = graph.arrays
-  place = {node: i for i, node in enumerate(graph.chance_nodes.tolist())}
+  index = {node: i for i, node in enumerate(graph.chance_nodes.tolist())}
 
   def node_of(history):
     node = 0
     for action in history:
-      if node not in place:
+      if node not in index:
         s = np.searchsorted(graph.set_entry, arrays.entry[node], "right") - 1
         action = graph.set_actions[s].index(action)
       node = int(arrays.child[arrays.child_begin[node] + action])
     return node
 
   def choose(iteration, state):
-    return int(outcomes(iteration)[place[node_of(state.history())]])
+    return int(outcomes(iteration)[index[node_of(state.history())]])
 
   outcomes = functools.cache(solver.chance_outcomes)
   return choose

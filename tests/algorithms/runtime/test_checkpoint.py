@@ -81,9 +81,9 @@ def test_every_truncation_is_noticed(tmp_path):
 def test_damage_is_noticed(tmp_path):
   solver, path = _saved(tmp_path)
   whole = path.read_bytes()
-  for place in [len(whole) // 4, len(whole) // 3, len(whole) // 2]:
+  for offset in [len(whole) // 4, len(whole) // 3, len(whole) // 2]:
     damaged = bytearray(whole)
-    damaged[place] ^= 0xFF
+    damaged[offset] ^= 0xFF
     path.write_bytes(bytes(damaged))
     with pytest.raises(ValueError, match="path="):
       solver.load(path)
@@ -200,9 +200,9 @@ def test_files_without_tables_are_refused_and_change_nothing(tmp_path):
   header, arrays = helpers.load_file(path, "solver")
   del arrays["cumulative"]
   arrays["regret"] += 1.0
-  rest = {key: header[key] for key in ("solver", "game", "fingerprint",
-                                       "parameters", "iteration")}
-  checkpoint.save(path, "solver", rest, arrays)
+  identity = {key: header[key] for key in (
+      "solver", "game", "fingerprint", "parameters", "iteration")}
+  checkpoint.save(path, "solver", identity, arrays)
   before = [table.copy() for table in solver.tables]
   with pytest.raises(ValueError, match="its cumulative is"):
     solver.load(path)
@@ -369,9 +369,9 @@ import dudo_spiel
 from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms.runtime import checkpoint
 
-kind, place, kills = sys.argv[1], sys.argv[2], int(sys.argv[3])
+kind, target, kills = sys.argv[1], sys.argv[2], int(sys.argv[3])
 rng = random.Random(kind)
-folder = os.path.dirname(place)
+folder = os.path.dirname(target)
 
 
 def solver_of():
@@ -381,11 +381,11 @@ def solver_of():
 
 def save(number):
   x = np.full(300_000, number)
-  checkpoint.save(place, "test", {"number": number}, {"x": x})
+  checkpoint.save(target, "test", {"number": number}, {"x": x})
 
 
 def load():
-  with checkpoint.opened(place, "test") as archive:
+  with checkpoint.opened(target, "test") as archive:
     return archive.header["number"], archive.read("x")
 
 
@@ -393,14 +393,14 @@ def save_for_ever():
   number = load()[0] if kind == "file" else 0
   solver = solver_of()
   if kind == "solver":
-    solver.load(place)
+    solver.load(target)
   os.write(ready, b"x")
   while True:
     number += 1
     if kind == "file":
       save(number)
     else:
-      solver.run(1, save_to=place)
+      solver.run(1, save_to=target)
     os.write(ready, b"x")
 
 
@@ -412,7 +412,7 @@ def check():
     assert np.all(x == number)
     return number
   solver = solver_of()
-  solver.load(place)
+  solver.load(target)
   while plain.iteration < solver.iteration:
     plain.run(1)
   for key in solver.rounds:
@@ -430,10 +430,10 @@ for number in range(5):
   if kind == "file":
     save(number)
   else:
-    plain.run(1, save_to=place)
+    plain.run(1, save_to=target)
   seconds = max(seconds, time.perf_counter() - begin)
 wait, ready = os.pipe()
-most, seen = 0, set()
+max_parts, seen = 0, set()
 for kill in range(kills):
   process = os.fork()
   if process == 0:
@@ -451,8 +451,9 @@ for kill in range(kills):
     os.read(wait, 1)
   assert os.WIFSIGNALED(status), "it ended by itself"
   seen.add(check())
-  most = max(most, sum(name.endswith(".part") for name in os.listdir(folder)))
-print(len(seen), most)
+  num_parts = sum(name.endswith(".part") for name in os.listdir(folder))
+  max_parts = max(max_parts, num_parts)
+print(len(seen), max_parts)
 """
 
 
@@ -460,12 +461,12 @@ print(len(seen), most)
 @pytest.mark.parametrize("kind", ["file", "solver"])
 def test_many_kills_leave_whole_files_and_no_rubbish(kind, tmp_path):
   kills = 300
-  place = tmp_path / kind
+  target = tmp_path / kind
   result = subprocess.run(
-      [sys.executable, "-c", _KILLER, kind, place, str(kills)],
+      [sys.executable, "-c", _KILLER, kind, target, str(kills)],
       capture_output=True, text=True)
   assert result.returncode == 0, result.stderr
-  num_seen, most_parts = map(int, result.stdout.split())
+  num_seen, max_parts = map(int, result.stdout.split())
   assert num_seen >= kills // 2
   # A process that is killed may leave one, and the next one removes it.
-  assert most_parts <= 1
+  assert max_parts <= 1

@@ -157,8 +157,8 @@ def test_numbers_that_no_training_makes_are_refused(kind, saved, tmp_path):
 
 def _flip(path, rng):
   data = bytearray(path.read_bytes())
-  for place in rng.integers(len(data), size=rng.integers(1, 9)):
-    data[place] ^= rng.integers(1, 256)
+  for offset in rng.integers(len(data), size=rng.integers(1, 9)):
+    data[offset] ^= rng.integers(1, 256)
   path.write_bytes(bytes(data))
 
 

@@ -16,14 +16,14 @@ from dudo_spiel.algorithms import jobs
 from dudo_spiel.algorithms.runtime import ram
 
 
-def _work(what, folder):
+def _call(what, folder):
   """What the jobs of these tests do, in processes of their own."""
-  place = pathlib.Path(folder, what)
-  if what == "dies once" and not place.exists():
-    place.touch()
+  path = pathlib.Path(folder, what)
+  if what == "dies once" and not path.exists():
+    path.touch()
     os._exit(9)
   if what == "dies":
-    with place.open("a", encoding="utf-8") as file:
+    with path.open("a", encoding="utf-8") as file:
       file.write("x")
     os._exit(9)
   if what == "fails":
@@ -33,10 +33,10 @@ def _work(what, folder):
   if what == "cannot be sent":
     return lambda: None
   if what == "waits":
-    place.write_text(str(os.getpid()), encoding="utf-8")
+    path.write_text(str(os.getpid()), encoding="utf-8")
     time.sleep(600)
   if what == "sees a death":
-    with place.open("a", encoding="utf-8") as file:
+    with path.open("a", encoding="utf-8") as file:
       file.write("x")
     other = pathlib.Path(folder, "dies")
     while not other.exists() or other.read_text(encoding="utf-8") != "xx":
@@ -54,14 +54,14 @@ def _jobs(*names, folder, **options):
 
 
 def test_every_job_has_one_outcome(tmp_path):
-  most = ram.available_bytes()
-  work = [*_jobs("sees a death", "a", "dies once", "b", "fails", "is wrong",
-                 "dies", "cannot be sent", folder=tmp_path),
-          *_jobs("is large", "is large too", "is large as well",
-                 folder=tmp_path, memory=int(0.6 * most)),
-          *_jobs("is too large", folder=tmp_path, memory=int(2 * most))]
-  outcomes = list(jobs.run(_work, work, num_workers=2, tries=2))
-  assert sorted(outcome.job for outcome in outcomes) == sorted(work)
+  available = ram.available_bytes()
+  calls = [*_jobs("sees a death", "a", "dies once", "b", "fails", "is wrong",
+                  "dies", "cannot be sent", folder=tmp_path),
+           *_jobs("is large", "is large too", "is large as well",
+                  folder=tmp_path, memory=int(0.6 * available)),
+           *_jobs("is too large", folder=tmp_path, memory=int(2 * available))]
+  outcomes = list(jobs.run(_call, calls, num_workers=2, tries=2))
+  assert sorted(outcome.job for outcome in outcomes) == sorted(calls)
   errors = {outcome.job.name: outcome.error for outcome in outcomes
             if outcome.error}
   assert errors.pop("fails") == "what='fails': must be something else"
@@ -95,21 +95,21 @@ def _assert_ends(process):
 
 
 def test_who_leaves_early_leaves_no_process(tmp_path):
-  work = _jobs("waits", "a", "b", folder=tmp_path)
-  place = tmp_path / "waits"
-  for outcome in jobs.run(_work, work, num_workers=2):
+  calls = _jobs("waits", "a", "b", folder=tmp_path)
+  path = tmp_path / "waits"
+  for outcome in jobs.run(_call, calls, num_workers=2):
     assert outcome.result
-    while not (place.exists() and place.read_text(encoding="utf-8")):
+    while not (path.exists() and path.read_text(encoding="utf-8")):
       time.sleep(0.01)
     break
   # The generator is closed when it is no longer referred to.
-  assert not _is_running(int(place.read_text(encoding="utf-8")))
+  assert not _is_running(int(path.read_text(encoding="utf-8")))
 
 
 def test_who_leaves_at_once_does_not_wait_for_large_arguments(tmp_path):
-  work = [jobs.Job("large", (b"x" * 10_000_000, str(tmp_path))),
-          jobs.Job("cannot be sent", (lambda: None, ""))]
-  for outcome in jobs.run(_work, work, num_workers=2):
+  calls = [jobs.Job("large", (b"x" * 10_000_000, str(tmp_path))),
+           jobs.Job("cannot be sent", (lambda: None, ""))]
+  for outcome in jobs.run(_call, calls, num_workers=2):
     assert outcome.job.name == "cannot be sent"
     break  # the other one's process has just been started
 
@@ -132,7 +132,7 @@ def test_ctrl_c_waits_until_a_process_has_started(monkeypatch, capfd,
   end = threading.Event()
   threading.Thread(target=end.wait, daemon=True).start()
   with pytest.raises(KeyboardInterrupt):
-    list(jobs.run(_work, _jobs("waits", folder=tmp_path)))
+    list(jobs.run(_call, _jobs("waits", folder=tmp_path)))
   end.set()
   assert len(started) == 1
   _assert_ends(started[0])
@@ -158,13 +158,13 @@ def _kill_caller(tmp_path, end):
   caller = subprocess.Popen([sys.executable, program],
                             env={**os.environ, "TMPDIR": str(folder)},
                             start_new_session=True)
-  place = tmp_path / "process"
-  while not place.exists():
+  path = tmp_path / "process"
+  while not path.exists():
     assert caller.poll() is None
     time.sleep(0.05)
   end(caller.pid, signal.SIGKILL)
   caller.wait()
-  return folder, int(place.read_text("utf-8"))
+  return folder, int(path.read_text("utf-8"))
 
 
 @pytest.mark.slow
@@ -181,13 +181,13 @@ def test_what_a_killed_group_of_processes_leaves_is_removed(
   _assert_ends(job)
   left, = folder.glob("dudo_spiel*")
   monkeypatch.setattr(tempfile, "tempdir", str(folder))
-  run = jobs.run(_work, _jobs("x", folder=tmp_path))
+  run = jobs.run(_call, _jobs("x", folder=tmp_path))
   assert next(run).error == ""
   assert not left.exists()
 
 
 def test_what_cannot_be_sent_is_an_error():
-  (outcome,) = jobs.run(_work, [jobs.Job("x", (lambda: None, ""))])
+  (outcome,) = jobs.run(_call, [jobs.Job("x", (lambda: None, ""))])
   assert outcome.error.startswith(
       "x: its function and arguments must be picklable (")
 
@@ -198,15 +198,15 @@ def test_what_cannot_be_sent_is_an_error():
     ({"tries": 0}, "tries=0: must be")])
 def test_bad_arguments_are_refused(options, message):
   with pytest.raises(ValueError, match=message):
-    jobs.run(_work, [], **options)
+    jobs.run(_call, [], **options)
 
 
 def test_no_jobs_have_no_outcomes():
-  assert not list(jobs.run(_work, []))
+  assert not list(jobs.run(_call, []))
 
 
 def test_without_ray_the_error_says_what_to_install(monkeypatch):
   monkeypatch.setitem(sys.modules, "ray", None)
   with pytest.raises(ValueError, match="engine='ray': Ray is not installed; "
                      "install it with .* -m pip install ray"):
-    jobs.run(_work, [], engine="ray")
+    jobs.run(_call, [], engine="ray")

@@ -139,7 +139,8 @@ def test_ctrl_c_ends_the_wait_for_a_turn():
 
 
 @pytest.mark.parametrize("copied", [
-    copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+    copy.copy, copy.deepcopy,
+    lambda solver: pickle.loads(pickle.dumps(solver))])
 def test_a_copy_has_a_lock_of_its_own(copied):
   counter = Counter()
   counter.run(2)

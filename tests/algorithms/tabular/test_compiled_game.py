@@ -268,11 +268,11 @@ def test_arrays_used_together_begin_apart(form):
   compiled = compiled_game.CompiledGame(pyspiel.load_game("leduc_poker"), form)
   tables = compiled.new_tables(np.dtype(np.float64))
   space = compiled.workspace()
-  places = {array.ctypes.data % 4096 for array in (
+  offsets = {array.ctypes.data % 4096 for array in (
       tables.strategy, tables.regret, tables.cumulative, space.reach,
       space.values)}
-  assert len(places) == 5
-  assert all(place % 64 == 0 for place in places)
+  assert len(offsets) == 5
+  assert all(offset % 64 == 0 for offset in offsets)
 
 
 def test_games_for_one_player():

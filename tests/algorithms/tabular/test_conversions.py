@@ -15,7 +15,6 @@ from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import pass_through
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import policies
-from dudo_spiel.algorithms.dudo.rounds import sizes
 from dudo_spiel.algorithms.dudo_single_round import single_round_layout
 from dudo_spiel.algorithms.tabular.tree import game_tree
 
@@ -158,17 +157,6 @@ def test_large_games_are_refused_with_their_size(make, size):
     with pytest.raises(ValueError, match=f"^game=dudo.* has {size} information "
                        r"states.*call action_probabilities\(state\)"):
       convert()
-
-
-@pytest.mark.parametrize("rules", [
-    "numdice=1,dice_sides=3",
-    "start_dice=1v2,dice_sides=2,starting_player=1,wild_ones=False"])
-def test_information_states_of_a_match_are_counted(rules):
-  names = [f"dudo({rules})", *(f"dudo_ir({rules},recall_length={length})"
-                               for length in (1, 2, 9))]
-  for game in map(_game, names):
-    assert sizes.num_info_states(game) == (
-        game_tree.GameTree(game).num_info_sets)
 
 
 @pytest.mark.parametrize("rules", [

@@ -17,9 +17,9 @@ def random_policy(game, memory, seed, dtype=np.float32):
   """Returns a policy of random weights, some of them zero."""
   rng = np.random.default_rng(seed)
   match = match_policy.MatchPolicy(game, None, {}, {}, memory=memory).match
-  most = range(1, max(game.start_dice) + 1)
+  counts = range(1, max(game.start_dice) + 1)
   tables = {}
-  for key in itertools.product(most, most):
+  for key in itertools.product(counts, counts):
     shape = match.table_shape(key)
     weights = 255.0 * rng.random(shape)**4
     weights[rng.random(shape) < 0.3] = 0.0

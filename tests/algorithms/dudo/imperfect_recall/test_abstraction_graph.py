@@ -77,13 +77,13 @@ def test_units_are_nodes_with_the_same_children(name):
       parents[child].update(nodes)
   for node in range(1, num_nodes):
     # The reach of a child is that of all its parents, unit by unit.
-    unit, found = arrays.group[node], set()
+    unit, found = arrays.last_parent_unit[node], set()
     while unit >= 0:
       found.update(members[unit])
       assert arrays.unit_before[unit] < unit
       unit = arrays.unit_before[unit]
     assert found == parents[node]
-  assert arrays.group[0] == num_units
+  assert arrays.last_parent_unit[0] == num_units
 
 
 @pytest.mark.parametrize("num_claims, length", [

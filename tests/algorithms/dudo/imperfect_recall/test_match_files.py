@@ -18,15 +18,15 @@ from dudo_spiel.algorithms.runtime import checkpoint
 def test_saving_and_going_on_is_exact(tmp_path, dtype):
   part = match_helpers.solver_of(hands_met=2, dtype=dtype)
   part.run(iterations=3, save_to=tmp_path / "training.npz")
-  rest = match_helpers.solver_of(hands_met=2, dtype=dtype)
-  rest.load(tmp_path / "training.npz")
-  match_helpers.assert_same(part, rest)
-  rest.run(iterations=5, total=True, save_to=tmp_path / "training.npz")
+  resumed = match_helpers.solver_of(hands_met=2, dtype=dtype)
+  resumed.load(tmp_path / "training.npz")
+  match_helpers.assert_same(part, resumed)
+  resumed.run(iterations=5, total=True, save_to=tmp_path / "training.npz")
   part.run(iterations=5, total=True)
-  match_helpers.assert_same(part, rest)
+  match_helpers.assert_same(part, resumed)
   again = match_helpers.solver_of(hands_met=2, dtype=dtype)
   again.load(tmp_path / "training.npz")
-  match_helpers.assert_same(rest, again)
+  match_helpers.assert_same(resumed, again)
   assert os.listdir(tmp_path) == ["training.npz"]
 
 
@@ -42,12 +42,12 @@ def test_a_run_that_was_interrupted_goes_on_as_if_it_were_not(tmp_path,
   monkeypatch.undo()
   assert part.iterations(1, 2) == part.iterations(2, 1) + 1 == 5
   part.save(tmp_path / "training.npz")
-  rest = match_helpers.solver_of(hands_met=2)
-  rest.load(tmp_path / "training.npz")
+  resumed = match_helpers.solver_of(hands_met=2)
+  resumed.load(tmp_path / "training.npz")
   with pytest.raises(ValueError, match="not trained yet"):
-    rest.value(2, 2)
-  rest.run(iterations=7, total=True)
-  match_helpers.assert_same(whole, rest)
+    resumed.value(2, 2)
+  resumed.run(iterations=7, total=True)
+  match_helpers.assert_same(whole, resumed)
 
 
 def test_a_save_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
@@ -75,10 +75,10 @@ def test_saves_on_the_way(tmp_path, monkeypatch):
   with pytest.raises(KeyboardInterrupt):
     match_helpers.solver_of().run(iterations=5,
                                   save_to=tmp_path / "training.npz")
-  rest = match_helpers.solver_of()
-  rest.load(tmp_path / "training.npz")
-  assert rest.iterations(2, 1) == 5
-  assert 1 <= rest.iterations(2, 2) <= 3
+  resumed = match_helpers.solver_of()
+  resumed.load(tmp_path / "training.npz")
+  assert resumed.iterations(2, 1) == 5
+  assert 1 <= resumed.iterations(2, 2) <= 3
 
 
 def test_loading_what_does_not_fit(tmp_path):

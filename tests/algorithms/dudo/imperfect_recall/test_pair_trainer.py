@@ -12,8 +12,6 @@ from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstractions
 from dudo_spiel.algorithms.dudo.imperfect_recall import deals
 from dudo_spiel.algorithms.dudo.imperfect_recall import pair_trainer
-from dudo_spiel.algorithms.dudo.rounds import round_rules
-from dudo_spiel.algorithms.dudo.rounds import transitions
 
 pytestmark = pytest.mark.oracle
 
@@ -206,22 +204,6 @@ def test_weights_make_samples_unbiased(dice):
         assert np.all(hands[deal:deal + length] == -1)
         hands[deal:deal + length] = hand + step * np.arange(length)
       assert np.array_equal(hands, batch.hands[role])
-
-
-def test_challenge_values_follow_the_rules():
-  match = _last_claims_rules(6, 1)
-  values = transitions.of_round(match, (2, 2)).payoffs(0, VALUES).challenges
-  claim = match.claim_order(4).index(2, 5)
-  # Count 0: the claimant loses both dice; 1: one, and the challenger starts.
-  # 2, exactly: the challenger loses one; 3: the same; 4: both.
-  assert values[claim].tolist() == [1.0, 0.62, -0.62, -0.62, -1.0]
-
-
-def test_rounds_of_a_match():
-  assert round_rules.round_keys((2, 2)) == [(1, 1), (1, 2), (2, 1), (2, 2)]
-  assert round_rules.round_keys((1, 2)) == [(1, 1), (1, 2), (2, 1)]
-  assert len(round_rules.round_keys((5, 5))) == 25
-  assert (3, 3) not in round_rules.round_keys((3, 2))
 
 
 class _Interrupting:

@@ -5,14 +5,10 @@ import itertools
 import math
 import os
 
-import numpy as np
 import pyspiel
 import pytest
 
-from dudo_spiel import rules
 from dudo_spiel.algorithms import perfect_recall
-from dudo_spiel.algorithms.dudo.rounds import round_rules
-from dudo_spiel.algorithms.dudo.rounds import transitions
 
 _GAME = "dudo(numdice=2,dice_sides=3)"
 _MAX_BYTES = 30_000
@@ -30,37 +26,6 @@ def _policy():
 def _trials(num_threads=1):
   return perfect_recall.ShareTrials(_policy(), _MAX_BYTES,
                                     num_threads=num_threads)
-
-
-def _visits(chances, match, dice):
-  """Returns {round: chance} of the rounds of a match, in plain Python."""
-  found = {dice: 1.0}
-  order = match.claim_order(sum(dice))
-  for role, claim, count in np.ndindex(*chances[dice].shape):
-    after, winner = rules.resolve_challenge(
-        dice, 1 - role, role, order.claims[claim][0], count, match.house)
-    if all(after):
-      below = _visits(chances, match, (after[winner], after[1 - winner]))
-      for key, chance in below.items():
-        found[key] = (found.get(key, 0.0) +
-                      chances[dice][role, claim, count] * chance)
-  return found
-
-
-def test_visits_equal_those_in_plain_python():
-  game = pyspiel.load_game(_GAME)
-  match, keys = round_rules.round_rules(game), round_rules.match_keys(game)
-  rng, chances, next_rounds = np.random.default_rng(0), {}, []
-  for key in keys:
-    following = transitions.of_round(match, key)
-    chances[key] = rng.dirichlet(
-        np.ones(math.prod(following.shape))).reshape(following.shape)
-    next_rounds.append(following.next_probabilities(chances[key], keys))
-  for start, key in enumerate(keys):
-    expected = _visits(chances, match, key)
-    found = transitions.visits(next_rounds, start)
-    np.testing.assert_allclose(found, [expected.get(k, 0.0) for k in keys],
-                               rtol=0.0, atol=1e-12)
 
 
 def test_trials_are_rounds_of_compressed_policies(tmp_path):

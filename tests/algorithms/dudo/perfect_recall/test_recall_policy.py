@@ -11,19 +11,15 @@ import numpy as np
 import pyspiel
 import pytest
 
-from dudo_spiel import bots
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import perfect_recall
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import policy_bots
 from dudo_spiel.algorithms import simulation
-from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
-from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import best_response_kernels
 from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
 from dudo_spiel.algorithms.dudo.perfect_recall.compression import quantize
 from dudo_spiel.algorithms.dudo.perfect_recall.compression import range_coder
-from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.runtime import ram
 
 _SMALL = "dudo(start_dice=2v1,dice_sides=2)"
@@ -267,7 +263,8 @@ def test_wrong_measures_and_policies_are_named():
                    {**right, (2, 1): stored_rounds.Measures(0.5, 0.6, 0.1)}):
     with pytest.raises(ValueError, match="^measures"):
       policies.RecallPolicy(game, rounds, measures)
-  for wrong in (None, policy, [None], [policy, _random_tables(game, 1)]):
+  for wrong in (None, policy, [None],
+                [policy, simulation.bot_policy(game, "uniform")]):
     with pytest.raises(ValueError, match="^policies=.*: must be a list of "):
       perfect_recall.merged(game, wrong)
   with pytest.raises(ValueError, match="^game=None"):
@@ -278,7 +275,8 @@ def test_wrong_measures_and_policies_are_named():
 def test_posterior_with_wrong_dice(dice):
   policy = _solver().average_policy()
   policy.measure(1)
-  for opponent in (policy, _random_tables(policy.game, 1)):
+  tables = simulation.bot_policy(policy.game, "uniform")
+  for opponent in (policy, tables):
     with pytest.raises(ValueError, match="^dice="):
       exploitability.posterior(opponent, dice, [])
   exploitability.posterior(policy, (1, 2), [0])
@@ -305,61 +303,6 @@ def test_after_claims():
                             ((1, 2), [9], "claims"), ((2, 1), 3, "claims")):
     with pytest.raises(ValueError, match=f"^{name}="):
       small.after_claims(key, claims)
-
-
-def _random_tables(game, recall_length):
-  match = abstract_rules.abstract_rules(game, recall_length)
-  rng = np.random.default_rng(0)
-  tables = {key: rng.random(match.table_shape(key)).astype(np.float32)**3
-            for key in round_rules.round_keys(game.start_dice)}
-  return match_policy.MatchPolicy(game, recall_length, tables, {})
-
-
-def _checked_match(policy, other, game):
-  """Returns an exact match, after a comparison with a walk of the game."""
-  found = simulation.exact_match(policy, other, game)
-  for seat, rate in ((0, found.win_rate_as_starter),
-                     (1, found.win_rate_as_other)):
-    lineup = [other, other]
-    lineup[seat] = policy
-    value = exploitability.expected_values(game, lineup)[seat]
-    assert rate == pytest.approx((1.0 + value) / 2.0, abs=1e-6)
-  return found
-
-
-@pytest.mark.oracle
-@pytest.mark.parametrize("recall_length", [1, 2])
-def test_exact_matches_equal_walks(recall_length):
-  game = pyspiel.load_game("dudo(numdice=1,dice_sides=3)")
-  policy = _solver(str(game), 60).average_policy()
-  for other in (_random_tables(game, recall_length),
-                simulation.bot_policy(game, "heuristic")):
-    found = _checked_match(policy, other, game)
-  assert found.win_rate > 0.55  # the heuristic bot
-
-
-@pytest.mark.oracle
-def test_exact_matches_of_several_rounds():
-  policy = _solver().average_policy().compressed(100, num_threads=1)
-  game = policy.game
-  other = _random_tables(game, 2)
-  _checked_match(policy, other, game)
-
-
-@pytest.mark.parametrize("name", ["odds", "heuristic", "random", "uniform"])
-def test_bots_as_tables(name):
-  game = pyspiel.load_game("dudo(numdice=2,dice_sides=2)")
-  tables = simulation.bot_policy(game, name)
-  for state in _states(game, 10):
-    player = state.current_player()
-    if name == "uniform":
-      legal = state.legal_actions()
-      expected = dict.fromkeys(legal, 1 / len(legal))
-    else:
-      bot = bots.make_bot(name, game, player, None)
-      expected = dict(bot.get_policy(state))
-    found = tables.action_probabilities(state)
-    assert found == pytest.approx(expected, abs=1e-6)
 
 
 def test_policies_in_files(tmp_path):
