@@ -10,7 +10,8 @@ import numpy as np
 from dudo_spiel import bots
 from dudo_spiel import rules
 
-OPPONENTS = ("trained", "heuristic")
+_BOTS = {"odds": "Odds bot", "heuristic": "Heuristic bot"}
+OPPONENTS = ("trained", *_BOTS)
 _PERSON = 0  # the person's seat in a match of two
 
 
@@ -158,10 +159,10 @@ class DudoMatch(_Match):
     if opponent == "trained":
       if not self.has_values:
         raise ValueError(f"dice={numdice}: the policy does not know so many "
-                         "dice; play fewer, or the heuristic bot")
+                         "dice; play fewer, or the odds bot")
       bot, name = bots.PolicyBot(1, rng, store.dudo), "Policy"
     else:
-      bot, name = bots.make_bot("heuristic", game, 1, rng), "Heuristic bot"
+      bot, name = bots.make_bot(opponent, game, 1, rng), _BOTS[opponent]
     super().__init__(game, _PERSON, opponent, {1: bot}, ["You", name], number,
                      rng)
 
@@ -207,10 +208,10 @@ class SingleRound(_Match):
     seat = (number - 1) % game.num_players()
     if opponent == "trained" and store.single_round is None:
       raise ValueError("opponent='trained': there is no policy for the single "
-                       "round; must be 'heuristic'")
+                       f"round; must be {' or '.join(map(repr, _BOTS))}")
     players = {player: bots.PolicyBot(player, rng, store.single_round)
                if opponent == "trained" else
-               bots.make_bot("heuristic", game, player, rng)
+               bots.make_bot(opponent, game, player, rng)
                for player in range(game.num_players()) if player != seat}
     names = [f"Player {player + 1}" if player in players else "You"
              for player in range(game.num_players())]

@@ -10,7 +10,7 @@ from dudo_spiel import rules
 
 
 @pytest.mark.parametrize("opponent, dice", [("trained", 3), ("trained", 1),
-                                            ("heuristic", 5)])
+                                            ("heuristic", 5), ("odds", 4)])
 def test_a_match_to_the_end(opponent, dice):
   client = page_client.PageClient(seed=dice)
   view = client.post("match", {"game": "dudo", "opponent": opponent,
@@ -44,8 +44,8 @@ def test_four_players():
   client = page_client.PageClient(seed=5)
   results = []
   for number in range(1, 5):
-    view = client.post("match", {"game": "single_round",
-                                 "opponent": "heuristic"})
+    view = client.post("match", {"game": "single_round", "opponent":
+                                 ("odds", "heuristic")[number % 2]})
     assert view["seat"] == number - 1 and len(view["players"]) == 4
 
     def choose(view):

@@ -109,7 +109,7 @@ function newMatch(view, info, act) {
     const game = form.querySelector("#game")?.value || "dudo";
     const hasPolicy = game === "dudo" ? info.trained_dice.length > 0 :
       info.has_single_round_policy;
-    const chosen = hasPolicy ? liked : "heuristic";
+    const chosen = hasPolicy || liked !== "trained" ? liked : "odds";
     const numbers = chosen === "trained" ? info.trained_dice :
       Array.from({ length: info.max_dice }, (_, i) => i + 1);
     const wanted = Number(form.querySelector("#dice")?.value ||
@@ -120,7 +120,7 @@ function newMatch(view, info, act) {
       game, redraw),
       select("Opponent", "opponent", [
         ...(hasPolicy ? [["trained", "Trained policy"]] : []),
-        ["heuristic", "Heuristic bot"]], chosen, (event) => {
+        ["odds", "Odds bot"], ["heuristic", "Heuristic bot"]], chosen, (event) => {
         liked = event.target.value;
         redraw();
       }),
