@@ -122,8 +122,8 @@ class RegretMatchingSolver(base_solver.Solver):
                          "negative numbers")
     for payoffs, name in zip(self.form.payoffs, ("regret_0", "regret_1")):
       # No difference of two payoffs is larger, apart from rounding.
-      most = np.ptp(payoffs) + _ROUNDING * np.max(np.abs(payoffs))
-      high = most * archive.header["iteration"]
+      gain = np.ptp(payoffs) + _ROUNDING * np.max(np.abs(payoffs))
+      high = gain * archive.header["iteration"]
       if np.any(np.abs(tables[name]) > high):
         raise ValueError(f"path={archive.path!r}: its {name} has numbers above "
                          f"{high:g} in size, which its iterations cannot make")
