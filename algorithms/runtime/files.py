@@ -233,7 +233,11 @@ def _remove_left_folders(prefix):
   """Removes temporary folders of this user whose locks have ended."""
   if not fcntl:
     return
-  for entry in list(os.scandir(tempfile.gettempdir())):
+  try:
+    entries = list(os.scandir(tempfile.gettempdir()))
+  except OSError:
+    return  # Its names are hidden from users, as on some shared machines.
+  for entry in entries:
     if entry.name.startswith(prefix) and entry.is_dir(follow_symlinks=False):
       try:
         if entry.stat(follow_symlinks=False).st_uid != os.getuid():

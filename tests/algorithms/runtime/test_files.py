@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from unittest import mock
 
 import pytest
 
@@ -80,3 +81,11 @@ def test_a_folder_that_is_removed_before_it_is_locked_is_replaced(monkeypatch):
   with contextlib.ExitStack() as held, files.temporary_folder("ours_") as name:
     assert name == names[1]
     assert os.path.exists(os.path.join(name, "lock"))
+
+
+def test_a_folder_whose_names_are_hidden_is_used(monkeypatch):
+  """As that of temporary files is on some shared machines."""
+  monkeypatch.setattr(os, "scandir", mock.Mock(side_effect=PermissionError))
+  with files.temporary_folder("ours_") as name:
+    assert os.path.isdir(name)
+    monkeypatch.undo()  # removing it lists what is in it
