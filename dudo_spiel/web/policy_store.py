@@ -71,7 +71,7 @@ class PolicyStore:
   @property
   def rules(self):
     """The `round_rules.RoundRules` of two-player Dudo."""
-    return self.dudo.match
+    return self.dudo.rules
 
   @property
   def rounds(self):

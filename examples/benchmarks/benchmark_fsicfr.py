@@ -36,21 +36,21 @@ _HANDS_MET = flags.DEFINE_multi_integer(
     "an iteration", lower_bound=1)
 
 
-def make_trainer(match, dice, hands_met, num_threads):
+def make_trainer(rules, dice, hands_met, num_threads):
   """Returns a trainer of one round."""
-  return pair_trainer.PairTrainer(match, [dice], num_threads=num_threads,
+  return pair_trainer.PairTrainer(rules, [dice], num_threads=num_threads,
                                   num_shifts=hands_met)
 
 
-def measure(match, dice, values, hands_met):
+def measure(rules, dice, values, hands_met):
   """Prints the times of an iteration, with one and two threads."""
-  rows = match.graph(sum(dice)).num_rows
+  rows = rules.graph(sum(dice)).num_rows
   deal_bytes = 2 * 2 * rows * np.dtype(np.float32).itemsize
   source = np.ones(max(deal_bytes, 2**28), np.uint8)
   target = np.zeros_like(source)
-  one, two = (make_trainer(match, dice, hands_met, threads)
+  one, two = (make_trainer(rules, dice, hands_met, threads)
               for threads in (1, 2))
-  deals = one.num_shifts * match.rolls(dice[0]).num_rolls
+  deals = one.num_shifts * rules.rolls(dice[0]).num_rolls
   with one.at_work(values), two.at_work(values):
     one.iterate(_WARM_UP.value)
     two.iterate(_WARM_UP.value)
@@ -72,19 +72,19 @@ def measure(match, dice, values, hands_met):
 def main(_):
   dice = (_DICE.value, _DICE.value)
   game = pyspiel.load_game("dudo", {"numdice": _DICE.value})
-  match = abstract_rules.abstract_rules(
+  rules = abstract_rules.abstract_rules(
       game, _ABSTRACTION.value or _RECALL.value)
-  rows, hands = match.table_shape(dice)
+  rows, hands = rules.table_shape(dice)
   # Any values will do; what the round is worth does not change its time.
   values = {(a, b): 0.1 * (a - b) for a in range(1, 6) for b in range(1, 6)}
-  print(f"round {dice[0]}v{dice[1]}, {match.abstraction.text}: "
-        f"{match.graph(sum(dice)).num_nodes:,} nodes, {rows:,} rows, "
-        f"{match.rolls(dice[0]).num_rolls} hands, tables of "
+  print(f"round {dice[0]}v{dice[1]}, {rules.abstraction.text}: "
+        f"{rules.graph(sum(dice)).num_nodes:,} nodes, {rows:,} rows, "
+        f"{rules.rolls(dice[0]).num_rolls} hands, tables of "
         f"{8 * rows * hands / 1e6:,.0f} MB; milliseconds a deal")
   print("hands met   deals 1 thread      copy     ratio   2 threads  "
         "speedup   same")
   for hands_met in _HANDS_MET.value:
-    measure(match, dice, values, hands_met)
+    measure(rules, dice, values, hands_met)
 
 
 if __name__ == "__main__":

@@ -30,9 +30,9 @@ flags.DEFINE_alias("turns", "repeats")  # its name before version 0.2.0
 def measure(dice):
   """Prints the times of a round on one and two threads, and of a copy."""
   game = pyspiel.load_game("dudo", {"numdice": dice[0]})
-  match = round_rules.round_rules(game)
+  rules = round_rules.round_rules(game)
   values = {(a, b): 0.1 * (a - b) for a in range(1, 6) for b in range(1, 6)}
-  trainers = [round_trainer.RecallTrainer(match, dice, num_threads=threads)
+  trainers = [round_trainer.RecallTrainer(rules, dice, num_threads=threads)
               for threads in (1, 2)]
   times = {"iteration": [], "growth": [], "interval": [], "copy": []}
   with interrupts.thread_pool(2) as pool:

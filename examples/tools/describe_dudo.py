@@ -162,9 +162,9 @@ class Round:
     self.policy = policy
     self.dice = dice
     key = (dice, dice)
-    self.order = policy.match.claim_order(2 * dice)
-    self.table = policy.match.rolls(dice)
-    self.matches = self.table.matches(policy.match.house.wild_ones)
+    self.order = policy.rules.claim_order(2 * dice)
+    self.table = policy.rules.rolls(dice)
+    self.matches = self.table.matches(policy.rules.house.wild_ones)
     self.opening = policy.after_claims(key, [])
     self.often = self.opening @ self.table.probabilities
     self.doubt = np.array([policy.after_claims(key, [claim])[-1]
@@ -408,7 +408,7 @@ def page(policy, forgetful, rounds, claims, names):
       doubts_picture=names[1], rules=loss_table(policy, "rule", rules, dice, 1))
   if forgetful:
     known = min(dice, *(min(other.game.start_dice) for other in forgetful))
-    others = {other.match.abstraction.text: lambda _, other=other: other
+    others = {other.rules.abstraction.text: lambda _, other=other: other
               for other in forgetful}
     text += _FORGETTING.format(
         training=_FORGETFUL_TRAINING.value,

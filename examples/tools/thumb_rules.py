@@ -93,14 +93,14 @@ def policy_of(rule, game):
     rule: the `Rule`.
     game: `dudo` with two players.
   """
-  match = abstract_rules.abstract_rules(game, 1)
+  rules = abstract_rules.abstract_rules(game, 1)
   tables = {}
   for own, other in round_rules.round_keys(game.start_dice):
-    memory, order = match.graph(own + other), match.claim_order(own + other)
-    rolls = match.rolls(own)
-    chances, believed = (_odds(order, rolls, other, match.house, trust)
+    memory, order = rules.graph(own + other), rules.claim_order(own + other)
+    rolls = rules.rolls(own)
+    chances, believed = (_odds(order, rolls, other, rules.house, trust)
                          for trust in (0, rule.trust))
-    table = np.zeros(match.table_shape((own, other)), np.float32)
+    table = np.zeros(rules.table_shape((own, other)), np.float32)
     for last in range(-1, order.num_claims):
       row = memory.first_row([last] * (last >= 0))
       for hand in range(rolls.num_rolls):

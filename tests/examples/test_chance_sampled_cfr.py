@@ -7,7 +7,7 @@ from oracles import chance_sampled_oracle
 import pyspiel
 import pytest
 
-from dudo_spiel import rules
+from dudo_spiel import rules as rules_lib
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstractions
@@ -16,22 +16,22 @@ from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 pytestmark = pytest.mark.oracle
 
 _VALUES = {(1, 1): -0.027, (1, 2): -0.31, (2, 1): 0.29}
-_HOUSE = rules.HouseRules()
+_HOUSE = rules_lib.HouseRules()
 
 
 def make_solver(rounds, num_sides=6, recall_length=3, house=_HOUSE, seed=0,
                 dtype=np.float64):
-  match = abstract_rules.AbstractRules(num_sides, house,
+  rules = abstract_rules.AbstractRules(num_sides, house,
                                   abstractions.LastClaims(recall_length))
-  solver = chance_sampled_cfr.ChanceSampledCFR(match, rounds, _VALUES,
+  solver = chance_sampled_cfr.ChanceSampledCFR(rules, rounds, _VALUES,
                                                seed=seed, dtype=dtype)
-  return solver, match
+  return solver, rules
 
 
-def oracle_table(oracle, match, key, name):
+def oracle_table(oracle, rules, key, name):
   """Returns the oracle's numbers as [row, hand]."""
-  table = np.zeros(match.table_shape(key))
-  rolls, memory = match.rolls(key[0]), match.graph(sum(key))
+  table = np.zeros(rules.table_shape(key))
+  rolls, memory = rules.rolls(key[0]), rules.graph(sum(key))
   for (own, other, hand, claims), info in oracle.sets.items():
     if (own, other) == key:
       row = memory.first_row(list(claims))
@@ -51,11 +51,11 @@ def run_both(rounds, num_sides, recall_length, house, iterations, regrets):
     iterations: how many iterations to run.
     regrets: function that returns the regrets at the start, by their shape.
   """
-  solver, match = make_solver(rounds, num_sides, recall_length, house)
+  solver, rules = make_solver(rounds, num_sides, recall_length, house)
   oracle = chance_sampled_oracle.OracleCFR(num_sides, house, recall_length,
                                            _VALUES)
   for key in rounds:
-    rolls, memory = match.rolls(key[0]), match.graph(sum(key))
+    rolls, memory = rules.rolls(key[0]), rules.graph(sum(key))
     start = solver.tables[key].regret[:, :rolls.num_rolls]
     start[:] = regrets(start.shape)
     for length in range(min(recall_length, memory.num_claims) + 1):
@@ -69,7 +69,7 @@ def run_both(rounds, num_sides, recall_length, house, iterations, regrets):
   total = dict.fromkeys(rounds, 0.0)
   for iteration in range(iterations):
     for key in rounds:
-      hands = [match.rolls(n).hands[hand]
+      hands = [rules.rolls(n).hands[hand]
                for n, hand in zip(key, solver.deal(key, iteration))]
       total[key] += np.mean(oracle.iterate(key, hands))
     solver.iterate()
@@ -77,7 +77,7 @@ def run_both(rounds, num_sides, recall_length, house, iterations, regrets):
       for name, expected in (("regret", "r"), ("cumulative", "s")):
         np.testing.assert_allclose(
             getattr(solver.tables[key], name),
-            oracle_table(oracle, match, key, expected), rtol=0, atol=1e-9)
+            oracle_table(oracle, rules, key, expected), rtol=0, atol=1e-9)
       np.testing.assert_allclose(
           record.tolist(), [iteration + 1, total[key], iteration + 1],
           atol=1e-9)
@@ -89,12 +89,12 @@ def run_both(rounds, num_sides, recall_length, house, iterations, regrets):
         ([(1, 1)], 2, 1, _HOUSE, 12),
         ([(1, 1)], 2, 4, _HOUSE, 12),
         ([(1, 1)], 3, 2, _HOUSE, 12),
-        ([(1, 1)], 3, 3, rules.HouseRules(False, "one", False), 12),
+        ([(1, 1)], 3, 3, rules_lib.HouseRules(False, "one", False), 12),
         ([(1, 2), (2, 1)], 2, 1, _HOUSE, 6),
         ([(2, 1), (1, 2)], 2, 2, _HOUSE, 6),
         ([(1, 2), (2, 1)], 3, 3, _HOUSE, 4),
         ([(2, 2)], 2, 3, _HOUSE, 8),
-        ([(2, 2)], 2, 2, rules.HouseRules(True, "one", True), 8),
+        ([(2, 2)], 2, 2, rules_lib.HouseRules(True, "one", True), 8),
         ([(1, 1)], 6, 3, _HOUSE, 2),
     ])
 def test_steps_are_the_oracles(rounds, num_sides, recall_length, house,
@@ -113,11 +113,11 @@ def test_first_steps_are_the_oracles(rounds, num_sides):
 
 
 def test_deals_are_as_likely_as_they_should_be():
-  solver, match = make_solver([(1, 2), (2, 1)], num_sides=3)
+  solver, rules = make_solver([(1, 2), (2, 1)], num_sides=3)
   count = 4000
   deals = [solver.deal((2, 1), i) for i in range(count)]
-  expected = np.outer(match.rolls(2).probabilities,
-                      match.rolls(1).probabilities)
+  expected = np.outer(rules.rolls(2).probabilities,
+                      rules.rolls(1).probabilities)
   seen = np.zeros(expected.shape)
   np.add.at(seen, tuple(np.transpose(deals)), 1)
   error = np.sqrt(expected * (1 - expected) / count)

@@ -24,7 +24,7 @@ def test_train_dudo(tmp_path):
   assert result.stderr == ""
   policy = policies.load_policy(tmp_path / "policy.npz")
   assert f"{policy.values[2, 1]:+.4f}" == row[1]
-  assert policy.match.abstraction.name == "claims2_ranks1"
+  assert policy.rules.abstraction.name == "claims2_ranks1"
   # All minutes are used up, so the same command ends at once and prints the
   # same results.
   again = helpers.run_example("train_dudo.py", *flags).stdout.splitlines()

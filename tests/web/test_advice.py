@@ -17,7 +17,7 @@ def test_help_has_the_numbers_of_the_library():
   def choose(view):
     nonlocal checked
     found = client.get("help")
-    order = policy.match.claim_order(sum(view["dice"]))
+    order = policy.rules.claim_order(sum(view["dice"]))
     claims = [order.parse(claim["name"]) for claim in view["claims"]]
     exact = exploitability.action_values(policy, tuple(view["dice"]), claims,
                                          bytes(view["hand"]))

@@ -89,7 +89,7 @@ def _state(page):
 def _exact(view):
   """Returns the library's `ActionValues` for the person's move."""
   policy = policy_bots.load_policy()
-  order = policy.match.claim_order(sum(view["dice"]))
+  order = policy.rules.claim_order(sum(view["dice"]))
   return exploitability.action_values(
       policy, tuple(view["dice"]),
       [order.parse(claim["name"]) for claim in view["claims"]],
@@ -284,7 +284,7 @@ def test_a_match_that_the_server_forgot(browser, url):
 
 def test_explorer(page, url):
   policy = policy_bots.load_policy()
-  claims = [policy.match.claim_order(6).parse(name) for name in ("1x6", "2x3")]
+  claims = [policy.rules.claim_order(6).parse(name) for name in ("1x6", "2x3")]
   page.goto(f"{url}#/explore/3v3/1x6")
   page.wait_for_selector("#grid")
   page.click(".next [data-move='2x3']")
@@ -292,8 +292,8 @@ def test_explorer(page, url):
   page.wait_for_selector("tr[data-hand='125']")
   page.wait_for_selector("td.cell[data-action='1x1']", state="detached")
   grid = policy.after_claims((3, 3), claims)
-  hand = policy.match.rolls(3).index([1, 2, 5])
-  names = [*policy.match.claim_order(6).names[claims[-1] + 1:], "Dudo"]
+  hand = policy.rules.rolls(3).index([1, 2, 5])
+  names = [*policy.rules.claim_order(6).names[claims[-1] + 1:], "Dudo"]
   shown = page.locator("tr[data-hand='125'] td.cell").all()
   for cell in shown:
     share = grid[names.index(cell.get_attribute("data-action")), hand]
@@ -320,7 +320,7 @@ def test_explorer(page, url):
   page.wait_for_selector("#least")
   page.select_option("#least", "2")
   rows = page.locator("#grid tbody tr")
-  many = (policy.match.rolls(3).matches()[:, 4] >= 2).sum()
+  many = (policy.rules.rolls(3).matches()[:, 4] >= 2).sum()
   _until(page, lambda: rows.count() == many)
   page.check("#group")
   _until(page, lambda: rows.count() == 3)

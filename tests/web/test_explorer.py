@@ -13,7 +13,7 @@ def test_explorer_has_the_numbers_of_the_library():
   client = page_client.PageClient()
   policy = policy_bots.load_policy()
   shown = client.get("explore?round=3v2&claims=1x2.2x4")
-  claims = [policy.match.claim_order(5).parse(name) for name in ("1x2", "2x4")]
+  claims = [policy.rules.claim_order(5).parse(name) for name in ("1x2", "2x4")]
   grid = policy.after_claims((3, 2), claims)
   for hand, column in zip(shown["hands"], grid.T):
     assert hand["row"] == pytest.approx(column, abs=1e-4)

@@ -98,7 +98,7 @@ def _check_position(policy, dice, claims):
     raise ValueError(f"dice={validation.shown(dice)}: after {num_claims} "
                      "claims must be (own, opponent's) dice of a round (the "
                      f"starter's first there): {known}")
-  policy.match.claim_order(sum(key)).check_history(claims)
+  policy.rules.claim_order(sum(key)).check_history(claims)
   return key, list(claims)
 
 
@@ -115,13 +115,13 @@ def posterior(policy: rounds_policy.RoundsPolicy, dice: annotations.Dice,
     >>> from dudo_spiel.algorithms import exploitability
     >>> from dudo_spiel.algorithms import policy_bots
     >>> policy = policy_bots.load_policy("recall3")
-    >>> claim = policy.match.claim_order(2).parse("1x6")
+    >>> claim = policy.rules.claim_order(2).parse("1x6")
     >>> belief = exploitability.posterior(policy, (1, 1), [claim])
     >>> bool(belief.chances[5] > 1 / 6)  # who claims a six has one more often
     True
   """
   key, claims = _check_position(policy, dice, claims)
-  prior = policy.match.rolls(key[1]).probabilities
+  prior = policy.rules.rolls(key[1]).probabilities
   chances, likelihood = prior.copy(), 1.0
   is_expected = True
   # The opponent made the last claim, and every second one before it.
@@ -137,11 +137,11 @@ def posterior(policy: rounds_policy.RoundsPolicy, dice: annotations.Dice,
   return Posterior(chances, likelihood, is_expected)
 
 
-def _match_counts(match, key, hand):
+def _match_counts(rules, key, hand):
   """Returns [claim, opponent's hand], how many dice match each claim."""
-  own, other = (match.rolls(dice).matches(match.house.wild_ones)
+  own, other = (rules.rolls(dice).matches(rules.house.wild_ones)
                 for dice in key)
-  ranks = match.claim_order(sum(key)).ranks - 1
+  ranks = rules.claim_order(sum(key)).ranks - 1
   return own[hand, ranks][:, None] + other[:, ranks].T
 
 
@@ -163,23 +163,23 @@ def action_values(policy: rounds_policy.RoundsPolicy, dice: annotations.Dice,
     >>> from dudo_spiel.algorithms import exploitability
     >>> from dudo_spiel.algorithms import policy_bots
     >>> policy = policy_bots.load_policy("recall3")
-    >>> claim = policy.match.claim_order(2).parse("1x6")
+    >>> claim = policy.rules.claim_order(2).parse("1x6")
     >>> values = exploitability.action_values(policy, (1, 1), [claim], [6])
     >>> values.names[-1], values.loss("Dudo") > 0.1  # a six in hand
     ('Dudo', True)
   """
   validation.choice("continuation", continuation, CONTINUATIONS)
   key, claims = _check_position(policy, dice, claims)
-  match = policy.match
+  rules = policy.rules
   try:
-    roll = match.rolls(key[0]).index(hand)
+    roll = rules.rolls(key[0]).index(hand)
   except ValueError:
     raise ValueError(f"hand={hand!r}: must be {key[0]} faces between 1 and "
-                     f"{match.num_sides}") from None
+                     f"{rules.num_sides}") from None
   belief = posterior(policy, key, claims)
-  order = match.claim_order(sum(key))
-  counts = _match_counts(match, key, roll)
-  payoffs = transitions.of_round(match, key).payoffs(
+  order = rules.claim_order(sum(key))
+  counts = _match_counts(rules, key, roll)
+  payoffs = transitions.of_round(rules, key).payoffs(
       0, policy.continuation_values(key))
   # [claim, opponent's hand] float64, the payoffs to the hand.
   challenges, challenged = (table[np.arange(len(counts))[:, None], counts]

@@ -235,12 +235,12 @@ def _outcomes(stored, role, policy, key, flag):
     flag: [1] bool, stops it: it raises `interrupts.StoppedError`.
   """
   hands, tree, table = stored.as_float()
-  rolls = policy.match.rolls(key[0])
-  graph = policy.match.graph(sum(key)).arrays
+  rolls = policy.rules.rolls(key[0])
+  graph = policy.rules.graph(sum(key)).arrays
   other = _Tables(
       np.ascontiguousarray(policy.probabilities(key)[:, :rolls.num_rolls]),
       graph.row_begin, graph.child_begin, rolls.probabilities,
-      rolls.matches(policy.match.house.wild_ones).astype(np.int64))
+      rolls.matches(policy.rules.house.wild_ones).astype(np.int64))
   outcomes = np.zeros((2, hands.order.num_claims, hands.order.num_dice + 1))
   depths = hands.order.num_claims + 2
   scratch = _MatchScratch(
@@ -293,6 +293,6 @@ def _values(policy, other, game, flag):
       dice = key[role], key[1 - role]
       outcomes = _outcomes(policy.round_tables(key), role, other, dice[::-1],
                            flag)
-      values[key] = transitions.of_round(policy.match, key).value(
+      values[key] = transitions.of_round(policy.rules, key).value(
           outcomes, role, starts, answers)
   return starts, answers

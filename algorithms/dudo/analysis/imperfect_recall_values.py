@@ -173,12 +173,12 @@ def claim_values(policy, dice, claims, hand, challenges, challenged):
     challenges: [claim, opponent's hand] float64, payoffs of own challenges.
     challenged: [claim, opponent's hand] float64, payoffs of the opponent's.
   """
-  graph = policy.match.graph(sum(dice))
+  graph = policy.rules.graph(sum(dice))
   arrays, num_hands = graph.arrays, challenges.shape[1]
   game = HandArrays(
       num_claims=graph.num_claims, row_begin=arrays.row_begin,
       child_begin=arrays.child_begin, last=arrays.last,
-      order=_nodes_by_last_claim(policy.match, sum(dice)),
+      order=_nodes_by_last_claim(policy.rules, sum(dice)),
       own_weights=policy.tables[dice][:, hand].astype(np.float64),
       weights=policy.tables[dice[::-1]], challenges=challenges,
       challenged=challenged)

@@ -281,7 +281,7 @@ def play_matches(policies: Sequence[match_policy.MatchPolicy],
                            (states["dice_1"] == key[1]))
     if len(games):
       _play_all(threads, _seated(first, key), _seated(second, key),
-                _simulated_round(first.match, key), (seed, half), games,
+                _simulated_round(first.rules, key), (seed, half), games,
                 states)
   seat_0_wins = states["dice_0"] > 0
   pairs = np.stack([seat_0_wins[:half], ~seat_0_wins[half:]])
@@ -309,18 +309,18 @@ def _play_all(threads, first, second, this_round, seeds, games, states):
 
 def _seated(policy, dice):
   """Returns the `SeatedPolicy` in the round in which seats have these dice."""
-  graph = policy.match.graph(sum(dice)).arrays
+  graph = policy.rules.graph(sum(dice)).arrays
   return SeatedPolicy(policy.tables[dice], policy.tables[dice[::-1]],
                       graph.row_begin, graph.child_begin)
 
 
-def _simulated_round(match, dice):
+def _simulated_round(rules, dice):
   """Returns the `SimulatedRound` in which seats have these dice."""
-  order = match.claim_order(sum(dice))
-  rolls = [match.rolls(n) for n in dice]
+  order = rules.claim_order(sum(dice))
+  rolls = [rules.rolls(n) for n in dice]
   # Roles of the transitions are seats here, whoever starts.
-  following = transitions.of_round(match, dice)
+  following = transitions.of_round(rules, dice)
   return SimulatedRound(
       *(np.cumsum(table.probabilities) for table in rolls),
-      *(table.matches(match.house.wild_ones) for table in rolls),
+      *(table.matches(rules.house.wild_ones) for table in rolls),
       order.ranks, following.dice, following.winner)

@@ -277,7 +277,7 @@ def match_bounds(policy: match_policy.MatchPolicy,
   def solve(task):
     key, role = task
     leaves = tuple(
-        transitions.of_round(policy.match, key).payoffs(
+        transitions.of_round(policy.rules, key).payoffs(
             role, *({k: value[bound] for k, value in values.items()}
                     for values in starts)) for bound in range(2))
     this_round = best_response_round.ResponderRound(policy, key, role, leaves,

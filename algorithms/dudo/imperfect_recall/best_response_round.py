@@ -21,7 +21,7 @@ MAX_BOUND_BYTES = 4 * 10**9
 
 def policy_payoffs(policy, dice, role):
   """Returns a role's `Payoffs`, with later rounds by the policy's values."""
-  return transitions.of_round(policy.match, tuple(dice)).payoffs(
+  return transitions.of_round(policy.rules, tuple(dice)).payoffs(
       role, policy.continuation_values(dice))
 
 
@@ -86,11 +86,11 @@ class ResponderRound:
     own, other = check_round(policy, dice, role)
     self._num_threads = num_threads
     self.flag = interrupts.new_flag() if flag is None else flag
-    match = policy.match
+    rules = policy.rules
     self.role = role
     self.policy = policy
     self.key = other, own  # of the policy's table
-    self.graph = match.graph(own + other)
+    self.graph = rules.graph(own + other)
     if leaves is None:
       leaves = policy_payoffs(policy, dice, role)
     if isinstance(leaves, transitions.Payoffs):
@@ -99,10 +99,10 @@ class ResponderRound:
         isinstance(bound, transitions.Payoffs) for bound in leaves):
       raise ValueError(f"leaves={leaves!r}: must be None, a Payoffs, or a pair "
                        "of them")
-    width = match.table_shape(self.key)[1]
-    rolls, own_rolls = match.rolls(other), match.rolls(own)
-    matches = np.zeros((match.num_sides, width), np.int64)
-    matches[:, :rolls.num_rolls] = rolls.matches(match.house.wild_ones).T
+    width = rules.table_shape(self.key)[1]
+    rolls, own_rolls = rules.rolls(other), rules.rolls(own)
+    matches = np.zeros((rules.num_sides, width), np.int64)
+    matches[:, :rolls.num_rolls] = rolls.matches(rules.house.wild_ones).T
     chances = np.zeros(width)
     chances[:rolls.num_rolls] = rolls.probabilities
     arrays = self.graph.arrays
@@ -121,8 +121,8 @@ class ResponderRound:
                           axis=1).astype(np.float64),
         matches=matches,
         own_matches=np.ascontiguousarray(
-            own_rolls.matches(match.house.wild_ones).T, dtype=np.int64),
-        rank=match.claim_order(own + other).ranks.astype(np.int64) - 1,
+            own_rolls.matches(rules.house.wild_ones).T, dtype=np.int64),
+        rank=rules.claim_order(own + other).ranks.astype(np.int64) - 1,
         challenges=np.stack([bound.challenges for bound in leaves]),
         challenged=np.stack([bound.challenged for bound in leaves]))
     if not np.all(np.isfinite([self.game.challenges, self.game.challenged])):

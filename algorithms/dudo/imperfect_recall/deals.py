@@ -41,7 +41,7 @@ class DealBatch(NamedTuple):
   chances: np.ndarray
 
 
-def shifted_deals(match, dice, shifts, dtype):
+def shifted_deals(rules, dice, shifts, dtype):
   """Returns a `DealBatch` with every hand of the role that has more hands.
 
   For each shift, hand h of the role with more dice meets hand
@@ -49,13 +49,13 @@ def shifted_deals(match, dice, shifts, dtype):
   make all deals.
 
   Args:
-    match: the `abstract_rules.AbstractRules`.
+    rules: the `abstract_rules.AbstractRules`.
     dice: the dice of both roles.
     shifts: sequence of int.
     dtype: the type of the weights.
   """
   large = int(dice[1] > dice[0])
-  many, few = (match.rolls(dice[role]).num_rolls for role in (large, 1 - large))
+  many, few = (rules.rolls(dice[role]).num_rolls for role in (large, 1 - large))
   whole, parts = [], []
   for number, shift in enumerate(shifts):
     begin = number * many
@@ -66,10 +66,10 @@ def shifted_deals(match, dice, shifts, dtype):
       parts.append((begin + deal, hand, length, 1))
       deal, hand = deal + length, 0
   segments = (whole, parts) if large == 0 else (parts, whole)
-  return _deal_batch(match, dice, segments, few / len(shifts), dtype)
+  return _deal_batch(rules, dice, segments, few / len(shifts), dtype)
 
 
-def all_deals(match, dice, dtype):
+def all_deals(rules, dice, dtype):
   """Returns a `DealBatch` of all deals.
 
   Runs of deals have neighbouring hands of the role with more dice and one hand
@@ -77,14 +77,14 @@ def all_deals(match, dice, dtype):
   those of `shifted_deals`.
   """
   large = int(dice[1] > dice[0])
-  many, few = (match.rolls(dice[role]).num_rolls for role in (large, 1 - large))
+  many, few = (rules.rolls(dice[role]).num_rolls for role in (large, 1 - large))
   whole = [(hand * many, 0, many, 1) for hand in range(few)]
   parts = [(hand * many, hand, many, 0) for hand in range(few)]
   segments = (whole, parts) if large == 0 else (parts, whole)
-  return _deal_batch(match, dice, segments, 1.0, dtype)
+  return _deal_batch(rules, dice, segments, 1.0, dtype)
 
 
-def _deal_batch(match, dice, runs, scale, dtype):
+def _deal_batch(rules, dice, runs, scale, dtype):
   """Returns the `DealBatch` of runs; deals weigh `scale` times their chances.
 
   `runs` has for each role a list of (deal, hand, length, step).
@@ -93,7 +93,7 @@ def _deal_batch(match, dice, runs, scale, dtype):
       np.concatenate([hand + step * np.arange(length)
                       for _, hand, length, step in role_runs])
       for role_runs in runs)
-  chances = [match.rolls(num_dice).probabilities[own]
+  chances = [rules.rolls(num_dice).probabilities[own]
              for num_dice, own in zip(dice, hands)]
   return DealBatch(
       hands, tuple(np.array(role_runs, SEGMENT) for role_runs in runs),
@@ -101,31 +101,31 @@ def _deal_batch(match, dice, runs, scale, dtype):
       scale * chances[0] * chances[1])
 
 
-def leaf_values(match, dice, deals, values, dtype):
+def leaf_values(rules, dice, deals, values, dtype):
   """Returns for each role [claim, deal], what it gets by a challenge.
 
   Args:
-    match: the `abstract_rules.AbstractRules`.
+    rules: the `abstract_rules.AbstractRules`.
     dice: the dice of both roles.
     deals: the `DealBatch`.
     values: {(starter's dice, other's dice): the starter's value}.
     dtype: the type of the result.
   """
-  order = match.claim_order(sum(dice))
-  matches = [match.rolls(num_dice).matches(match.house.wild_ones)[own]
+  order = rules.claim_order(sum(dice))
+  matches = [rules.rolls(num_dice).matches(rules.house.wild_ones)[own]
              for num_dice, own in zip(dice, deals.hands)]
   counts = (matches[0] + matches[1])[:, order.ranks - 1].T
   claims = np.arange(order.num_claims)[:, None]
-  following = transitions.of_round(match, dice)
+  following = transitions.of_round(rules, dice)
   return tuple(
       following.payoffs(role, values).challenges[claims, counts].astype(dtype)
       for role in range(2))
 
 
-def new_tables(match, key, dtype):
+def new_tables(rules, key, dtype):
   """Returns empty [row, hand] `RegretTables` of (own, opponent's) dice."""
   # The system hands out zeros in small pages, so they are written here.
-  shape = match.table_shape(key)
+  shape = rules.table_shape(key)
   tables = regret_tables.RegretTables(np.empty(shape, dtype),
                                    np.empty(shape, dtype))
   for table in tables:

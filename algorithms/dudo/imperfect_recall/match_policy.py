@@ -44,7 +44,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       `abstractions`. None for the last `recall_length` claims.
 
   Attributes:
-    match: the `abstract_rules.AbstractRules`.
+    rules: the `abstract_rules.AbstractRules`.
     tables: as given.
     values: as given.
 
@@ -55,15 +55,17 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
     (12, 6)
   """
 
+  rules: abstract_rules.AbstractRules
+
   def __init__(self, game: pyspiel.Game, recall_length: int | None,
                tables: annotations.ByRound[np.ndarray],
                values: annotations.ByRound[float], *,
                memory: str | abstractions.Abstraction | None = None) -> None:
     super().__init__(game)
-    self.match = abstract_rules.abstract_rules(
+    self.rules = abstract_rules.abstract_rules(
         game, abstractions.choose(recall_length, memory))
-    self.remembered_text = self.match.abstraction.text
-    self._span = self.match.abstraction.span
+    self.remembered_text = self.rules.abstraction.text
+    self._span = self.rules.abstraction.span
     for name, given in (("tables", tables), ("values", values)):
       if not isinstance(given, dict):
         raise ValueError(f"{name}={given!r}: must be a dict by numbers of dice")
@@ -76,9 +78,9 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
         raise ValueError(f"tables={key}: is {type(table).__name__} of "
                          f"{getattr(table, 'dtype', None)}; must be an array "
                          "of float32, float64 or uint8")
-      if table.shape != self.match.table_shape(key):
+      if table.shape != self.rules.table_shape(key):
         raise ValueError(f"tables={key}: has shape {table.shape}; must be "
-                         f"{self.match.table_shape(key)}")
+                         f"{self.rules.table_shape(key)}")
       if table.dtype != np.uint8 and not (
           table.min() >= 0.0 and table.max() <= table_kernels.MAX_WEIGHT):
         raise ValueError(f"tables={key}: must be weights between 0 and "
@@ -122,13 +124,13 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
       raise ValueError(f"state={state}: has {key[0]} and {key[1]} dice; the "
                        f"policy knows {self._known_text()}")
     claims = state.claim_list()
-    graph = self.match.graph(sum(key))
+    graph = self.rules.graph(sum(key))
     row = graph.first_row(claims)
     first = claims[-1] + 1 if claims else 0
     actions = list(range(first, graph.num_claims))
     if claims:
       actions.append(game.dudo_action)
-    hand = self.match.rolls(key[0]).index(state.hand(player))
+    hand = self.rules.rolls(key[0]).index(state.hand(player))
     weights = table[row:row + len(actions), hand].tolist()
     total = sum(weights)
     if not total:
@@ -137,13 +139,13 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
 
   def _after_claims(self, key, claims):
     self._check_key(key)
-    self.match.claim_order(sum(key)).check_history(claims)
-    graph = self.match.graph(sum(key))
+    self.rules.claim_order(sum(key)).check_history(claims)
+    graph = self.rules.graph(sum(key))
     row = graph.first_row(claims)
     last = claims[-1] if claims else -1
     num_actions = graph.num_claims - 1 - last + bool(claims)
     weights = self.tables[key][row:row + num_actions,
-                               :self.match.rolls(key[0]).num_rolls]
+                               :self.rules.rolls(key[0]).num_rolls]
     totals = weights.sum(axis=0, dtype=np.float64)
     return np.where(totals > 0, weights / np.where(totals > 0, totals, 1.0),
                     1.0 / num_actions)
@@ -158,7 +160,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
     self._check_key(key)
     table = self.tables[key]
     weights = table.astype(np.promote_types(table.dtype, np.float32))
-    table_kernels.normalize(self.match.graph(sum(key)).arrays, weights)
+    table_kernels.normalize(self.rules.graph(sum(key)).arrays, weights)
     return weights.astype(np.float32, copy=False)
 
   def quantized(self, min_probability: float = 0.0,
@@ -179,11 +181,11 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
         raise ValueError("tables: are quantized already; call this on the "
                          "policy that was not")
       tables[key] = np.zeros(table.shape, np.uint8)
-      table_kernels.quantize(self.match.graph(sum(key)).arrays, table,
+      table_kernels.quantize(self.rules.graph(sum(key)).arrays, table,
                              np.float32(min_probability), np.float32(min_reach),
                              np.float32(_MAX_QUANTUM), tables[key])
     return MatchPolicy(self.game, None, tables, self.values,
-                       memory=self.match.abstraction)
+                       memory=self.rules.abstraction)
 
   @property
   def memory_bytes(self) -> int:
@@ -192,7 +194,7 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
 
   def save(self, path: annotations.PathLike) -> None:
     """Writes the policy to one file, which `policies.load_policy` reads."""
-    remembered = self.match.abstraction.identity.items()
+    remembered = self.rules.abstraction.identity.items()
     header = {"game": str(self.game),
               **{name: value for name, value in remembered
                  if value is not None},
@@ -220,7 +222,7 @@ def from_file(archive, game):
         _MAX_RECALL))
   values = checkpoint.field(path, archive.header, "values",
                             round_rules.values_from_file)
-  match = abstract_rules.abstract_rules(game, memory)
+  rules = abstract_rules.abstract_rules(game, memory)
   if not archive.names:
     raise ValueError(f"path={path!r}: its tables are missing")
   keys = {}
@@ -230,7 +232,7 @@ def from_file(archive, game):
       raise ValueError(f"path={path!r}: its array {name[:99]!r} must have a "
                        "name such as 2v1")
     keys[name] = int(found[1]), int(found[2])
-    archive.check(name, match.table_shape(keys[name]), _DTYPES)
+    archive.check(name, rules.table_shape(keys[name]), _DTYPES)
   return MatchPolicy(game, None,
                      {key: archive.read(name, low=0,
                                         high=table_kernels.MAX_WEIGHT)

@@ -66,29 +66,29 @@ def memory_needed(game: pyspiel.Game, recall_length: int = 3,
     >>> fsicfr.memory_needed(game, recall_length=3, num_threads=1) > 10**9
     True
   """
-  match = abstract_rules.abstract_rules(
+  rules = abstract_rules.abstract_rules(
       game, abstract_rules.abstraction_of(game, recall_length, memory))
   pairs = pair_trainer.round_pairs(round_rules.round_keys(game.start_dice))
-  return _bytes_needed(match, pairs, None, jit.thread_count(num_threads),
+  return _bytes_needed(rules, pairs, None, jit.thread_count(num_threads),
                        np.float32)
 
 
-def _bytes_needed(match, pairs, hands_met, num_threads, dtype):
+def _bytes_needed(rules, pairs, hands_met, num_threads, dtype):
   """Returns how many bytes a `MatchSolver` and its policy need.
 
   Args:
-    match: the `abstract_rules.AbstractRules`.
+    rules: the `abstract_rules.AbstractRules`.
     pairs: list of the pairs of rounds that are trained together.
     hands_met: as for `MatchSolver`.
     num_threads: how many threads the solver uses.
     dtype: the type of the tables.
   """
-  entries = sum(math.prod(match.table_shape(key)) for pair in pairs
+  entries = sum(math.prod(rules.table_shape(key)) for pair in pairs
                 for key in pair)
   policy = entries * np.dtype(np.float32).itemsize
   training = max(
       pair_trainer.scratch_bytes(
-          match, pair, pair_trainer.num_shifts(match, pair, hands_met),
+          rules, pair, pair_trainer.num_shifts(rules, pair, hands_met),
           num_threads, dtype) for pair in pairs)
   return 2 * entries * np.dtype(dtype).itemsize + max(policy, training)
 
@@ -125,7 +125,7 @@ class MatchSolver(base_solver.Solver):
 
   Attributes:
     game: the game.
-    match: its `abstract_rules.AbstractRules`.
+    rules: its `abstract_rules.AbstractRules`.
     rounds: list of (starter's dice, other's dice), in order of training.
 
   Example:
@@ -152,24 +152,29 @@ class MatchSolver(base_solver.Solver):
     if not (hands_met is None or isinstance(hands_met, str) and
             hands_met == "all"):
       hands_met = validation.integer("hands_met", hands_met, 1)
-    self.match = abstract_rules.abstract_rules(
+    self.rules = abstract_rules.abstract_rules(
         game, abstract_rules.abstraction_of(game, recall_length, memory))
     self.rounds = round_rules.round_keys(game.start_dice)
     self._hands_met = hands_met
     self._gamma = validation.number("gamma", gamma, 0.0, 4.0)
     pairs = pair_trainer.round_pairs(self.rounds)
     self._memory_bytes = _bytes_needed(
-        self.match, pairs, hands_met, self._num_threads, self._dtype)
-    name, value = self.match.abstraction.argument
+        self.rules, pairs, hands_met, self._num_threads, self._dtype)
+    name, value = self.rules.abstraction.argument
     ram.check(name, value, self._memory_bytes, f"training {game}",
               "a shorter memory or fewer dice")
     self._trainers = [
         pair_trainer.PairTrainer(
-            self.match, pair, seed=self._seed, num_threads=self._num_threads,
-            num_shifts=pair_trainer.num_shifts(self.match, pair, hands_met),
+            self.rules, pair, seed=self._seed, num_threads=self._num_threads,
+            num_shifts=pair_trainer.num_shifts(self.rules, pair, hands_met),
             gamma=self._gamma, dtype=self._dtype) for pair in pairs]
     self._is_compiled = False
     self._next_save = 0.0  # by the clock, within `run`
+
+  @property
+  def match(self) -> abstract_rules.AbstractRules:
+    """The `rules`, by the name that they had in version 0.2.0."""
+    return self.rules
 
   @property
   def memory_bytes(self) -> int:
@@ -335,7 +340,7 @@ class MatchSolver(base_solver.Solver):
     """
     goal = self.iteration + iterations
     seconds = math.inf if seconds is None else seconds
-    fractions = schedule.time_fractions(self.match, self._trainers)
+    fractions = schedule.time_fractions(self.rules, self._trainers)
     for trainer, fraction in zip(self._trainers, fractions):
       before = self.iteration
       for _, _, elapsed in self._train(
@@ -407,7 +412,7 @@ class MatchSolver(base_solver.Solver):
     self._advance(0)  # compiles all that will run, before the clock starts
     by_time = iterations is None
     if seconds is not None:
-      limits = schedule.time_limits(self.match, self._trainers, seconds,
+      limits = schedule.time_limits(self.rules, self._trainers, seconds,
                                     total)
       goal, done = seconds, min(self.seconds, seconds)
     elif iterations is not None:
@@ -479,15 +484,15 @@ class MatchSolver(base_solver.Solver):
 
   def _policy(self, tables):
     for key, table in tables.items():
-      table[:, self.match.rolls(key[0]).num_rolls:] = 0.0
+      table[:, self.rules.rolls(key[0]).num_rolls:] = 0.0
     return match_policy.MatchPolicy(
         self.game, None, tables, pair_trainer.known_values(self._trainers),
-        memory=self.match.abstraction)
+        memory=self.rules.abstraction)
 
   # Files.
 
   def _parameters(self):
-    return {**self.match.abstraction.identity, "seed": self._seed,
+    return {**self.rules.abstraction.identity, "seed": self._seed,
             "hands_met": self._hands_met, "gamma": self._gamma,
             "dtype": self._dtype.name}
 

@@ -34,23 +34,23 @@ def round_pairs(rounds):
       round_rules.round_pair(tuple(sorted(key))) for key in rounds))
 
 
-def num_shifts(match, pair, hands_met):
+def num_shifts(rules, pair, hands_met):
   """Returns how many hands each hand meets in an iteration of a pair.
 
   `hands_met` is a number, "all", or None for the default.
   """
-  few = min(match.rolls(n).num_rolls for n in pair[0])
+  few = min(rules.rolls(n).num_rolls for n in pair[0])
   if hands_met is None:
     hands_met = "all" if few <= _EXACT_HANDS else _SAMPLED_HANDS
   return few if hands_met == "all" else min(hands_met, few)
 
 
-def scratch_bytes(match, rounds, num_shifts, num_threads, dtype):
+def scratch_bytes(rules, rounds, num_shifts, num_threads, dtype):
   """Returns how much memory the work arrays of a pair of rounds take."""
-  num_claims = match.num_sides * sum(rounds[0])
-  num_nodes = match.num_nodes(sum(rounds[0]))
-  hands = sum(match.table_shape(key)[1] for key in rounds) * 2 // len(rounds)
-  many = max(match.rolls(n).num_rolls for n in rounds[0])
+  num_claims = rules.num_sides * sum(rounds[0])
+  num_nodes = rules.num_nodes(sum(rounds[0]))
+  hands = sum(rules.table_shape(key)[1] for key in rounds) * 2 // len(rounds)
+  many = max(rules.rolls(n).num_rolls for n in rounds[0])
   num_deals = num_shifts * many
   entries = (num_nodes * (3 * hands + 2 * num_deals) +
              2 * num_threads * (num_claims + 2) * num_deals)
@@ -67,7 +67,7 @@ class PairTrainer:
       trainer.update_values()
 
   Args:
-    match: the `abstract_rules.AbstractRules`.
+    rules: the `abstract_rules.AbstractRules`.
     rounds: the rounds trained together: ((a, b), (b, a)) or ((a, a),).
     seed: for the shifts.
     num_threads: how many threads to use if the rounds are large enough.
@@ -84,24 +84,24 @@ class PairTrainer:
     num_shifts: how many hands of the opponent each hand meets.
   """
 
-  def __init__(self, match, rounds, *, seed=0, num_threads=1, num_shifts=None,
+  def __init__(self, rules, rounds, *, seed=0, num_threads=1, num_shifts=None,
                gamma=1.0, dtype=np.float32):
     self.rounds = tuple(rounds)
     self.values = {}
     self.seconds = 0.0
-    self._tables = {key: deals.new_tables(match, key, dtype)
+    self._tables = {key: deals.new_tables(rules, key, dtype)
                     for key in self.rounds}
     self._records = np.zeros(len(self.rounds), deals.RECORD)
     self._background = interrupts.Background()
     self._last_seconds = 0.0  # that a sweep took
-    self._match = match
+    self._rules = rules
     self._seed = seed
     self._gamma = gamma
     self._dtype = np.dtype(dtype)
-    self._all_shifts = min(match.rolls(n).num_rolls for n in self.rounds[0])
+    self._all_shifts = min(rules.rolls(n).num_rolls for n in self.rounds[0])
     self._is_exact = num_shifts is None or num_shifts >= self._all_shifts
     self.num_shifts = self._all_shifts if self._is_exact else num_shifts
-    rows, hands = map(max, zip(*(match.table_shape(key)
+    rows, hands = map(max, zip(*(rules.table_shape(key)
                                  for key in self.rounds)))
     self._num_threads = (num_threads if rows * hands >= MIN_PARALLEL_CELLS
                          else 1)
@@ -141,7 +141,7 @@ class PairTrainer:
     """How much memory the tables and the work arrays take."""
     tables = sum(table.nbytes for tables in self.tables.values()
                  for table in tables)
-    return tables + scratch_bytes(self._match, self.rounds, self.num_shifts,
+    return tables + scratch_bytes(self._rules, self.rounds, self.num_shifts,
                                  self._num_threads, self._dtype)
 
   def copy_from(self, other):
@@ -172,7 +172,7 @@ class PairTrainer:
       num_threads: how many threads to use at most, None for all it may.
     """
     num_threads = min(num_threads or self._num_threads, self._num_threads)
-    self._sweeper = _Sweeper(self._match, self.tables, num_threads,
+    self._sweeper = _Sweeper(self._rules, self.tables, num_threads,
                              self.num_shifts, values)
     try:
       yield
@@ -259,11 +259,11 @@ class PairTrainer:
     """
     total = 0.0
     for key in self.rounds:
-      rolls = self._match.rolls(key[0])
-      chances = np.zeros(self._match.table_shape(key)[1])
+      rolls = self._rules.rolls(key[0])
+      chances = np.zeros(self._rules.table_shape(key)[1])
       chances[:rolls.num_rolls] = rolls.probabilities
       regrets = table_kernels.sum_regrets(
-          self._match.graph(sum(key)).arrays, self.tables[key].regret, chances)
+          self._rules.graph(sum(key)).arrays, self.tables[key].regret, chances)
       total += regrets / max(self._weight() / len(self.rounds), 1.0)
     return total / len(self.rounds)
 
@@ -272,23 +272,23 @@ class _Sweeper:
   """The work arrays of a pair of rounds, and what their leaves are worth.
 
   Args:
-    match: the `abstract_rules.AbstractRules`.
+    rules: the `abstract_rules.AbstractRules`.
     tables: {(own dice, opponent's dice): `RegretTables`}.
     num_threads: how many threads to use.
     num_shifts: how many shifts a list of deals has.
     values: {smaller round: its starter's value}.
   """
 
-  def __init__(self, match, tables, num_threads, num_shifts, values):
-    self._match = match
+  def __init__(self, rules, tables, num_threads, num_shifts, values):
+    self._rules = rules
     self._tables = tables
     self._num_threads = num_threads
     self._num_shifts = num_shifts
     self._values = values
     a, b = next(iter(tables))
     self._dtype = tables[a, b].regret.dtype
-    self._graph = match.graph(a + b).arrays
-    self._many = max(match.rolls(n).num_rolls for n in (a, b))
+    self._graph = rules.graph(a + b).arrays
+    self._many = max(rules.rolls(n).num_rolls for n in (a, b))
     self._roles = self._make_roles(a, b)
     self._scratch = self._make_scratch()
     self._deals = {}  # by round, if they never change
@@ -337,14 +337,14 @@ class _Sweeper:
     """Returns (starter, other, `DealBatch`), the roles with their deals."""
     if shifts is not None:
       return self._with_deals(key, deals.shifted_deals(
-          self._match, key, shifts, self._dtype))
+          self._rules, key, shifts, self._dtype))
     if key not in self._deals:
       self._deals[key] = self._with_deals(key, deals.all_deals(
-          self._match, key, self._dtype))
+          self._rules, key, self._dtype))
     return self._deals[key]
 
   def _with_deals(self, key, batch):
-    leaves = deals.leaf_values(self._match, key, batch, self._values,
+    leaves = deals.leaf_values(self._rules, key, batch, self._values,
                                       self._dtype)
     starter, other = (
         arrays._replace(leaf=leaves[role], segments=batch.segments[role],

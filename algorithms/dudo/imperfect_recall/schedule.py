@@ -13,15 +13,15 @@ _BAR_SECONDS = 0.5
 _REGRET_SECONDS = 10.0  # the average regret takes some time to compute
 
 
-def time_fractions(match, trainers):
+def time_fractions(rules, trainers):
   """Returns which fraction of the time each pair of rounds gets, a list."""
-  costs = [sum(math.prod(match.table_shape(key))
+  costs = [sum(math.prod(rules.table_shape(key))
                for key in trainer.rounds)**_COST_EXPONENT
            for trainer in trainers]
   return [cost / sum(costs) for cost in costs]
 
 
-def time_limits(match, trainers, seconds, total):
+def time_limits(rules, trainers, seconds, total):
   """Yields (None, seconds) for each pair of rounds.
 
   A pair that takes longer than it should leaves less for those that follow,
@@ -29,7 +29,7 @@ def time_limits(match, trainers, seconds, total):
   trained before the next limit is asked for.
 
   Args:
-    match: the `abstract_rules.AbstractRules`.
+    rules: the `abstract_rules.AbstractRules`.
     trainers: list of `pair_trainer.PairTrainer`, in order of training.
     seconds: how long in all.
     total: whether these include what was run before.
@@ -40,7 +40,7 @@ def time_limits(match, trainers, seconds, total):
   begin = 0.0 if total else spent()
   goals = [max(fraction * seconds - (trainer.seconds if total else 0.0), 0.0)
            for trainer, fraction in zip(trainers,
-                                        time_fractions(match, trainers))]
+                                        time_fractions(rules, trainers))]
   for number, (trainer, goal) in enumerate(zip(trainers, goals)):
     remaining = max(seconds - (spent() - begin), 0.0)
     limit = goal * min(

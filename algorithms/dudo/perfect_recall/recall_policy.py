@@ -72,7 +72,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
       measures: annotations.ByRound[stored_rounds.Measures] | None = None,
   ) -> None:
     super().__init__(game)
-    self.match = round_rules.round_rules(game)
+    self.rules = round_rules.round_rules(game)
     if not isinstance(rounds, dict):
       raise ValueError(f"rounds={rounds!r}: must be a dict by rounds")
     for entry in rounds.values():

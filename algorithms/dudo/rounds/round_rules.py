@@ -10,7 +10,7 @@ import dataclasses
 
 from dudo_spiel import claims as claims_lib
 from dudo_spiel import rolls as rolls_lib
-from dudo_spiel import rules
+from dudo_spiel import rules as rules_lib
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.rounds import transitions
 from dudo_spiel.games import dudo
@@ -28,7 +28,7 @@ class RoundRules:
     house: the `rules.HouseRules`.
   """
   num_sides: int
-  house: rules.HouseRules
+  house: rules_lib.HouseRules
 
   def rolls(self, num_dice):
     """Returns the table of rolls of this many dice."""
@@ -103,11 +103,11 @@ def match_keys(game):
                                          game.start_dice[1 - starter]))
 
 
-def rounds_from(match, first):
+def rounds_from(rules, first):
   """Returns the rounds of a match that begins with one, fewest dice first."""
   found, open_rounds = {first}, [first]
   while open_rounds:
-    following = transitions.of_round(match,
+    following = transitions.of_round(rules,
                                      open_rounds.pop()).next_rounds - found
     found |= following
     open_rounds += following

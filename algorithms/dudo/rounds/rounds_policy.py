@@ -13,6 +13,7 @@ import pyspiel
 
 from dudo_spiel import annotations
 from dudo_spiel import validation
+from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.dudo.rounds import sizes
 from dudo_spiel.algorithms.tabular import convertible
 from dudo_spiel.games import dudo
@@ -34,11 +35,12 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
     game: the `pyspiel.Game`, `dudo` or `dudo_ir` with two players.
 
   Attributes:
-    match: the `round_rules.RoundRules`.
+    rules: the `round_rules.RoundRules`.
     has_perfect_recall: whether the policy remembers all claims of a round.
     remembered_text: what it remembers of a round, such as "the last 3 claims".
   """
 
+  rules: round_rules.RoundRules
   has_perfect_recall = False
   remembered_text: str
   _span: float = math.inf  # how many of the last claims it may remember
@@ -59,6 +61,11 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
     raise NotImplementedError
 
   @property
+  def match(self) -> round_rules.RoundRules:
+    """The `rules`, by the name that they had in version 0.2.0."""
+    return self.rules
+
+  @property
   def rounds(self) -> list[annotations.Dice]:
     """The rounds (starter's dice, other's dice) that it plays, a list."""
     raise NotImplementedError
@@ -69,7 +76,7 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
     Args:
       num_dice: how many dice are in play.
     """
-    return min(self._span, self.match.claim_order(num_dice).num_claims)
+    return min(self._span, self.rules.claim_order(num_dice).num_claims)
 
   def after_claims(self, key: annotations.Dice,
                    claims: Sequence[int]) -> np.ndarray:

@@ -321,7 +321,7 @@ class ChanceSampledCFR:
   deal.
 
   Args:
-    match: the `abstract_rules.AbstractRules`.
+    rules: the `abstract_rules.AbstractRules`.
     rounds: the rounds trained together: ((a, b), (b, a)) or ((a, a),).
     values: dict from smaller rounds to their starters' values.
     seed: for the deals.
@@ -333,26 +333,26 @@ class ChanceSampledCFR:
     records: [round] `deals.RECORD`; a sweep is an iteration here.
   """
 
-  def __init__(self, match, rounds, values, *, seed=0, dtype=np.float32):
+  def __init__(self, rules, rounds, values, *, seed=0, dtype=np.float32):
     validation.integer("seed", seed, 0, 2**63 - 1)
     self.rounds = tuple(rounds)
     dice = a, b = self.rounds[0]
     allowed = round_rules.round_pair(dice)
     if self.rounds != allowed:
       raise ValueError(f"rounds={rounds}: must be {allowed}")
-    self.tables = {key: deals.new_tables(match, key, dtype)
+    self.tables = {key: deals.new_tables(rules, key, dtype)
                    for key in self.rounds}
     self.records = np.zeros(len(self.rounds), deals.RECORD)
-    graph, rolls = match.graph(a + b), [match.rolls(n) for n in dice]
+    graph, rolls = rules.graph(a + b), [rules.rolls(n) for n in dice]
     both = [self.tables[a, b], self.tables[b, a]]
     self._graph = graph.arrays
     self._rounds = SampledRounds(
         tuple(tables.regret for tables in both),
         tuple(tables.cumulative for tables in both),
         tuple(np.cumsum(table.probabilities) for table in rolls),
-        tuple(table.matches(match.house.wild_ones) for table in rolls),
-        match.claim_order(a + b).ranks,
-        np.array([[transitions.of_round(match, key).payoffs(
+        tuple(table.matches(rules.house.wild_ones) for table in rolls),
+        rules.claim_order(a + b).ranks,
+        np.array([[transitions.of_round(rules, key).payoffs(
             role, values).challenges for role in range(2)]
                   for key in self.rounds]),
         a == b, np.uint64(random_streams.stream(seed, 256 * a + b)))

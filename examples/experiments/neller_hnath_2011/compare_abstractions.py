@@ -99,7 +99,7 @@ def measure(numdice, abstraction):
   solver.run(_ITERATIONS.value)
   return Result(
       f"{numdice}v{numdice}", abstraction, _ITERATIONS.value, _SEED.value,
-      solver.match.num_nodes(2 * numdice), round(solver.seconds, 1),
+      solver.rules.num_nodes(2 * numdice), round(solver.seconds, 1),
       round(exploitability.round_exploitability(
           solver.average_policy(), (numdice, numdice)), 6))
 

@@ -85,15 +85,15 @@ def parse_rounds(names):
           for pair in sorted(pairs, key=lambda pair: (sum(pair), pair))]
 
 
-def make_fsicfr(match, rounds, num_shifts, gamma):
+def make_fsicfr(rules, rounds, num_shifts, gamma):
   """Returns a trainer of the rounds by FSICFR on one thread."""
-  return pair_trainer.PairTrainer(match, rounds, seed=_SEED.value,
+  return pair_trainer.PairTrainer(rules, rounds, seed=_SEED.value,
                                     num_shifts=num_shifts, gamma=gamma)
 
 
-def make_cfr(match, rounds, values):
+def make_cfr(rules, rounds, values):
   """Returns a trainer of the rounds by recursive CFR."""
-  return chance_sampled_cfr.ChanceSampledCFR(match, rounds, values,
+  return chance_sampled_cfr.ChanceSampledCFR(rules, rounds, values,
                                              seed=_SEED.value)
 
 
@@ -108,7 +108,7 @@ def milliseconds(trainer, deals):
   return 1e3 * statistics.median(times) / deals
 
 
-def figure_4(match, rounds, fsicfr_rounds):
+def figure_4(rules, rounds, fsicfr_rounds):
   """Prints times an iteration, their ratio and their growth."""
   print("Figure 4: milliseconds per iteration (one deal), and how they grow "
         "with each die")
@@ -117,13 +117,13 @@ def figure_4(match, rounds, fsicfr_rounds):
   values = collections.defaultdict(float)  # they do not change the time
   before = [None, None]
   for keys in rounds + [keys for keys in fsicfr_rounds if keys not in rounds]:
-    few, many = sorted(match.rolls(n).num_rolls for n in keys[0])
+    few, many = sorted(rules.rolls(n).num_rolls for n in keys[0])
     shifts = min(_HANDS_MET.value, few)
-    ours = make_fsicfr(match, keys, shifts, 0.0)
+    ours = make_fsicfr(rules, keys, shifts, 0.0)
     with ours.at_work(values):
       times = [milliseconds(ours, shifts * many * len(keys)), None]
     if keys in rounds:
-      times[1] = milliseconds(make_cfr(match, keys, values), len(keys))
+      times[1] = milliseconds(make_cfr(rules, keys, values), len(keys))
     cells = []
     for i, (ms, width) in enumerate(zip(times, (10, 11))):
       growth = ""
@@ -161,12 +161,12 @@ def figure_3(game):
                                memory=_ABSTRACTION.value)
   smaller.run(iterations=_PRETRAIN.value)
   policy = smaller.average_policy()
-  match, key = abstract_rules.abstract_rules(
+  rules, key = abstract_rules.abstract_rules(
       game, _ABSTRACTION.value or _RECALL.value), (2, 2)
-  ours = make_fsicfr(match, [key], None, _GAMMA.value)
-  make_cfr(match, [key], policy.values).iterate()  # compiles
-  peer = make_cfr(match, [key], policy.values)
-  deals = match.rolls(2).num_rolls**2
+  ours = make_fsicfr(rules, [key], None, _GAMMA.value)
+  make_cfr(rules, [key], policy.values).iterate()  # compiles
+  peer = make_cfr(rules, [key], policy.values)
+  deals = rules.rolls(2).num_rolls**2
   print(f"\nFigure 3: FSICFR's win rate, 2v2, {_NUM_GAMES.value:,} games")
   print(f"{'seconds':>9}{'sweeps (deals) of FSICFR':>28}{'deals of CFR':>14}"
         f"{'hands met':>11}{'win rate':>20}{'starting':>10}{'second':>9}")
@@ -186,7 +186,7 @@ def figure_3(game):
       sweeps = f"{ours.iteration:,} ({ours.iteration * deals:,})"
       rate = f"{result.win_rate:.2%} ± {result.standard_error:.2%}"
       print(f"{seconds:>9}{sweeps:>28}{peer.iteration:>14,}"
-            f"{met:>5} of {match.rolls(2).num_rolls}{rate:>20}"
+            f"{met:>5} of {rules.rolls(2).num_rolls}{rate:>20}"
             f"{result.win_rate_as_starter:>10.2%}"
             f"{result.win_rate_as_other:>9.2%}", flush=True)
       seconds *= 2
@@ -226,9 +226,9 @@ def main(_):
   figures.check_plot(_PLOT)
   game = pyspiel.load_game("dudo(numdice=2)")
   if rounds or fsicfr_rounds:
-    match = abstract_rules.abstract_rules(
+    rules = abstract_rules.abstract_rules(
         game, _ABSTRACTION.value or _RECALL.value)
-    figure_4(match, rounds, fsicfr_rounds)
+    figure_4(rules, rounds, fsicfr_rounds)
   if _SECONDS.value:
     results = figure_3(game)
     if _PLOT.value:

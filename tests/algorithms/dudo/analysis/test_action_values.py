@@ -4,7 +4,7 @@ import numpy as np
 import pyspiel
 import pytest
 
-from dudo_spiel import rules
+from dudo_spiel import rules as rules_lib
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import perfect_recall
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
@@ -15,11 +15,11 @@ from dudo_spiel.algorithms.dudo.rounds import round_rules
 def _random_policy(name, memory, seed=0, zeros=0.3, dtype=np.float32):
   """Returns a policy with random weights, some of them zero."""
   game = pyspiel.load_game(name)
-  match = abstract_rules.abstract_rules(game, memory)
+  rules = abstract_rules.abstract_rules(game, memory)
   rng = np.random.default_rng(seed)
   tables, values = {}, {}
   for key in round_rules.round_keys(game.start_dice):
-    weights = 255 * rng.random(match.table_shape(key))**3
+    weights = 255 * rng.random(rules.table_shape(key))**3
     weights[rng.random(weights.shape) < zeros] = 0.0
     tables[key] = weights.astype(dtype)
     values[key] = rng.uniform(-1.0, 1.0)
@@ -33,24 +33,24 @@ class _Oracle:
     self._policy = policy
     self._dice = dice
     self._is_best = is_best
-    self._match = policy.match
-    self._order = policy.match.claim_order(sum(dice))
+    self._rules = policy.rules
+    self._order = policy.rules.claim_order(sum(dice))
 
   def _chances(self, player, claims, hand):
     """Returns {action: probability} of a player's hand; None is Dudo."""
     dice = self._dice[player], self._dice[1 - player]
     column = self._policy.after_claims(dice, claims)[
-        :, self._match.rolls(dice[0]).index(hand)]
+        :, self._rules.rolls(dice[0]).index(hand)]
     first = claims[-1] + 1 if claims else 0
     actions = [*range(first, self._order.num_claims), *[None] * bool(claims)]
     return dict(zip(actions, column))
 
   def _challenge(self, challenger, claim, hands):
     """Returns player 0's value of a challenge."""
-    house = self._match.house
+    house = self._rules.house
     quantity, rank = self._order.claims[claim]
-    count = rules.count_matches(b"".join(hands), rank, house.wild_ones)
-    after, winner = rules.resolve_challenge(
+    count = rules_lib.count_matches(b"".join(hands), rank, house.wild_ones)
+    after, winner = rules_lib.resolve_challenge(
         self._dice, 1 - challenger, challenger, quantity, count, house)
     if not all(after):
       return 1.0 if after[0] else -1.0
@@ -84,7 +84,7 @@ class _Oracle:
 
   def posterior(self, claims):
     """Returns {opponent's hand: probability}, None if it never claims so."""
-    rolls = self._match.rolls(self._dice[1])
+    rolls = self._rules.rolls(self._dice[1])
     reach = dict(zip(rolls.hands, rolls.probabilities))
     for turn in range(len(claims)):
       if (len(claims) - turn) % 2:
@@ -116,9 +116,9 @@ class _Oracle:
 def test_equal_brute_force(name, dice, memory, dtype, continuation):
   policy = _random_policy(name, memory, dtype=dtype)
   oracle = _Oracle(policy, dice, continuation == "best")
-  rolls = policy.match.rolls(dice[0])
+  rolls = policy.rules.rolls(dice[0])
   for claims in ([], [1], [0, 2], [0, 1, 3], [0, 1, 2, 4],
-                 [policy.match.claim_order(sum(dice)).num_claims - 1]):
+                 [policy.rules.claim_order(sum(dice)).num_claims - 1]):
     expected = oracle.posterior(claims)
     if expected is None:
       continue
@@ -151,7 +151,7 @@ def test_policies_with_perfect_recall_equal_brute_force():
       continue
     belief = exploitability.posterior(policy, dice, claims)
     assert belief.chances == pytest.approx(list(expected.values()), abs=1e-12)
-    for hand in policy.match.rolls(dice[0]).hands:
+    for hand in policy.rules.rolls(dice[0]).hands:
       result = exploitability.action_values(policy, dice, claims, hand)
       assert result.values == pytest.approx(oracle.values(claims, hand),
                                             abs=1e-12)
@@ -164,7 +164,7 @@ def test_policies_with_perfect_recall_equal_brute_force():
 
 def test_claims_that_the_policy_never_makes_tell_nothing():
   policy = _random_policy("dudo(numdice=1,dice_sides=3)", 2, zeros=0.0)
-  row = policy.match.graph(2).first_row([])
+  row = policy.rules.graph(2).first_row([])
   policy.tables[1, 1][row] = 0.0  # it never opens with the weakest claim
   belief = exploitability.posterior(policy, (1, 1), [0])
   assert not belief.is_expected and belief.likelihood == 0.0
@@ -177,7 +177,7 @@ def test_claims_that_the_policy_never_makes_tell_nothing():
 def test_odds_are_binomial_before_the_opponent_claims():
   policy = _random_policy("dudo(numdice=2)", 2)
   result = exploitability.action_values(policy, (2, 1), [], b"\1\5")
-  order = policy.match.claim_order(3)
+  order = policy.rules.claim_order(3)
   odds = dict(zip(order.names, result.odds))
   assert [odds[name] for name in ("2x5", "3x5", "1x1", "2x1", "3x2")] == (
       pytest.approx([1.0, 1 / 3, 1.0, 1 / 6, 0.0]))
@@ -189,7 +189,7 @@ def test_the_mean_over_hands_and_actions_is_the_value_of_the_round():
   """If later rounds are worth what they are worth to the policy."""
   policy = _random_policy("dudo(numdice=1,dice_sides=3)", 1, zeros=0.0)
   total = 0.0
-  for hand in policy.match.rolls(1).hands:
+  for hand in policy.rules.rolls(1).hands:
     result = exploitability.action_values(policy, (1, 1), [], hand)
     total += result.probabilities @ result.values / 3
   game = policy.game

@@ -20,9 +20,9 @@ def _recall_policy(game, iterations):
 
 
 def _random_tables(game, recall_length):
-  match = abstract_rules.abstract_rules(game, recall_length)
+  rules = abstract_rules.abstract_rules(game, recall_length)
   rng = np.random.default_rng(0)
-  tables = {key: rng.random(match.table_shape(key)).astype(np.float32)**3
+  tables = {key: rng.random(rules.table_shape(key)).astype(np.float32)**3
             for key in round_rules.round_keys(game.start_dice)}
   return match_policy.MatchPolicy(game, recall_length, tables, {})
 

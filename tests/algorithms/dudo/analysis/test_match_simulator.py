@@ -16,14 +16,14 @@ from dudo_spiel.algorithms.runtime import random_streams
 def random_policy(game, memory, seed, dtype=np.float32):
   """Returns a policy of random weights, some of them zero."""
   rng = np.random.default_rng(seed)
-  match = match_policy.MatchPolicy(game, None, {}, {}, memory=memory).match
+  rules = match_policy.MatchPolicy(game, None, {}, {}, memory=memory).rules
   counts = range(1, max(game.start_dice) + 1)
   tables = {}
   for key in itertools.product(counts, counts):
-    shape = match.table_shape(key)
+    shape = rules.table_shape(key)
     weights = 255.0 * rng.random(shape)**4
     weights[rng.random(shape) < 0.3] = 0.0
-    begin = match.graph(sum(key)).arrays.row_begin
+    begin = rules.graph(sum(key)).arrays.row_begin
     for node in rng.integers(len(begin) - 1, size=len(begin) // 4):
       weights[begin[node]:begin[node + 1]] = 0.0  # uniform
     tables[key] = weights.astype(dtype)

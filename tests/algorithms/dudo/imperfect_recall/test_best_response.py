@@ -24,11 +24,11 @@ _OTHER_MEMORIES = ("claims1_ranks1", "claims2_ranks1", "claims2_ranks2",
 def _random_policy(name, memory, seed=0, zeros=0.3, power=3):
   """Returns a policy with random weights, some of them zero."""
   game = pyspiel.load_game(name)
-  match = abstract_rules.abstract_rules(game, memory)
+  rules = abstract_rules.abstract_rules(game, memory)
   rng = np.random.default_rng(seed)
   tables, values = {}, {}
   for key in round_rules.round_keys(game.start_dice):
-    weights = rng.random(match.table_shape(key))**power
+    weights = rng.random(rules.table_shape(key))**power
     weights[rng.random(weights.shape) < zeros] = 0.0
     tables[key] = weights.astype(np.float32)
     values[key] = rng.uniform(-1.0, 1.0)
@@ -45,14 +45,14 @@ def _trained_policy(name, memory, iterations):
 
 def _brute_force(policy, dice, role, leaves):
   """Returns the best response's value, in plain Python, hand by hand."""
-  match = policy.match
+  rules = policy.rules
   own, other = dice[role], dice[1 - role]
-  order = match.claim_order(own + other)
-  memory = match.graph(own + other)
+  order = rules.claim_order(own + other)
+  memory = rules.graph(own + other)
   table = policy.probabilities((other, own)).astype(np.float64)
-  rolls, own_rolls = match.rolls(other), match.rolls(own)
-  counts = rolls.matches(match.house.wild_ones)
-  own_counts = own_rolls.matches(match.house.wild_ones)
+  rolls, own_rolls = rules.rolls(other), rules.rolls(own)
+  counts = rolls.matches(rules.house.wild_ones)
+  own_counts = own_rolls.matches(rules.house.wild_ones)
 
   def challenge(values, claim, hand, reach):
     rank = order.claims[claim][1] - 1

@@ -73,9 +73,9 @@ def test_values_are_those_of_the_real_game(parameters, memory):
 
 def test_the_recall_length_of_an_ir_game_is_its_own():
   game = pyspiel.load_game("dudo_ir(numdice=1,recall_length=2)")
-  assert match_helpers.solver_of(game).match.abstraction.name == "claims2"
+  assert match_helpers.solver_of(game).rules.abstraction.name == "claims2"
   other = match_helpers.solver_of(game, memory="claims1_ranks1")
-  assert other.match.abstraction.name == "claims1_ranks1"
+  assert other.rules.abstraction.name == "claims1_ranks1"
   for memory in ("claims2_ranks1", "player_ranks"):
     with pytest.raises(ValueError, match=f"memory='{memory}': .*last 2 claims"):
       match_helpers.solver_of(game, memory=memory)

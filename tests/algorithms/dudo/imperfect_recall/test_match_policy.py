@@ -12,6 +12,7 @@ import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import policies
+from dudo_spiel.algorithms import policy_bots
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.rounds import round_rules
@@ -175,7 +176,7 @@ def test_files_with_weights_that_no_training_makes(tmp_path):
 def test_quantized_is_close(policy):
   small = policy.quantized()
   for key in policy.tables:
-    hands = policy.match.rolls(key[0]).num_rolls
+    hands = policy.rules.rolls(key[0]).num_rolls
     exact = policy.probabilities(key)[:, :hands]
     assert small.tables[key].dtype == np.uint8
     np.testing.assert_allclose(small.probabilities(key)[:, :hands], exact,
@@ -188,7 +189,7 @@ def test_pruning_drops_what_is_negligible(policy):
   small = policy.quantized(min_probability=0.1)
   exact = policy.probabilities((2, 2))
   pruned = small.probabilities((2, 2))
-  memory = policy.match.graph(4).arrays
+  memory = policy.rules.graph(4).arrays
   for node in range(0, len(memory.last), 7):
     rows = slice(memory.row_begin[node], memory.row_begin[node + 1])
     for hand in range(0, 21, 4):
@@ -219,7 +220,7 @@ def test_files(policy, tmp_path, bits):
   loaded = policies.load_policy(path)
   assert isinstance(loaded, match_policy.MatchPolicy)
   assert loaded.values == saved.values
-  assert loaded.match == saved.match
+  assert loaded.rules == saved.rules
   for key, table in saved.tables.items():
     assert np.array_equal(loaded.tables[key], table)
   with open(path, "r+b") as file:
@@ -228,11 +229,19 @@ def test_files(policy, tmp_path, bits):
     policies.load_policy(path)
 
 
+def test_rules_have_their_older_name(policy):
+  assert policy.match is policy.rules
+  solver = fsicfr.MatchSolver(policy.game, num_threads=1)
+  assert solver.match is solver.rules
+  recall = policy_bots.load_policy()
+  assert recall.match is recall.rules
+
+
 def test_probabilities_of_nothing_are_uniform():
   game = pyspiel.load_game("dudo(numdice=1)")
-  match = abstract_rules.abstract_rules(game, 2)
+  rules = abstract_rules.abstract_rules(game, 2)
   empty = match_policy.MatchPolicy(
-      game, 2, {(1, 1): np.zeros(match.table_shape((1, 1)), np.float32)}, {})
+      game, 2, {(1, 1): np.zeros(rules.table_shape((1, 1)), np.float32)}, {})
   state = next(random_states(game, 1))
   assert set(empty.action_probabilities(state).values()) == {1 / 12}
   assert np.all(empty.probabilities((1, 1))[:12] == np.float32(1 / 12))
@@ -241,8 +250,8 @@ def test_probabilities_of_nothing_are_uniform():
 def random_policy(game, memory):
   """Returns a policy in which all weights differ."""
   rng = np.random.default_rng(0)
-  match = abstract_rules.abstract_rules(game, memory)
-  tables = {key: rng.random(match.table_shape(key)).astype(np.float32)
+  rules = abstract_rules.abstract_rules(game, memory)
+  tables = {key: rng.random(rules.table_shape(key)).astype(np.float32)
             for key in round_rules.round_keys(game.start_dice)}
   return match_policy.MatchPolicy(game, None, tables, {(1, 1): 0.25},
                                   memory=memory)
@@ -254,7 +263,7 @@ def random_policy(game, memory):
 def test_plays_by_what_it_remembers_and_nothing_else(memory):
   game = pyspiel.load_game("dudo(numdice=1,dice_sides=4)")
   policy = random_policy(game, memory)
-  ranks = policy.match.claim_order(2).ranks
+  ranks = policy.rules.claim_order(2).ranks
   known = {}  # what is remembered: what is played
   for length in range(9):
     for claims in itertools.combinations(range(8), length):
@@ -278,8 +287,8 @@ def test_files_of_other_abstractions(memory, tmp_path):
   for saved in (policy, policy.quantized(0.01)):
     saved.save(path)
     loaded = policies.load_policy(path)
-    assert loaded.match == policy.match
-    assert loaded.match.abstraction.name == memory
+    assert loaded.rules == policy.rules
+    assert loaded.rules.abstraction.name == memory
     for key, table in saved.tables.items():
       assert np.array_equal(loaded.tables[key], table)
   header, arrays = helpers.load_file(path, match_policy.FILE_KIND)

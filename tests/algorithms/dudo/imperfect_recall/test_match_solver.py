@@ -153,7 +153,7 @@ def test_values_are_never_out_of_date(monkeypatch):
 def test_tables_are_read_only():
   solver = match_helpers.solver_of()
   tables = solver.tables(1, 2)
-  assert tables.regret.shape == solver.match.table_shape((1, 2))
+  assert tables.regret.shape == solver.rules.table_shape((1, 2))
   with pytest.raises(ValueError, match="read-only"):
     tables.cumulative[:] = 1.0
   solver.run(iterations=1)

@@ -7,7 +7,7 @@ from oracles import abstraction_oracle
 from oracles import round_oracle
 import pytest
 
-from dudo_spiel import rules
+from dudo_spiel import rules as rules_lib
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstractions
 from dudo_spiel.algorithms.dudo.imperfect_recall import deals
@@ -16,25 +16,25 @@ from dudo_spiel.algorithms.dudo.imperfect_recall import pair_trainer
 pytestmark = pytest.mark.oracle
 
 VALUES = {(1, 1): -0.03, (1, 2): -0.6, (2, 1): 0.62, (2, 2): 0.01}
-OTHER_HOUSE = rules.HouseRules(False, "one", False)
+OTHER_HOUSE = rules_lib.HouseRules(False, "one", False)
 
 
 # With some seeds regrets differ only by rounding, which then decides what is
 # played and sets the oracle apart; with this one they do not.
-def make_trainer(match, rounds, **kwargs):
-  return pair_trainer.PairTrainer(match, rounds, **{
+def make_trainer(rules, rounds, **kwargs):
+  return pair_trainer.PairTrainer(rules, rounds, **{
       "seed": 1, "gamma": 0.0, "dtype": np.float64, **kwargs})
 
 
 def _last_claims_rules(num_sides, num_claims):
   """Returns the usual rules; players remember the last claims."""
-  return abstract_rules.AbstractRules(num_sides, rules.HouseRules(),
+  return abstract_rules.AbstractRules(num_sides, rules_lib.HouseRules(),
                                       abstractions.LastClaims(num_claims))
 
 
-def deals_of(match, dice, shifts):
+def deals_of(rules, dice, shifts):
   """Returns the deals of these shifts, and what they weigh for each role."""
-  tables = [match.rolls(n) for n in dice]
+  tables = [rules.rolls(n) for n in dice]
   large = int(dice[1] > dice[0])
   many, few = tables[large].num_rolls, tables[1 - large].num_rolls
   pairs = []
@@ -48,34 +48,34 @@ def deals_of(match, dice, shifts):
 
 
 @pytest.mark.parametrize("sides, house, rounds, memory, shifts, gamma", [
-    (4, rules.HouseRules(), [(1, 1)], 1, None, 0),
-    (4, rules.HouseRules(), [(1, 1)], 2, 2, 1),
-    pytest.param(6, rules.HouseRules(), [(1, 1)], 1, None, 0,
+    (4, rules_lib.HouseRules(), [(1, 1)], 1, None, 0),
+    (4, rules_lib.HouseRules(), [(1, 1)], 2, 2, 1),
+    pytest.param(6, rules_lib.HouseRules(), [(1, 1)], 1, None, 0,
                  marks=pytest.mark.slow),
-    pytest.param(6, rules.HouseRules(), [(1, 1)], 3, None, 1,
+    pytest.param(6, rules_lib.HouseRules(), [(1, 1)], 3, None, 1,
                  marks=pytest.mark.slow),
-    pytest.param(6, rules.HouseRules(), [(1, 1)], 12, 1, 0,
+    pytest.param(6, rules_lib.HouseRules(), [(1, 1)], 12, 1, 0,
                  marks=pytest.mark.slow),
-    (3, rules.HouseRules(), [(1, 2), (2, 1)], 1, 1, 0),
-    (3, rules.HouseRules(), [(1, 2), (2, 1)], 2, 2, 2),
-    (3, rules.HouseRules(), [(1, 2), (2, 1)], 3, None, 1),
+    (3, rules_lib.HouseRules(), [(1, 2), (2, 1)], 1, 1, 0),
+    (3, rules_lib.HouseRules(), [(1, 2), (2, 1)], 2, 2, 2),
+    (3, rules_lib.HouseRules(), [(1, 2), (2, 1)], 3, None, 1),
     (3, OTHER_HOUSE, [(1, 2), (2, 1)], 3, 2, 1),
-    (2, rules.HouseRules(), [(2, 2)], 2, 2, 1),
+    (2, rules_lib.HouseRules(), [(2, 2)], 2, 2, 1),
     (2, OTHER_HOUSE, [(2, 2)], 3, None, 0),
-    (2, rules.HouseRules(), [(1, 3), (3, 1)], 2, 1, 0),
-    (3, rules.HouseRules(), [(1, 2), (2, 1)], "claims1_ranks3", 2, 1),
-    (3, rules.HouseRules(), [(1, 2), (2, 1)], "claims2_ranks1", 2, 1),
+    (2, rules_lib.HouseRules(), [(1, 3), (3, 1)], 2, 1, 0),
+    (3, rules_lib.HouseRules(), [(1, 2), (2, 1)], "claims1_ranks3", 2, 1),
+    (3, rules_lib.HouseRules(), [(1, 2), (2, 1)], "claims2_ranks1", 2, 1),
     (3, OTHER_HOUSE, [(1, 2), (2, 1)], "claims2_ranks2", None, 1),
     (3, OTHER_HOUSE, [(1, 2), (2, 1)], "player_ranks", 2, 0),
-    (2, rules.HouseRules(), [(2, 2)], "claims1_ranks1", None, 0),
-    (2, rules.HouseRules(), [(2, 2)], "claims2_ranks2", 2, 1),
-    (2, rules.HouseRules(), [(2, 2)], "player_ranks", None, 1),
+    (2, rules_lib.HouseRules(), [(2, 2)], "claims1_ranks1", None, 0),
+    (2, rules_lib.HouseRules(), [(2, 2)], "claims2_ranks2", 2, 1),
+    (2, rules_lib.HouseRules(), [(2, 2)], "player_ranks", None, 1),
 ])
 def test_sweeps_are_those_of_the_oracle(sides, house, rounds, memory, shifts,
                                         gamma):
   kind = abstractions.parse("memory", memory)
-  match = abstract_rules.AbstractRules(sides, house, kind)
-  trainer = make_trainer(match, rounds, num_shifts=shifts, gamma=gamma)
+  rules = abstract_rules.AbstractRules(sides, house, kind)
+  trainer = make_trainer(rules, rounds, num_shifts=shifts, gamma=gamma)
   oracle = round_oracle.RoundOracle(
       sides, house, abstraction_oracle.ABSTRACTIONS[kind.name], VALUES)
   sums = {key: [0.0, 0.0] for key in rounds}
@@ -83,34 +83,34 @@ def test_sweeps_are_those_of_the_oracle(sides, house, rounds, memory, shifts,
     for t in range(3):
       assert trainer.iteration == t
       for dice in rounds:
-        few = min(match.rolls(n).num_rolls for n in dice)
-        pairs, weights = deals_of(match, dice, trainer.shifts(dice, t) if
+        few = min(rules.rolls(n).num_rolls for n in dice)
+        pairs, weights = deals_of(rules, dice, trainer.shifts(dice, t) if
                                   shifts is not None else range(few))
         values = oracle.sweep(dice, pairs, weights, (t + 1)**gamma)
-        chances = [w * match.rolls(dice[0]).probabilities[deal[0]]
+        chances = [w * rules.rolls(dice[0]).probabilities[deal[0]]
                    for deal, w in zip(pairs, weights[0])]
         sums[dice][0] += (t + 1)**gamma * np.dot(values, chances)
         sums[dice][1] += (t + 1)**gamma
       trainer.iterate()
-      compare(match, trainer.tables, oracle)
+      compare(rules, trainer.tables, oracle)
   for key, record in zip(rounds, trainer.records):
     np.testing.assert_allclose(record.tolist(), [3, *sums[key]], rtol=1e-12)
 
 
-def compare(match, tables, oracle):
+def compare(rules, tables, oracle):
   """Compares all tables; the oracle's have every information set."""
   seen = {key: np.zeros(table.regret.shape, bool)
           for key, table in tables.items()}
   for name in ("regret", "cumulative"):
     for key, numbers in getattr(oracle, name).items():
       own, other, _, hand = key
-      row = match.graph(own + other).first_row(oracle.claims[key])
+      row = rules.graph(own + other).first_row(oracle.claims[key])
       rows = slice(row, row + len(numbers))
       np.testing.assert_allclose(
           getattr(tables[own, other], name)[rows, hand], numbers, atol=1e-9)
       seen[own, other][rows, hand] = True
     for key, table in tables.items():
-      hands = match.rolls(key[0]).num_rolls
+      hands = rules.rolls(key[0]).num_rolls
       unseen = ~seen[key][:, :hands]
       assert not getattr(table, name)[:, :hands][unseen].any()
 
@@ -123,8 +123,8 @@ def compare(match, tables, oracle):
     abstractions.PlayerRanks()], ids=lambda kind: kind.name)
 def test_threads_change_nothing(monkeypatch, rounds, memory):
   monkeypatch.setattr(pair_trainer, "MIN_PARALLEL_CELLS", 0)
-  match = abstract_rules.AbstractRules(6, rules.HouseRules(), memory)
-  trainers = [make_trainer(match, rounds, num_shifts=3, gamma=1.0,
+  rules = abstract_rules.AbstractRules(6, rules_lib.HouseRules(), memory)
+  trainers = [make_trainer(rules, rounds, num_shifts=3, gamma=1.0,
                            num_threads=threads, dtype=np.float32)
               for threads in (1, 2)]
   for trainer in trainers:
@@ -142,8 +142,8 @@ def test_threads_change_nothing(monkeypatch, rounds, memory):
 @pytest.mark.parametrize("regret", [1e-45, 1e-39, 2.0**120])
 def test_regrets_of_any_size_give_strategies(regret):
   """Regrets whose sum has no finite inverse count as none."""
-  match = _last_claims_rules(3, 2)
-  trainer = make_trainer(match, [(1, 1)], dtype=np.float32)
+  rules = _last_claims_rules(3, 2)
+  trainer = make_trainer(rules, [(1, 1)], dtype=np.float32)
   trainer.tables[1, 1].regret.fill(regret)
   with trainer.at_work({}):
     trainer.iterate()
@@ -155,8 +155,8 @@ def test_regrets_of_any_size_give_strategies(regret):
 
 
 def test_compiling_changes_nothing():
-  match = _last_claims_rules(3, 2)
-  trainers = [make_trainer(match, [(1, 2), (2, 1)], num_shifts=2)
+  rules = _last_claims_rules(3, 2)
+  trainers = [make_trainer(rules, [(1, 2), (2, 1)], num_shifts=2)
               for _ in range(2)]
   for trainer, iterations in zip(trainers, ([5], [0, 2, 0, 3])):
     with trainer.at_work(VALUES):
@@ -172,29 +172,29 @@ def test_compiling_changes_nothing():
 
 
 def test_shifts_meet_every_deal_equally_often():
-  match = _last_claims_rules(6, 1)
-  trainer = make_trainer(match, [(2, 3), (3, 2)], num_shifts=7)
+  rules = _last_claims_rules(6, 1)
+  trainer = make_trainer(rules, [(2, 3), (3, 2)], num_shifts=7)
   for dice in ((2, 3), (3, 2)):
     shifts = [shift for t in range(6) for shift in trainer.shifts(dice, t)]
     assert sorted(shifts) == sorted(2 * list(range(21)))
     met = set()
     for t in range(3):
-      pairs, _ = deals_of(match, dice, trainer.shifts(dice, t))
+      pairs, _ = deals_of(rules, dice, trainer.shifts(dice, t))
       met.update(pairs)
     assert len(met) == 21 * 56
 
 
 @pytest.mark.parametrize("dice", [(1, 1), (1, 2), (3, 1), (2, 2)])
 def test_weights_make_samples_unbiased(dice):
-  match = _last_claims_rules(6, 1)
-  few = min(match.rolls(n).num_rolls for n in dice)
-  whole = deals.shifted_deals(match, dice, range(few), np.float64)
+  rules = _last_claims_rules(6, 1)
+  few = min(rules.rolls(n).num_rolls for n in dice)
+  whole = deals.shifted_deals(rules, dice, range(few), np.float64)
   assert len(set(zip(*whole.hands))) == len(whole.chances)
   assert whole.chances.sum() == pytest.approx(1.0)
-  parts = [deals.shifted_deals(match, dice, [s], np.float64)
+  parts = [deals.shifted_deals(rules, dice, [s], np.float64)
            for s in range(few)]
   assert np.mean([part.chances.sum() for part in parts]) == pytest.approx(1.0)
-  both = deals.all_deals(match, dice, np.float64)
+  both = deals.all_deals(rules, dice, np.float64)
   assert sorted(zip(*both.hands)) == sorted(zip(*whole.hands))
   assert both.chances.sum() == pytest.approx(1.0)
   for batch in (whole, both, *parts):
@@ -221,8 +221,8 @@ class _Interrupting:
 
 
 def test_an_interrupt_takes_another_training_as_a_whole():
-  match = _last_claims_rules(3, 1)
-  trained, new = (make_trainer(match, [(1, 1)]) for _ in range(2))
+  rules = _last_claims_rules(3, 1)
+  trained, new = (make_trainer(rules, [(1, 1)]) for _ in range(2))
   with trained.at_work({}):
     trained.iterate(5)
   with pytest.raises(KeyboardInterrupt):
