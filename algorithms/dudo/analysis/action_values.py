@@ -202,7 +202,7 @@ def action_values(policy: rounds_policy.RoundsPolicy, dice: annotations.Dice,
         f"left; must be at most {MAX_BEST_CLAIMS}, or use 'policy'")
   else:
     values = best_response.best_claim_values(policy, key, claims, roll,
-                                              belief.chances)
+                                             belief.chances)
   names = list(order.names[first:])
   if claims:
     values = np.append(values, challenges[claims[-1]] @ belief.chances)

@@ -72,16 +72,16 @@ class _MatchScratch(NamedTuple):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _add(game, other, challenge, reach, their_reach, counts, outcomes):
+def _add(arrays, other, challenge, reach, their_reach, counts, outcomes):
   """Adds the probability of a challenge to outcomes[role, claim, count].
 
   `challenge` is (claim, level of the hand classes, role of the policy with the
   tree, whether that one challenges); the reaches are [class] and [hand].
   """
   claim, level, role, is_own = challenge
-  rank = game.rank[claim]
+  rank = arrays.rank[claim]
   counts[:] = 0.0
-  best_response_kernels.sum_by_count(game.hands[role], level, rank, reach,
+  best_response_kernels.sum_by_count(arrays.hands[role], level, rank, reach,
                                      counts[0])
   for h in range(len(their_reach)):
     counts[1, other.matches[h, rank]] += their_reach[h]
@@ -109,7 +109,7 @@ def _reach_action(other, state, action, reach, product):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _own_row(game, tree, table, role, other, scratch, position, outcomes):
+def _own_row(arrays, tree, table, role, other, scratch, position, outcomes):
   """Follows an action of the policy with the tree, at (node, row, depth).
 
   Returns whether to go on at the child. Then its reaches are written.
@@ -120,31 +120,31 @@ def _own_row(game, tree, table, role, other, scratch, position, outcomes):
                                          depth) > 0.0:
     return False
   claim, last = tree.claim[row], tree.last[node]
-  level = game.hand_level[last + 1]
-  if claim == game.num_claims:
-    _add(game, other, (last, level, role, True), mine.product, reach[depth],
+  level = arrays.hand_level[last + 1]
+  if claim == arrays.num_claims:
+    _add(arrays, other, (last, level, role, True), mine.product, reach[depth],
          scratch.counts, outcomes)
     return False
   state = other.child_begin[scratch.state[depth]] + claim - last - 1
   if tree.child[row] >= 0:
     best_response_kernels.descend(
-        game.hands[role], (level, game.hand_level[claim + 1]), mine.own,
+        arrays.hands[role], (level, arrays.hand_level[claim + 1]), mine.own,
         mine.product, depth + 1)
     reach[depth + 1] = reach[depth]
     scratch.state[depth + 1] = state
     return True
-  for answer in range(claim + 1, game.num_claims + 1):
+  for answer in range(claim + 1, arrays.num_claims + 1):
     if _reach_action(other, state, answer - claim - 1, reach[depth],
                      scratch.product):
-      is_dudo = answer == game.num_claims
-      _add(game, other, (claim if is_dudo else answer, level, role,
-                         not is_dudo), mine.product, scratch.product,
+      is_dudo = answer == arrays.num_claims
+      _add(arrays, other, (claim if is_dudo else answer, level, role,
+                           not is_dudo), mine.product, scratch.product,
            scratch.counts, outcomes)
   return False
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _other_action(game, tree, role, other, scratch, position, outcomes):
+def _other_action(arrays, tree, role, other, scratch, position, outcomes):
   """Follows an action of the other policy, at (node, claim or C, depth).
 
   Returns the child at which to go on, -1 if there is none. Then its reaches are
@@ -156,18 +156,18 @@ def _other_action(game, tree, role, other, scratch, position, outcomes):
   if not _reach_action(other, state, claim - last - 1, reach[depth],
                        scratch.product):
     return -1
-  level = game.hand_level[last + 1]
+  level = arrays.hand_level[last + 1]
   child = -1
   for row in range(tree.row_begin[node], tree.row_begin[node + 1]):
     if tree.claim[row] == claim:
       child = tree.child[row]
   if child < 0:
-    is_dudo = claim == game.num_claims
-    _add(game, other, (last if is_dudo else claim, level, role, not is_dudo),
+    is_dudo = claim == arrays.num_claims
+    _add(arrays, other, (last if is_dudo else claim, level, role, not is_dudo),
          mine.own[depth], scratch.product, scratch.counts, outcomes)
     return -1
   best_response_kernels.descend(
-      game.hands[role], (level, game.hand_level[claim + 1]), mine.own,
+      arrays.hands[role], (level, arrays.hand_level[claim + 1]), mine.own,
       mine.own[depth], depth + 1)
   reach[depth + 1] = scratch.product
   scratch.state[depth + 1] = other.child_begin[state] + claim - last - 1
@@ -175,11 +175,11 @@ def _other_action(game, tree, role, other, scratch, position, outcomes):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _play(game, tree, table, role, other, scratch, outcomes):
+def _play(arrays, tree, table, role, other, scratch, outcomes):
   """Adds the probability of each challenge to outcomes[role, claim, count].
 
   Args:
-    game: the `round_hands.ClassArrays`, float64.
+    arrays: the `round_hands.ClassArrays`, float64.
     tree: the `growing_tree.TreeArrays`.
     table: [entry] float, to which the policy with the tree is proportional.
     role: its role.
@@ -187,7 +187,7 @@ def _play(game, tree, table, role, other, scratch, outcomes):
     scratch: the `_MatchScratch`, modified in place.
     outcomes: float64, modified in place.
   """
-  mine, chance = scratch.tree, game.hands[role].chance
+  mine, chance = scratch.tree, arrays.hands[role].chance
   mine.own[0, :len(chance)] = chance
   scratch.reach[0] = other.chance
   mine.path[0] = 0
@@ -202,7 +202,7 @@ def _play(game, tree, table, role, other, scratch, outcomes):
       action = tree.row_begin[node] if is_own else last + 1
     is_new = False
     if action == (tree.row_begin[node + 1] if is_own else
-                  game.num_claims + (last >= 0)):
+                  arrays.num_claims + (last >= 0)):
       if depth == 0:
         return
       action = (last if is_own else tree.parent_row[node]) + 1
@@ -211,10 +211,10 @@ def _play(game, tree, table, role, other, scratch, outcomes):
       continue
     if is_own:
       child = tree.child[action] if _own_row(
-          game, tree, table, role, other, scratch, (node, action, depth),
+          arrays, tree, table, role, other, scratch, (node, action, depth),
           outcomes) else -1
     else:
-      child = _other_action(game, tree, role, other, scratch,
+      child = _other_action(arrays, tree, role, other, scratch,
                             (node, action, depth), outcomes)
     if child < 0:
       action += 1

@@ -47,11 +47,11 @@ class HandArrays(NamedTuple):
 
 
 @jit.kernel(nogil=True)
-def _index_positions(game, node, index):
+def _index_positions(arrays, node, index):
   """Numbers the positions that are reached after a claim at a node.
 
   Args:
-    game: the `HandArrays`.
+    arrays: the `HandArrays`.
     node: the node at which the player with the known hand acts.
     index: [2, node] int64, all -1; modified in place: the index of the position
       (who acts, node), -1 if it is not reached.
@@ -59,13 +59,13 @@ def _index_positions(game, node, index):
   Returns:
     How many positions there are.
   """
-  for child in range(game.num_claims - 1 - game.last[node]):
-    index[_OPPONENT, game.child_begin[node] + child] = _REACHED
+  for child in range(arrays.num_claims - 1 - arrays.last[node]):
+    index[_OPPONENT, arrays.child_begin[node] + child] = _REACHED
   count = 0
-  for other in game.order:
-    begin, end = game.row_begin[other], game.row_begin[other + 1]
-    children = game.num_claims - 1 - game.last[other]
-    first = game.child_begin[other]
+  for other in arrays.order:
+    begin, end = arrays.row_begin[other], arrays.row_begin[other + 1]
+    children = arrays.num_claims - 1 - arrays.last[other]
+    first = arrays.child_begin[other]
     if index[_OPPONENT, other] == _REACHED:
       index[_OPPONENT, other] = count
       count += 1
@@ -76,30 +76,30 @@ def _index_positions(game, node, index):
       count += 1
       total = 0.0
       for row in range(begin, end):
-        total += game.own_weights[row]
+        total += arrays.own_weights[row]
       for child in range(children):
-        if game.own_weights[begin + child] > 0.0 or total == 0.0:
+        if arrays.own_weights[begin + child] > 0.0 or total == 0.0:
           index[_OPPONENT, first + child] = _REACHED
   return count
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _own_turn(game, node, index, values, out):
+def _own_turn(arrays, node, index, values, out):
   """Writes out[hand], the values of a node at which the known hand acts."""
-  begin, end = game.row_begin[node], game.row_begin[node + 1]
-  first, last = game.child_begin[node], game.last[node]
+  begin, end = arrays.row_begin[node], arrays.row_begin[node + 1]
+  first, last = arrays.child_begin[node], arrays.last[node]
   total = 0.0
   for row in range(begin, end):
-    total += game.own_weights[row]
+    total += arrays.own_weights[row]
   out[:] = 0.0
   for row in range(begin, end):
-    probability = (game.own_weights[row] / total if total > 0.0 else
+    probability = (arrays.own_weights[row] / total if total > 0.0 else
                    1.0 / (end - begin))
     if probability == 0.0:
       continue
     if row == end - 1:
       for o in range(len(out)):
-        out[o] += probability * game.challenges[last, o]
+        out[o] += probability * arrays.challenges[last, o]
     else:
       child = index[_OPPONENT, first + row - begin]
       for o in range(len(out)):
@@ -107,29 +107,29 @@ def _own_turn(game, node, index, values, out):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _opponents_turn(game, node, index, values, totals, extra, out):
+def _opponents_turn(arrays, node, index, values, totals, extra, out):
   """Writes out[hand], the values of a node at which the opponent acts.
 
   `totals` and `extra` are [hand] scratch; `extra` is 1 for a hand without
   weights there, which plays uniformly.
   """
-  begin, end = game.row_begin[node], game.row_begin[node + 1]
-  first, last = game.child_begin[node], game.last[node]
+  begin, end = arrays.row_begin[node], arrays.row_begin[node + 1]
+  first, last = arrays.child_begin[node], arrays.last[node]
   totals[:] = 0.0
   out[:] = 0.0
   for row in range(begin, end - 1):
     child = index[_OWN, first + row - begin]
     for o in range(len(out)):
-      weight = np.float64(game.weights[row, o])
+      weight = np.float64(arrays.weights[row, o])
       totals[o] += weight
       out[o] += weight * values[child, o]
   num_extra = 0.0
   for o in range(len(out)):
-    weight = np.float64(game.weights[end - 1, o])
+    weight = np.float64(arrays.weights[end - 1, o])
     totals[o] += weight
     extra[o] = 1.0 if totals[o] == 0.0 else 0.0
     totals[o] += extra[o] * (end - begin)
-    out[o] += weight * game.challenged[last, o]
+    out[o] += weight * arrays.challenged[last, o]
     num_extra += extra[o]
   if num_extra > 0.0:
     for row in range(begin, end - 1):
@@ -137,22 +137,22 @@ def _opponents_turn(game, node, index, values, totals, extra, out):
       for o in range(len(out)):
         out[o] += extra[o] * values[child, o]
     for o in range(len(out)):
-      out[o] += extra[o] * game.challenged[last, o]
+      out[o] += extra[o] * arrays.challenged[last, o]
   for o in range(len(out)):
     out[o] /= totals[o]
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _evaluate(game, index, values):
+def _evaluate(arrays, index, values):
   """Writes values[position, hand] of all positions in the index."""
   totals = np.empty(values.shape[1])
   extra = np.empty(values.shape[1])
-  for i in range(len(game.order) - 1, -1, -1):
-    node = game.order[i]
+  for i in range(len(arrays.order) - 1, -1, -1):
+    node = arrays.order[i]
     if index[_OWN, node] != _UNREACHED:
-      _own_turn(game, node, index, values, values[index[_OWN, node]])
+      _own_turn(arrays, node, index, values, values[index[_OWN, node]])
     if index[_OPPONENT, node] != _UNREACHED:
-      _opponents_turn(game, node, index, values, totals, extra,
+      _opponents_turn(arrays, node, index, values, totals, extra,
                       values[index[_OPPONENT, node]])
 
 
@@ -174,23 +174,23 @@ def claim_values(policy, dice, claims, hand, challenges, challenged):
     challenged: [claim, opponent's hand] float64, payoffs of the opponent's.
   """
   graph = policy.rules.graph(sum(dice))
-  arrays, num_hands = graph.arrays, challenges.shape[1]
-  game = HandArrays(
-      num_claims=graph.num_claims, row_begin=arrays.row_begin,
-      child_begin=arrays.child_begin, last=arrays.last,
+  num_hands = challenges.shape[1]
+  arrays = HandArrays(
+      num_claims=graph.num_claims, row_begin=graph.arrays.row_begin,
+      child_begin=graph.arrays.child_begin, last=graph.arrays.last,
       order=_nodes_by_last_claim(policy.rules, sum(dice)),
       own_weights=policy.tables[dice][:, hand].astype(np.float64),
       weights=policy.tables[dice[::-1]], challenges=challenges,
       challenged=challenged)
   node = graph.index(claims)
   index = np.full((2, graph.num_nodes), _UNREACHED)
-  count = _index_positions(game, node, index)
+  count = _index_positions(arrays, node, index)
   if 8 * count * num_hands > _MAX_BYTES:
     raise ValueError(f"policy={policy}: the values of {count:,} positions "
                      f"would take {8 * count * num_hands:,} bytes; must be at "
                      f"most {_MAX_BYTES:,}")
   values = np.empty((count, num_hands))
-  _evaluate(game, index, values)
+  _evaluate(arrays, index, values)
   first = arrays.child_begin[node]
   children = graph.num_claims - 1 - (claims[-1] if claims else -1)
   return values[index[_OPPONENT, first:first + children]]

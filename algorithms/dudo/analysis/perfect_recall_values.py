@@ -64,7 +64,7 @@ def _enter(tree, table, node, scratch, depth):
 
 
 @jit.kernel(nogil=True)
-def _reach_row(game, tree, table, row, scratch, depth):
+def _reach_row(arrays, tree, table, row, scratch, depth):
   """Writes the reach after a row of the last node of the path, at depth + 1.
 
   Returns whether it is not 0 for all hands.
@@ -76,19 +76,19 @@ def _reach_row(game, tree, table, row, scratch, depth):
       jit.pointer(table), tree.table_begin[node] + number * width, width,
       jit.pointer(scratch.inverse_sum), depth * scratch.inverse_sum.shape[1],
       number == 0, jit.pointer(scratch.strategy))
-  level = game.hand_level[tree.last[node] + 1]
-  is_own = tree.role[node] == game.role
+  level = arrays.hand_level[tree.last[node] + 1]
+  is_own = tree.role[node] == arrays.role
   is_any = False
   for h in range(scratch.reach.shape[1]):
     x = scratch.reach[depth, h] * scratch.strategy[
-        depth, game.own[level] if is_own else game.other[level, h]]
+        depth, arrays.own[level] if is_own else arrays.other[level, h]]
     scratch.reach[depth + 1, h] = x
     is_any = is_any or x > 0.0
   return is_any
 
 
 @jit.kernel(nogil=True)
-def _add(game, tree, table, first, scratch, result):
+def _add(arrays, tree, table, first, scratch, result):
   """Adds the value of a node to result[hand], by the opponent's hand."""
   scratch.reach[0] = 1.0
   _enter(tree, table, first, scratch, 0)
@@ -100,7 +100,7 @@ def _add(game, tree, table, first, scratch, result):
       row = tree.parent_row[node] + 1
       depth -= 1
       node = scratch.path[depth]
-    elif not _reach_row(game, tree, table, row, scratch, depth):
+    elif not _reach_row(arrays, tree, table, row, scratch, depth):
       row += 1
     elif tree.child[row] >= 0:
       node = tree.child[row]
@@ -108,13 +108,13 @@ def _add(game, tree, table, first, scratch, result):
       _enter(tree, table, node, scratch, depth)
       row = tree.row_begin[node]
     else:
-      is_dudo = tree.claim[row] == game.num_claims
+      is_dudo = tree.claim[row] == arrays.num_claims
       claim = tree.last[node] if is_dudo else tree.claim[row]
-      is_challenger = (tree.role[node] == game.role) == is_dudo
+      is_challenger = (tree.role[node] == arrays.role) == is_dudo
       for h in range(len(result)):
         result[h] += scratch.reach[depth + 1, h] * (
-            game.challenges[claim, h] if is_challenger else
-            game.challenged[claim, h])
+            arrays.challenges[claim, h] if is_challenger else
+            arrays.challenged[claim, h])
       row += 1
 
 
@@ -130,9 +130,9 @@ def claim_values(stored, claims, hand, challenges, challenged):
   """
   hands, tree, table = stored
   num_claims, role = hands.order.num_claims, len(claims) % 2
-  game = HandRound(num_claims, hands.hand_level, role,
-                   np.ascontiguousarray(hands.classes[role][:, hand]),
-                   hands.classes[1 - role], challenges, challenged)
+  arrays = HandRound(num_claims, hands.hand_level, role,
+                     np.ascontiguousarray(hands.classes[role][:, hand]),
+                     hands.classes[1 - role], challenges, challenged)
   depths, max_width = num_claims + 3, int(hands.width.max())
   scratch = _Scratch(np.empty((depths, challenges.shape[1])),
                      np.empty((depths, max_width)),
@@ -148,5 +148,5 @@ def claim_values(stored, claims, hand, challenges, challenged):
     child = children.get(claim, -1)
     if child >= 0:
       values[claim - first] = 0.0
-      _add(game, tree, table, child, scratch, values[claim - first])
+      _add(arrays, tree, table, child, scratch, values[claim - first])
   return values

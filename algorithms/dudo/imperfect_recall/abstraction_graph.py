@@ -83,7 +83,7 @@ def _ranks(rows):
   for column in rows.T:
     low = column.min()
     ranks = np.unique(ranks * (column.max() - low + 1) + (column - low),
-                       return_inverse=True)[1]
+                      return_inverse=True)[1]
   return ranks
 
 

@@ -62,7 +62,7 @@ def best_response_value(policy: match_policy.MatchPolicy,
   num_threads = jit.thread_count(num_threads)
   validation.choice("method", method, METHODS)
   this_round = best_response_round.ResponderRound(policy, dice, role, leaves,
-                                              num_threads)
+                                                  num_threads)
   if method == "search":
     bounds = this_round.search(0.0)
     return _middle((bounds.lower, bounds.upper))
@@ -90,7 +90,7 @@ def best_claim_values(policy, dice, claims, hand, chances):
   this_round = best_response_round.ResponderRound(
       policy, dice if role == 0 else dice[::-1], role, None, 1)
   this_round.keep_hand(hand)
-  reach = np.zeros(len(this_round.game.chances))
+  reach = np.zeros(len(this_round.arrays.chances))
   reach[:len(chances)] = chances
   _, *values = this_round.turn_values([(claims, reach)])[0]
   return np.array([value[0] for value in values])
@@ -153,7 +153,7 @@ def refine_bounds(
   """
   seconds = validation.number("seconds", seconds, 0.0)
   this_round = best_response_round.ResponderRound(policy, dice, role, leaves,
-                                              jit.thread_count(None))
+                                                  jit.thread_count(None))
   return _refine(this_round.search, seconds)
 
 
@@ -281,7 +281,7 @@ def match_bounds(policy: match_policy.MatchPolicy,
             role, *({k: value[bound] for k, value in values.items()}
                     for values in starts)) for bound in range(2))
     this_round = best_response_round.ResponderRound(policy, key, role, leaves,
-                                                num_threads, flag)
+                                                    num_threads, flag)
     if seconds is None:
       return this_round.search_here(0.0)
     for bounds in _refine(this_round.search_here, seconds):

@@ -105,16 +105,16 @@ class ResponderRound:
     matches[:, :rolls.num_rolls] = rolls.matches(rules.house.wild_ones).T
     chances = np.zeros(width)
     chances[:rolls.num_rolls] = rolls.probabilities
-    arrays = self.graph.arrays
+    graph = self.graph.arrays
     probabilities = policy.tables[self.key].astype(np.float64)
-    table_kernels.normalize(arrays, probabilities)
+    table_kernels.normalize(graph, probabilities)
     unit = np.empty(self.graph.num_nodes, np.int64)
-    unit[arrays.unit_node] = np.repeat(
-        np.arange(len(arrays.unit_begin) - 1), np.diff(arrays.unit_begin))
+    unit[graph.unit_node] = np.repeat(
+        np.arange(len(graph.unit_begin) - 1), np.diff(graph.unit_begin))
     self.num_hands = rolls.num_rolls
-    self.game = full_response_kernels.RoundArrays(
-        num_claims=self.graph.num_claims, row_begin=arrays.row_begin,
-        child_begin=arrays.child_begin, unit=unit,
+    self.arrays = full_response_kernels.RoundArrays(
+        num_claims=self.graph.num_claims, row_begin=graph.row_begin,
+        child_begin=graph.child_begin, unit=unit,
         probabilities=probabilities, chances=chances,
         own_chances=own_rolls.probabilities.copy(),
         by_count=np.stack([matches == k for k in range(other + 1)],
@@ -125,13 +125,14 @@ class ResponderRound:
         rank=rules.claim_order(own + other).ranks.astype(np.int64) - 1,
         challenges=np.stack([bound.challenges for bound in leaves]),
         challenged=np.stack([bound.challenged for bound in leaves]))
-    if not np.all(np.isfinite([self.game.challenges, self.game.challenged])):
+    if not np.all(np.isfinite([self.arrays.challenges,
+                               self.arrays.challenged])):
       raise ValueError(f"leaves={leaves!r}: must be finite")
 
   def keep_hand(self, hand):
     """Restricts the responder to one hand."""
-    own_matches = self.game.own_matches[:, hand:hand + 1]
-    self.game = self.game._replace(
+    own_matches = self.arrays.own_matches[:, hand:hand + 1]
+    self.arrays = self.arrays._replace(
         own_chances=np.ones(1), own_matches=np.ascontiguousarray(own_matches))
 
   @property
@@ -139,7 +140,7 @@ class ResponderRound:
     return self.graph.num_claims // 2 + 3
 
   def _line(self, *shape):
-    return np.zeros((*shape, len(self.game.own_chances)))
+    return np.zeros((*shape, len(self.arrays.own_chances)))
 
   def _walk_scratch(self, reach):
     """Returns a new `full_response_kernels.WalkScratch` for a reach."""
@@ -147,8 +148,8 @@ class ResponderRound:
     scratch = full_response_kernels.WalkScratch(
         reach=np.zeros((depths, hands)), value=self._line(depths),
         total=self._line(depths), challenge_reach=np.zeros((1, hands)),
-        counts=np.zeros(self.game.by_count.shape[1]),
-        payoff_by_count=np.zeros(self.game.own_matches.max() + 1),
+        counts=np.zeros(self.arrays.by_count.shape[1]),
+        payoff_by_count=np.zeros(self.arrays.own_matches.max() + 1),
         stack=np.zeros(depths, full_response_kernels.WALK_FRAME),
         visited=np.zeros(1, np.int64), flag=self.flag)
     scratch.reach[0] = reach
@@ -165,28 +166,28 @@ class ResponderRound:
       For each turn a list of [own hand] float64: the value of a challenge, -inf
       before the first claim, and of each stronger claim, times the reach.
     """
-    game, results, tasks = self.game, [], []
+    arrays, results, tasks = self.arrays, [], []
     for claims, reach in turns:
       node, last = self.graph.index(claims), claims[-1] if claims else -1
       scratch = self._walk_scratch(reach)
-      full_response_kernels.begin_turn(game, node, last, 0, scratch)
+      full_response_kernels.begin_turn(arrays, node, last, 0, scratch)
       results.append([scratch.value[0].copy()])
-      for claim in range(last + 1, game.num_claims):
-        child = game.child_begin[node] + claim - last - 1
-        full_response_kernels.begin_claim(game, claim, child, 0, scratch)
+      for claim in range(last + 1, arrays.num_claims):
+        child = arrays.child_begin[node] + claim - last - 1
+        full_response_kernels.begin_claim(arrays, claim, child, 0, scratch)
         total = scratch.total[0].copy()
         results[-1].append(total)
-        for answer in range(claim + 1, game.num_claims):
+        for answer in range(claim + 1, arrays.num_claims):
           number = answer - claim - 1
-          after = reach * game.probabilities[game.row_begin[child] + number]
+          after = reach * arrays.probabilities[arrays.row_begin[child] + number]
           if after.any():
-            tasks.append((total, game.child_begin[child] + number, answer,
+            tasks.append((total, arrays.child_begin[child] + number, answer,
                           after))
 
     def respond(task):
       _, node, last, reach = task
       scratch = self._walk_scratch(reach)
-      full_response_kernels.respond(game, node, last, scratch)
+      full_response_kernels.respond(arrays, node, last, scratch)
       return scratch.value[0]
 
     tasks.sort(key=lambda task: task[2])  # those that take longest first
@@ -197,10 +198,10 @@ class ResponderRound:
 
   def walk(self):
     """Returns the exact value, by a traversal of all histories."""
-    game = self.game
-    turns = [((), game.chances)]
+    arrays = self.arrays
+    turns = [((), arrays.chances)]
     if self.role == 1:
-      reaches = game.chances * game.probabilities[:game.num_claims]
+      reaches = arrays.chances * arrays.probabilities[:arrays.num_claims]
       turns = [((claim,), reach) for claim, reach in enumerate(reaches)
                if reach.any()]
     return self._mean(sum(np.max(values, axis=0)
@@ -208,19 +209,19 @@ class ResponderRound:
 
   def _mean(self, values):
     """Returns the mean of [own hand]."""
-    return float(self.game.own_chances @ values)
+    return float(self.arrays.own_chances @ values)
 
   def probe(self, seconds):
     """Returns seconds a history, timed on the last histories of the round."""
     spent, visited = 0.0, 0
-    game = self.game
-    for first in range(game.num_claims - 1, -1, -1):
-      scratch = self._walk_scratch(game.chances)
+    arrays = self.arrays
+    for first in range(arrays.num_claims - 1, -1, -1):
+      scratch = self._walk_scratch(arrays.chances)
       node = self.graph.index([first])
       begin = time.perf_counter()
-      full_response_kernels.respond(game, node, first, scratch)
+      full_response_kernels.respond(arrays, node, first, scratch)
       last = time.perf_counter() - begin
-      if first < game.num_claims - 1:  # the first call may compile
+      if first < arrays.num_claims - 1:  # the first call may compile
         spent += last
         visited += int(scratch.visited[0])
       if spent + 2.0 * last > seconds:
@@ -230,24 +231,24 @@ class ResponderRound:
   @functools.cached_property
   def _tables(self):
     """[2, unit, hand, own hand] float32, the bounds of `bound_kernels`."""
-    arrays, game = self.graph.arrays, self.game
-    units = len(arrays.unit_begin) - 1
-    shape = 2, units, self.num_hands, len(game.own_chances)
+    graph, arrays = self.graph.arrays, self.arrays
+    units = len(graph.unit_begin) - 1
+    shape = 2, units, self.num_hands, len(arrays.own_chances)
     num_bytes = 4 * int(np.prod(shape))
     if num_bytes > MAX_BOUND_BYTES:
       raise ValueError(f"dice={self.key}: bounds would take {num_bytes:,} "
                        f"bytes; must be at most {MAX_BOUND_BYTES:,}")
     own_key = self.key[::-1]
     if own_key in self.policy.tables:
-      own = self.policy.probabilities(own_key)[:, :len(game.own_chances)]
-      responder = own @ game.own_chances
+      own = self.policy.probabilities(own_key)[:, :len(arrays.own_chances)]
+      responder = own @ arrays.own_chances
     else:
       responder = np.ones(self.graph.num_rows)
-    weights = np.zeros((units, len(game.chances)))
-    bound_kernels.mean_reaches(arrays, game, self.role, responder, weights)
+    weights = np.zeros((units, len(arrays.chances)))
+    bound_kernels.mean_reaches(graph, arrays, self.role, responder, weights)
     tables = np.empty(shape, np.float32)
     jit.run(self._num_threads, bound_kernels.bound_units,
-            bound_kernels.bound_units_parallel, arrays, game, weights, tables)
+            bound_kernels.bound_units_parallel, graph, arrays, weights, tables)
     return tables
 
   def search(self, min_mass):
@@ -257,8 +258,8 @@ class ResponderRound:
 
   def search_here(self, min_mass):
     """Returns the `Bounds`; only the flag stops it."""
-    game, depths = self.game, self._depths
-    claims, hands = game.num_claims, len(game.chances)
+    arrays, depths = self.arrays, self._depths
+    claims, hands = arrays.num_claims, len(arrays.chances)
     scratch = branch_and_bound_kernels.SearchScratch(
         reach=np.zeros((depths, hands)), alpha=self._line(depths),
         value=self._line(depths, 2), action=self._line(depths, claims),
@@ -267,15 +268,15 @@ class ResponderRound:
         done=np.zeros((depths, claims), np.bool_),
         stack=np.zeros(depths, branch_and_bound_kernels.SEARCH_FRAME),
         total=self._line(depths, 2), challenge_reach=np.zeros((1, hands)),
-        counts=np.zeros(game.by_count.shape[1]),
-        payoff_by_count=np.zeros(game.own_matches.max() + 1),
+        counts=np.zeros(arrays.by_count.shape[1]),
+        payoff_by_count=np.zeros(arrays.own_matches.max() + 1),
         record=np.zeros(1, branch_and_bound_kernels.SEARCH_RECORD),
         flag=self.flag)
-    leaves = np.stack([game.challenges, game.challenged])
+    leaves = np.stack([arrays.challenges, arrays.challenged])
     limits = branch_and_bound_kernels.SearchLimits(
         min_mass, leaves[:, full_response_kernels.LOWER].min(),
         leaves[:, full_response_kernels.UPPER].max())
-    branch_and_bound_kernels.search(game, self._tables, self.role, scratch,
+    branch_and_bound_kernels.search(arrays, self._tables, self.role, scratch,
                                     limits)
     lower, upper = (self._mean(scratch.value[0, bound]) for bound in (
         full_response_kernels.LOWER, full_response_kernels.UPPER))

@@ -24,32 +24,32 @@ _RESPONDER, _POLICY = 0, 1  # who is to move
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def mean_reaches(graph, game, role, responder, weights):
+def mean_reaches(graph, arrays, role, responder, weights):
   """Writes weights[unit, hand], the reach of the responder's turns there.
 
   Args:
     graph: the `abstraction_graph.AbstractionArrays`.
-    game: the `RoundArrays`.
+    arrays: the `RoundArrays`.
     role: the responder's.
     responder: [row] float64, the probabilities with which the responder is
       assumed to play.
     weights: [unit, hand] float64, modified in place.
   """
-  num_nodes, hands = len(graph.last), len(game.chances)
+  num_nodes, hands = len(graph.last), len(arrays.chances)
   reach = np.zeros((2, num_nodes, hands))  # by who is to move
   first = _RESPONDER if role == 0 else _POLICY
-  reach[first, 0] = game.chances
+  reach[first, 0] = arrays.chances
   for i in range(num_nodes):
     node = graph.unit_node[i]
-    for a in range(game.num_claims - 1 - graph.last[node]):
-      child, row = game.child_begin[node] + a, game.row_begin[node] + a
+    for a in range(arrays.num_claims - 1 - graph.last[node]):
+      child, row = arrays.child_begin[node] + a, arrays.row_begin[node] + a
       for o in range(hands):
         reach[_POLICY, child, o] += (reach[_RESPONDER, node, o] *
                                      responder[row])
         reach[_RESPONDER, child, o] += (reach[_POLICY, node, o] *
-                                        game.probabilities[row, o])
+                                        arrays.probabilities[row, o])
     for o in range(hands):
-      weights[game.unit[node], o] += reach[_RESPONDER, node, o]
+      weights[arrays.unit[node], o] += reach[_RESPONDER, node, o]
 
 
 @jit.kernel(nogil=True, reassociate=True)
@@ -86,7 +86,7 @@ def _rounded_up(x):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _bound_unit(graph, game, weights, unit, tables):
+def _bound_unit(graph, arrays, weights, unit, tables):
   """Writes a unit's bounds from those of units with stronger claims."""
   hands, own_hands = tables.shape[2], tables.shape[3]
   node = graph.unit_node[graph.unit_begin[unit]]
@@ -97,28 +97,28 @@ def _bound_unit(graph, game, weights, unit, tables):
   for bound in range(2):
     tables[bound, unit] = -np.inf
   if last >= 0:
-    rank = game.rank[last]
+    rank = arrays.rank[last]
     for bound in range(2):
       for o in range(hands):
         for h in range(own_hands):
-          count = game.matches[rank, o] + game.own_matches[rank, h]
-          values[bound, o, h] = game.challenges[bound, last, count]
+          count = arrays.matches[rank, o] + arrays.own_matches[rank, h]
+          values[bound, o, h] = arrays.challenges[bound, last, count]
     _improve(weights[unit], values, best, scores, tables, unit)
-  for claim in range(last + 1, game.num_claims):
-    child = game.child_begin[node] + claim - last - 1
-    dudo = game.row_begin[child + 1] - 1
-    rank = game.rank[claim]
+  for claim in range(last + 1, arrays.num_claims):
+    child = arrays.child_begin[node] + claim - last - 1
+    dudo = arrays.row_begin[child + 1] - 1
+    rank = arrays.rank[claim]
     for bound in range(2):
       for o in range(hands):
         for h in range(own_hands):
-          count = game.matches[rank, o] + game.own_matches[rank, h]
-          values[bound, o, h] = (game.probabilities[dudo, o] *
-                                 game.challenged[bound, claim, count])
-    for a in range(game.num_claims - 1 - claim):
-      row = game.row_begin[child] + a
-      after = game.unit[game.child_begin[child] + a]
+          count = arrays.matches[rank, o] + arrays.own_matches[rank, h]
+          values[bound, o, h] = (arrays.probabilities[dudo, o] *
+                                 arrays.challenged[bound, claim, count])
+    for a in range(arrays.num_claims - 1 - claim):
+      row = arrays.row_begin[child] + a
+      after = arrays.unit[arrays.child_begin[child] + a]
       for o in range(hands):
-        p = np.float64(game.probabilities[row, o])
+        p = np.float64(arrays.probabilities[row, o])
         if p > 0.0:
           for bound in range(2):
             for h in range(own_hands):
@@ -127,31 +127,31 @@ def _bound_unit(graph, game, weights, unit, tables):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _bound_unit_of(graph, game, weights, unit, tables):
+def _bound_unit_of(graph, arrays, weights, unit, tables):
   """Does the same with plain tuples, as threads get them."""
   _bound_unit(abstraction_graph.AbstractionArrays(*graph),
-              full_response_kernels.RoundArrays(*game), weights, unit, tables)
+              full_response_kernels.RoundArrays(*arrays), weights, unit, tables)
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def bound_units(graph, game, weights, tables):
+def bound_units(graph, arrays, weights, tables):
   """Writes all bounds; the arguments are those of `bound_units_parallel`."""
   for unit in range(len(graph.unit_begin) - 2, -1, -1):
-    _bound_unit(graph, game, weights, unit, tables)
+    _bound_unit(graph, arrays, weights, unit, tables)
 
 
 @jit.kernel(parallel=True, nogil=True, reassociate=True)
-def bound_units_parallel(graph, game, weights, tables):
+def bound_units_parallel(graph, arrays, weights, tables):
   """Writes all bounds, on all threads.
 
   Args:
     graph: the `abstraction_graph.AbstractionArrays`.
-    game: the `full_response_kernels.RoundArrays`.
+    arrays: the `full_response_kernels.RoundArrays`.
     weights: [unit, hand] float64, from `mean_reaches`.
     tables: [2, unit, hand, own hand] float32, modified in place.
   """
   wave_begin = graph.wave_begin
-  graph_parts, game_parts = graph[:], game[:]
+  graph_parts, array_parts = graph[:], arrays[:]
   for wave in range(len(wave_begin) - 2, -1, -1):
     for unit in numba.prange(wave_begin[wave], wave_begin[wave + 1]):
-      _bound_unit_of(graph_parts, game_parts, weights, np.int64(unit), tables)
+      _bound_unit_of(graph_parts, array_parts, weights, np.int64(unit), tables)

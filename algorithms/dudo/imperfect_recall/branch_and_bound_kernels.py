@@ -100,7 +100,7 @@ def _mass(reach, depth):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _gap(game, upper, value, alpha, depth):
+def _gap(arrays, upper, value, alpha, depth):
   """Returns how much the responder might gain, as far as it matters.
 
   That is the mean over own hands of what the upper bounds [own hand] exceed:
@@ -110,7 +110,7 @@ def _gap(game, upper, value, alpha, depth):
   for h in range(len(upper)):
     certain = max(value[depth, LOWER, h], alpha[depth, h])
     if upper[h] > certain:
-      total += game.own_chances[h] * (upper[h] - certain)
+      total += arrays.own_chances[h] * (upper[h] - certain)
   return total
 
 
@@ -123,7 +123,7 @@ def _prune(gap, scratch):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _look_up(game, tables, unit, last, reach, depth, scratch, out):
+def _look_up(arrays, tables, unit, last, reach, depth, scratch, out):
   """Writes out[2, own hand], by the tables, for a turn of the responder."""
   hands, own_hands = tables.shape[2], tables.shape[3]
   out[:] = 0.0
@@ -134,18 +134,19 @@ def _look_up(game, tables, unit, last, reach, depth, scratch, out):
         out[LOWER, h] += x * tables[LOWER, unit, o, h]
         out[UPPER, h] += x * tables[UPPER, unit, o, h]
   if last >= 0:
-    full_response_kernels.count_reach(game, last, reach, depth, scratch.counts)
+    full_response_kernels.count_reach(arrays, last, reach, depth,
+                                      scratch.counts)
     full_response_kernels.challenge_payoffs(
-        game, last, scratch.counts, game.challenges, LOWER,
+        arrays, last, scratch.counts, arrays.challenges, LOWER,
         scratch.payoff_by_count)
-    rank = game.rank[last]
+    rank = arrays.rank[last]
     for h in range(own_hands):
       out[LOWER, h] = max(out[LOWER, h],
-                          scratch.payoff_by_count[game.own_matches[rank, h]])
+                          scratch.payoff_by_count[arrays.own_matches[rank, h]])
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _bound_challenges(game, child, claim, depth, scratch):
+def _bound_challenges(arrays, child, claim, depth, scratch):
   """Writes scratch.total[depth], bounds of the policy's challenges at its turn.
 
   Returns:
@@ -153,25 +154,25 @@ def _bound_challenges(game, child, claim, depth, scratch):
   """
   out = scratch.total[depth]
   claim_mass = 0.0
-  dudo = game.row_begin[child + 1] - 1
+  dudo = arrays.row_begin[child + 1] - 1
   for o in range(scratch.reach.shape[1]):
     x = scratch.reach[depth, o]
-    scratch.challenge_reach[0, o] = x * game.probabilities[dudo, o]
+    scratch.challenge_reach[0, o] = x * arrays.probabilities[dudo, o]
     claim_mass += x - scratch.challenge_reach[0, o]
-  full_response_kernels.count_reach(game, claim, scratch.challenge_reach, 0,
+  full_response_kernels.count_reach(arrays, claim, scratch.challenge_reach, 0,
                                     scratch.counts)
-  rank = game.rank[claim]
+  rank = arrays.rank[claim]
   for bound in range(2):
     full_response_kernels.challenge_payoffs(
-        game, claim, scratch.counts, game.challenged, bound,
+        arrays, claim, scratch.counts, arrays.challenged, bound,
         scratch.payoff_by_count)
     for h in range(out.shape[1]):
-      out[bound, h] = scratch.payoff_by_count[game.own_matches[rank, h]]
+      out[bound, h] = scratch.payoff_by_count[arrays.own_matches[rank, h]]
   return claim_mass
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _open_claim(game, tables, node, first, depth, scratch, limits):
+def _open_claim(arrays, tables, node, first, depth, scratch, limits):
   """Adds the bounds of all the policy's claims to scratch.total[depth].
 
   The policy acts at `node`, where `first` is the weakest claim it can make.
@@ -179,10 +180,10 @@ def _open_claim(game, tables, node, first, depth, scratch, limits):
   child, total = scratch.child[depth], scratch.total[depth]
   scratch.stack[depth].first = first
   scratch.stack[depth].after = node
-  for claim in range(first, game.num_claims):
+  for claim in range(first, arrays.num_claims):
     row = claim - first
     scratch.child_gap[depth, claim] = -1.0
-    if not full_response_kernels.policy_claims(game, node, row, depth,
+    if not full_response_kernels.policy_claims(arrays, node, row, depth,
                                                scratch.reach):
       continue
     mass = _mass(scratch.reach, depth + 1)
@@ -190,20 +191,20 @@ def _open_claim(game, tables, node, first, depth, scratch, limits):
       total[LOWER] += limits.lowest * mass
       total[UPPER] += limits.highest * mass
       continue
-    after = game.unit[game.child_begin[node] + row]
-    _look_up(game, tables, after, claim, scratch.reach, depth + 1, scratch,
+    after = arrays.unit[arrays.child_begin[node] + row]
+    _look_up(arrays, tables, after, claim, scratch.reach, depth + 1, scratch,
              child[claim])
     gap = 0.0
     for h in range(total.shape[1]):
       total[LOWER, h] += child[claim, LOWER, h]
       total[UPPER, h] += child[claim, UPPER, h]
-      gap += game.own_chances[h] * (child[claim, UPPER, h] -
-                                    child[claim, LOWER, h])
+      gap += arrays.own_chances[h] * (child[claim, UPPER, h] -
+                                      child[claim, LOWER, h])
     scratch.child_gap[depth, claim] = gap
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _next_child(game, depth, scratch, limits):
+def _next_child(arrays, depth, scratch, limits):
   """Begins the turn below that has most in doubt; returns whether there is any.
 
   Its alpha is what would make the responder's claim at this depth matter, if
@@ -213,13 +214,13 @@ def _next_child(game, depth, scratch, limits):
   gaps = scratch.child_gap[depth]
   first, node = scratch.stack[depth].first, scratch.stack[depth].after
   answer, max_gap = -1, max(limits.min_mass, _NEGLIGIBLE)
-  if _gap(game, total[UPPER], value, alpha, depth) <= max_gap:
+  if _gap(arrays, total[UPPER], value, alpha, depth) <= max_gap:
     return False
-  for claim in range(first, game.num_claims):
+  for claim in range(first, arrays.num_claims):
     if gaps[claim] > max_gap:
       answer, max_gap = claim, gaps[claim]
   if answer < 0:
-    for claim in range(first, game.num_claims):
+    for claim in range(first, arrays.num_claims):
       _prune(gaps[claim], scratch)
     return False
   scratch.stack[depth].answer = answer
@@ -232,9 +233,9 @@ def _next_child(game, depth, scratch, limits):
       alpha[depth + 1, h] = certain - (total[UPPER, h] - child_bounds[UPPER, h])
     value[depth + 1, LOWER, h] = child_bounds[LOWER, h]
     value[depth + 1, UPPER, h] = child_bounds[UPPER, h]
-  full_response_kernels.policy_claims(game, node, answer - first, depth,
+  full_response_kernels.policy_claims(arrays, node, answer - first, depth,
                                       scratch.reach)
-  scratch.stack[depth + 1].node = game.child_begin[node] + answer - first
+  scratch.stack[depth + 1].node = arrays.child_begin[node] + answer - first
   scratch.stack[depth + 1].last = answer
   return True
 
@@ -246,29 +247,29 @@ def _add_child(depth, scratch):
   for bound in range(2):
     for h in range(child_bounds.shape[1]):
       scratch.total[depth, bound, h] += (scratch.value[depth + 1, bound, h] -
-                                      child_bounds[bound, h])
+                                         child_bounds[bound, h])
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _begin_turn(game, tables, depth, scratch, limits):
+def _begin_turn(arrays, tables, depth, scratch, limits):
   """Looks at all claims of the responder; returns whether to search there."""
   value, alpha, total = scratch.value, scratch.alpha, scratch.total
-  gap = _gap(game, value[depth, UPPER], value, alpha, depth)
+  gap = _gap(arrays, value[depth, UPPER], value, alpha, depth)
   if gap <= max(limits.min_mass, _NEGLIGIBLE):
     _prune(gap, scratch)
     return False
   scratch.record[0].searched += 1
   node, last = scratch.stack[depth].node, scratch.stack[depth].last
-  for claim in range(last + 1, game.num_claims):
+  for claim in range(last + 1, arrays.num_claims):
     scratch.done[depth, claim] = False
-    child = game.child_begin[node] + claim - last - 1
+    child = arrays.child_begin[node] + claim - last - 1
     upper = scratch.action[depth, claim]
-    claim_mass = _bound_challenges(game, child, claim, depth, scratch)
+    claim_mass = _bound_challenges(arrays, child, claim, depth, scratch)
     for h in range(len(upper)):
       upper[h] = total[depth, UPPER, h] + limits.highest * claim_mass
-    if _gap(game, upper, value, alpha, depth) <= 0.0:
+    if _gap(arrays, upper, value, alpha, depth) <= 0.0:
       continue
-    _open_claim(game, tables, child, claim + 1, depth, scratch, limits)
+    _open_claim(arrays, tables, child, claim + 1, depth, scratch, limits)
     _close_claim(claim, depth, scratch)
   scratch.stack[depth].after = -1
   return True
@@ -285,55 +286,55 @@ def _close_claim(claim, depth, scratch):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _next_claim(game, tables, depth, scratch, limits):
+def _next_claim(arrays, tables, depth, scratch, limits):
   """Opens the responder's claim of the largest gap; returns if any is."""
   best, max_gap = np.int64(-1), max(limits.min_mass, _NEGLIGIBLE)
   node, last = scratch.stack[depth].node, scratch.stack[depth].last
-  for claim in range(last + 1, game.num_claims):
+  for claim in range(last + 1, arrays.num_claims):
     if not scratch.done[depth, claim]:
-      gap = _gap(game, scratch.action[depth, claim], scratch.value,
+      gap = _gap(arrays, scratch.action[depth, claim], scratch.value,
                  scratch.alpha, depth)
       if gap > max_gap:
         best, max_gap = claim, gap
   if best < 0:
-    for claim in range(last + 1, game.num_claims):
+    for claim in range(last + 1, arrays.num_claims):
       if not scratch.done[depth, claim]:
-        _prune(_gap(game, scratch.action[depth, claim], scratch.value,
+        _prune(_gap(arrays, scratch.action[depth, claim], scratch.value,
                     scratch.alpha, depth), scratch)
     return False
   scratch.done[depth, best] = True
-  child = game.child_begin[node] + best - last - 1
-  _bound_challenges(game, child, best, depth, scratch)
-  _open_claim(game, tables, child, best + 1, depth, scratch, limits)
+  child = arrays.child_begin[node] + best - last - 1
+  _bound_challenges(arrays, child, best, depth, scratch)
+  _open_claim(arrays, tables, child, best + 1, depth, scratch, limits)
   return True
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def _end_turn(game, depth, scratch):
+def _end_turn(arrays, depth, scratch):
   """Writes the upper bounds of a turn of the responder."""
   last, value = scratch.stack[depth].last, scratch.value[depth]
   rank = 0
   if last >= 0:
-    full_response_kernels.count_reach(game, last, scratch.reach, depth,
+    full_response_kernels.count_reach(arrays, last, scratch.reach, depth,
                                       scratch.counts)
     full_response_kernels.challenge_payoffs(
-        game, last, scratch.counts, game.challenges, UPPER,
+        arrays, last, scratch.counts, arrays.challenges, UPPER,
         scratch.payoff_by_count)
-    rank = game.rank[last]
+    rank = arrays.rank[last]
   for h in range(value.shape[1]):
-    upper = (scratch.payoff_by_count[game.own_matches[rank, h]] if last >= 0
+    upper = (scratch.payoff_by_count[arrays.own_matches[rank, h]] if last >= 0
              else -np.inf)
-    for claim in range(last + 1, game.num_claims):
+    for claim in range(last + 1, arrays.num_claims):
       upper = max(upper, scratch.action[depth, claim, h])
     value[UPPER, h] = min(value[UPPER, h], upper)
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def search(game, tables, role, scratch, limits):
+def search(arrays, tables, role, scratch, limits):
   """Writes scratch.value[0], bounds of the responder's values of a round.
 
   Args:
-    game: the `RoundArrays`.
+    arrays: the `RoundArrays`.
     tables: [2, unit, hand, own hand] float32, from
       `bound_kernels.bound_units`.
     role: the responder's: 0 if it makes the first claim, else 1.
@@ -341,23 +342,23 @@ def search(game, tables, role, scratch, limits):
     limits: the `SearchLimits`.
   """
   depth = node = np.int64(0)  # literals would have everything compiled twice
-  scratch.reach[0] = game.chances
+  scratch.reach[0] = arrays.chances
   scratch.alpha[0] = -np.inf
   scratch.stack[0].node = node
   scratch.stack[0].last = -1
   if role == 0:
-    _look_up(game, tables, game.unit[0], node - 1, scratch.reach, depth,
+    _look_up(arrays, tables, arrays.unit[0], node - 1, scratch.reach, depth,
              scratch, scratch.value[0])
-    if not _begin_turn(game, tables, depth, scratch, limits):
+    if not _begin_turn(arrays, tables, depth, scratch, limits):
       return
   else:
     scratch.total[0] = 0.0
     scratch.value[0] = -np.inf
-    _open_claim(game, tables, node, node, depth, scratch, limits)
+    _open_claim(arrays, tables, node, node, depth, scratch, limits)
   while not scratch.flag[0]:
     if scratch.stack[depth].after >= 0:
-      if _next_child(game, depth, scratch, limits):
-        if _begin_turn(game, tables, depth + 1, scratch, limits):
+      if _next_child(arrays, depth, scratch, limits):
+        if _begin_turn(arrays, tables, depth + 1, scratch, limits):
           depth += 1
         else:
           _add_child(depth, scratch)
@@ -366,8 +367,8 @@ def search(game, tables, role, scratch, limits):
         scratch.value[0] = scratch.total[0]
         return
       _close_claim(scratch.stack[depth].first - 1, depth, scratch)
-    if not _next_claim(game, tables, depth, scratch, limits):
-      _end_turn(game, depth, scratch)
+    if not _next_claim(arrays, tables, depth, scratch, limits):
+      _end_turn(arrays, depth, scratch)
       if depth == 0:
         return
       depth -= 1

@@ -127,7 +127,7 @@ def new_tables(rules, key, dtype):
   # The system hands out zeros in small pages, so they are written here.
   shape = rules.table_shape(key)
   tables = regret_tables.RegretTables(np.empty(shape, dtype),
-                                   np.empty(shape, dtype))
+                                      np.empty(shape, dtype))
   for table in tables:
     table.fill(0)
   return tables

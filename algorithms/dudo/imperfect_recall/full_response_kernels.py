@@ -66,29 +66,29 @@ class RoundArrays(NamedTuple):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def count_reach(game, claim, reach, depth, counts):
+def count_reach(arrays, claim, reach, depth, counts):
   """Writes counts[k], the reach of hands with k matching dice."""
-  rank = game.rank[claim]
-  for k in range(game.by_count.shape[1]):
+  rank = arrays.rank[claim]
+  for k in range(arrays.by_count.shape[1]):
     total = 0.0
     for o in range(reach.shape[1]):
-      total += game.by_count[rank, k, o] * reach[depth, o]
+      total += arrays.by_count[rank, k, o] * reach[depth, o]
     counts[k] = total
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def challenge_payoffs(game, claim, counts, leaves, bound, payoff_by_count):
+def challenge_payoffs(arrays, claim, counts, leaves, bound, payoff_by_count):
   """Writes payoff_by_count[own count], payoffs times the policy's reach.
 
   Args:
-    game: the `RoundArrays`.
+    arrays: the `RoundArrays`.
     claim: the claim that is challenged.
     counts: [count] float64, from `count_reach`.
     leaves: [2, claim, count] float64, payoffs of challenges.
     bound: `LOWER` or `UPPER`.
     payoff_by_count: [own count] float64, modified in place.
   """
-  others = game.by_count.shape[1]
+  others = arrays.by_count.shape[1]
   for j in range(len(payoff_by_count)):
     total = 0.0
     for k in range(others):
@@ -122,11 +122,11 @@ class WalkScratch(NamedTuple):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def policy_claims(game, node, row, depth, reach):
+def policy_claims(arrays, node, row, depth, reach):
   """Writes reach[depth + 1] after a claim by the policy.
 
   Args:
-    game: the `RoundArrays`.
+    arrays: the `RoundArrays`.
     node: the node at which the policy acts.
     row: which of its rows.
     depth: the depth before the claim.
@@ -136,16 +136,16 @@ def policy_claims(game, node, row, depth, reach):
     Whether the policy makes the claim with any hand.
   """
   largest = 0.0
-  row += game.row_begin[node]
+  row += arrays.row_begin[node]
   for o in range(reach.shape[1]):
-    x = reach[depth, o] * game.probabilities[row, o]
+    x = reach[depth, o] * arrays.probabilities[row, o]
     reach[depth + 1, o] = x
     largest = max(largest, x)
   return largest > 0.0
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def begin_turn(game, node, last, depth, scratch):
+def begin_turn(arrays, node, last, depth, scratch):
   """Begins a turn of the responder with a challenge.
 
   Returns:
@@ -157,36 +157,36 @@ def begin_turn(game, node, last, depth, scratch):
     for h in range(value.shape[1]):
       value[depth, h] = -np.inf
   else:
-    count_reach(game, last, scratch.reach, depth, scratch.counts)
-    challenge_payoffs(game, last, scratch.counts, game.challenges, LOWER,
+    count_reach(arrays, last, scratch.reach, depth, scratch.counts)
+    challenge_payoffs(arrays, last, scratch.counts, arrays.challenges, LOWER,
                       scratch.payoff_by_count)
-    rank = game.rank[last]
+    rank = arrays.rank[last]
     for h in range(value.shape[1]):
-      value[depth, h] = scratch.payoff_by_count[game.own_matches[rank, h]]
-    if last == game.num_claims - 1:
+      value[depth, h] = scratch.payoff_by_count[arrays.own_matches[rank, h]]
+    if last == arrays.num_claims - 1:
       return False
-  begin_claim(game, last + 1, game.child_begin[node], depth, scratch)
+  begin_claim(arrays, last + 1, arrays.child_begin[node], depth, scratch)
   return True
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def begin_claim(game, claim, child, depth, scratch):
+def begin_claim(arrays, claim, child, depth, scratch):
   """Begins a claim of the responder with the policy's challenges."""
   frame, total = scratch.stack[depth], scratch.total
   frame.claim = claim
   frame.after = child
   frame.answer = 0
   scratch.visited[0] += 1
-  dudo = game.row_begin[child + 1] - 1
+  dudo = arrays.row_begin[child + 1] - 1
   for o in range(scratch.reach.shape[1]):
     scratch.challenge_reach[0, o] = (scratch.reach[depth, o] *
-                                     game.probabilities[dudo, o])
-  count_reach(game, claim, scratch.challenge_reach, 0, scratch.counts)
-  challenge_payoffs(game, claim, scratch.counts, game.challenged, LOWER,
+                                     arrays.probabilities[dudo, o])
+  count_reach(arrays, claim, scratch.challenge_reach, 0, scratch.counts)
+  challenge_payoffs(arrays, claim, scratch.counts, arrays.challenged, LOWER,
                     scratch.payoff_by_count)
-  rank = game.rank[claim]
+  rank = arrays.rank[claim]
   for h in range(total.shape[1]):
-    total[depth, h] = scratch.payoff_by_count[game.own_matches[rank, h]]
+    total[depth, h] = scratch.payoff_by_count[arrays.own_matches[rank, h]]
 
 
 @jit.kernel(nogil=True, reassociate=True)
@@ -197,39 +197,39 @@ def _add_child(depth, scratch):
 
 
 @jit.kernel(nogil=True, reassociate=True)
-def respond(game, node, last, scratch):
+def respond(arrays, node, last, scratch):
   """Writes scratch.value[0], the responder's best values at its turn.
 
   Numba cannot keep recursive functions on disk (its issue 6061), so there is a
   stack, `scratch.stack`.
 
   Args:
-    game: the `RoundArrays`.
+    arrays: the `RoundArrays`.
     node: the node of the claims made.
     last: the last of them, -1 before the first.
     scratch: the `WalkScratch`, modified in place; scratch.reach[0] is given.
   """
   stack, value, total = scratch.stack, scratch.value, scratch.total
   depth = np.int64(0)  # a literal would have everything compiled twice
-  if not begin_turn(game, node, last, depth, scratch):
+  if not begin_turn(arrays, node, last, depth, scratch):
     return
   while not scratch.flag[0]:
     claim, child = stack[depth].claim, stack[depth].after
     row = stack[depth].answer
-    if row < game.num_claims - 1 - claim:  # the policy's next claim
+    if row < arrays.num_claims - 1 - claim:  # the policy's next claim
       stack[depth].answer += 1
-      if not policy_claims(game, child, row, depth, scratch.reach):
+      if not policy_claims(arrays, child, row, depth, scratch.reach):
         continue
-      after = game.child_begin[child] + row
-      if begin_turn(game, after, claim + 1 + row, depth + 1, scratch):
+      after = arrays.child_begin[child] + row
+      if begin_turn(arrays, after, claim + 1 + row, depth + 1, scratch):
         depth += 1
       else:
         _add_child(depth, scratch)
       continue
     for h in range(value.shape[1]):
       value[depth, h] = max(value[depth, h], total[depth, h])
-    if claim < game.num_claims - 1:  # the responder's next claim
-      begin_claim(game, claim + 1, child + 1, depth, scratch)
+    if claim < arrays.num_claims - 1:  # the responder's next claim
+      begin_claim(arrays, claim + 1, child + 1, depth, scratch)
     elif depth == 0:
       return
     else:

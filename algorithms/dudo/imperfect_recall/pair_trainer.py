@@ -142,7 +142,7 @@ class PairTrainer:
     tables = sum(table.nbytes for tables in self.tables.values()
                  for table in tables)
     return tables + scratch_bytes(self._rules, self.rounds, self.num_shifts,
-                                 self._num_threads, self._dtype)
+                                  self._num_threads, self._dtype)
 
   def copy_from(self, other):
     """Becomes what another trainer of the same rounds is."""
@@ -345,7 +345,7 @@ class _Sweeper:
 
   def _with_deals(self, key, batch):
     leaves = deals.leaf_values(self._rules, key, batch, self._values,
-                                      self._dtype)
+                               self._dtype)
     starter, other = (
         arrays._replace(leaf=leaves[role], segments=batch.segments[role],
                         weight=batch.weights[role])
@@ -376,7 +376,7 @@ class _Sweeper:
   def compile(self):
     """Compiles what `sweep` runs, by a sweep over a graph without units."""
     empty = self._graph._replace(num_claims=-1,
-                                  unit_begin=self._graph.unit_begin[:1])
+                                 unit_begin=self._graph.unit_begin[:1])
     self.sweep(next(iter(self._tables)), range(self._num_shifts), 1.0,
                np.zeros(1, deals.RECORD), empty)
 
