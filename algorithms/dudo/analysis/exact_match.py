@@ -287,12 +287,12 @@ def exact_match(policy: recall_policy.RecallPolicy,
 
 def _values(policy, other, game, flag):
   """Returns what the first policy gets as starter and as other, by rounds."""
-  starts, answers = {}, {}  # by (starter's dice, other's), to the first policy
+  as_starter, as_other = {}, {}  # by (starter's dice, other's dice)
   for key in round_rules.match_keys(game):
-    for role, values in ((0, starts), (1, answers)):
+    for role, values in ((0, as_starter), (1, as_other)):
       dice = key[role], key[1 - role]
       outcomes = _outcomes(policy.round_tables(key), role, other, dice[::-1],
                            flag)
       values[key] = transitions.of_round(policy.rules, key).value(
-          outcomes, role, starts, answers)
-  return starts, answers
+          outcomes, role, as_starter, as_other)
+  return as_starter, as_other

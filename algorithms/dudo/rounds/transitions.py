@@ -67,7 +67,7 @@ class Transitions:
     return {(after[winner], after[1 - winner])
             for after, winner in self._results if all(after)}
 
-  def _table(self, starts, answers, role):
+  def _table(self, role, as_starter, as_other):
     """Returns [role, claim, count] float64, the payoff to one role."""
     values = np.empty(len(self._results))
     for i, (after, winner) in enumerate(self._results):
@@ -75,36 +75,36 @@ class Transitions:
       if not all(after):
         values[i] = 1.0 if after[role] else -1.0
       elif winner == role:
-        values[i] = starts[key]
+        values[i] = as_starter[key]
       else:
-        values[i] = -starts[key] if answers is None else answers[key]
+        values[i] = -as_starter[key] if as_other is None else as_other[key]
     return values[self._result]
 
-  def payoffs(self, role, starts, answers=None):
+  def payoffs(self, role, as_starter, as_other=None):
     """Returns the `Payoffs` to one player.
 
     Args:
       role: of the player, 0 if it starts this round.
-      starts: {(starter's dice, other's dice): what a later round that the
+      as_starter: {(starter's dice, other's dice): what a later round that the
         player starts is worth to it}.
-      answers: the same of later rounds that its opponent starts; None if
+      as_other: the same of later rounds that its opponent starts; None if
         rounds are worth the same to whoever starts them.
     """
-    table = self._table(starts, answers, role)
+    table = self._table(role, as_starter, as_other)
     return Payoffs(table[role], table[1 - role])
 
-  def value(self, outcomes, role, starts, answers=None):
+  def value(self, outcomes, role, as_starter, as_other=None):
     """Returns what the round is worth to one player.
 
     Args:
       outcomes: [role, claim, count] float64, the probabilities of challenges.
       role: of the player, 0 if it starts this round.
-      starts: {(starter's dice, other's dice): what a later round that the
+      as_starter: {(starter's dice, other's dice): what a later round that the
         player starts is worth to it}.
-      answers: the same of later rounds that its opponent starts; None if
+      as_other: the same of later rounds that its opponent starts; None if
         rounds are worth the same to whoever starts them.
     """
-    return float((outcomes * self._table(starts, answers, role)).sum())
+    return float((outcomes * self._table(role, as_starter, as_other)).sum())
 
   def next_probabilities(self, outcomes, rounds):
     """Returns [round] float64, the probability that a round comes next.

@@ -103,10 +103,11 @@ def main(_):
          " |" * (_NUM_GAMES.value > 0))
 
 
-def show(number, name, starts, answers, played):
+def show(number, name, as_starter, as_other, played):
   """Prints a row."""
-  print(f"| {number} | {name} | {100 * starts:.3f} | {100 * answers:.3f} | "
-        f"{50 * (starts + answers):.3f} |{played}", flush=True)
+  print(f"| {number} | {name} | {100 * as_starter:.3f} | "
+        f"{100 * as_other:.3f} | {50 * (as_starter + as_other):.3f} |{played}",
+        flush=True)
 
 
 if __name__ == "__main__":

@@ -45,10 +45,10 @@ def test_all_challenges_follow_the_rules(house, dice):
   rules = _rules(f"numdice=3,dice_sides=3{house}")
   following = transitions.of_round(rules, dice)
   rng = np.random.default_rng(2)
-  starts = {key: rng.uniform(-1.0, 1.0)
-            for key in round_rules.round_keys(dice)}
-  answers = {key: rng.uniform(-1.0, 1.0) for key in starts}
-  payoffs = [following.payoffs(role, starts, answers) for role in range(2)]
+  as_starter = {key: rng.uniform(-1.0, 1.0)
+                for key in round_rules.round_keys(dice)}
+  as_other = {key: rng.uniform(-1.0, 1.0) for key in as_starter}
+  payoffs = [following.payoffs(role, as_starter, as_other) for role in range(2)]
   rounds = set()
   for role, claim, count, after, winner in _resolved(rules, dice):
     assert tuple(following.dice[role, claim, count]) == after
@@ -58,7 +58,7 @@ def test_all_challenges_follow_the_rules(house, dice):
       rounds.add(key)
     for player in range(2):
       if all(after):
-        expected = starts[key] if winner == player else answers[key]
+        expected = as_starter[key] if winner == player else as_other[key]
       else:
         expected = 1.0 if after[player] else -1.0
       table = payoffs[player][0 if role == player else 1]
@@ -69,16 +69,16 @@ def test_all_challenges_follow_the_rules(house, dice):
 def test_the_value_of_a_round_is_the_mean_payoff():
   rules, dice = _rules("numdice=2,dice_sides=3"), (2, 1)
   following = transitions.of_round(rules, dice)
-  starts = {(1, 1): 0.25, (2, 1): -0.5, (1, 2): 0.75}
+  values = {(1, 1): 0.25, (2, 1): -0.5, (1, 2): 0.75}
   outcomes = np.random.default_rng(3).dirichlet(
       np.ones(math.prod(following.shape))).reshape(following.shape)
   for role in range(2):
-    own, other = following.payoffs(role, starts)
+    own, other = following.payoffs(role, values)
     expected = (np.sum(outcomes[role] * own) +
                 np.sum(outcomes[1 - role] * other))
-    assert following.value(outcomes, role, starts) == pytest.approx(expected)
-  assert following.value(outcomes, 0, starts) == pytest.approx(
-      -following.value(outcomes, 1, starts))
+    assert following.value(outcomes, role, values) == pytest.approx(expected)
+  assert following.value(outcomes, 0, values) == pytest.approx(
+      -following.value(outcomes, 1, values))
 
 
 def _visits(chances, rules, dice):
