@@ -16,7 +16,7 @@ from dudo_spiel import rules
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.analysis import bot_policies
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
-from dudo_spiel.algorithms.dudo.rounds import sizes
+from dudo_spiel.algorithms.dudo.rounds import info_state_count
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.tabular import convertible
 from dudo_spiel.games import dudo
@@ -68,7 +68,7 @@ class LastClaimPolicy(convertible.ConvertiblePolicy):
                        "the policy's game, and no more of them")
 
   def _num_info_states(self, game):
-    return (sizes.num_info_states(game) if game.num_players() == 2
+    return (info_state_count.num_info_states(game) if game.num_players() == 2
             else None)
 
   def _doubts(self, hands, total, last):

@@ -13,8 +13,8 @@ import pyspiel
 
 from dudo_spiel import annotations
 from dudo_spiel import validation
+from dudo_spiel.algorithms.dudo.rounds import info_state_count
 from dudo_spiel.algorithms.dudo.rounds import round_rules
-from dudo_spiel.algorithms.dudo.rounds import sizes
 from dudo_spiel.algorithms.tabular import convertible
 from dudo_spiel.games import dudo
 
@@ -168,7 +168,7 @@ class RoundsPolicy(convertible.ConvertiblePolicy):
             game.house == self.game.house)
 
   def _num_info_states(self, game):
-    return sizes.num_info_states(game)
+    return info_state_count.num_info_states(game)
 
   def _known_text(self):
     return ", ".join(f"{a}v{b}" for a, b in sorted(self._known()))

@@ -5,8 +5,8 @@ import pytest
 
 import dudo_spiel  # noqa: F401, registers the games
 from dudo_spiel import rules as rules_lib
+from dudo_spiel.algorithms.dudo.rounds import info_state_count
 from dudo_spiel.algorithms.dudo.rounds import round_rules
-from dudo_spiel.algorithms.dudo.rounds import sizes
 from dudo_spiel.algorithms.tabular.tree import game_tree
 
 
@@ -49,5 +49,5 @@ def test_information_states_of_a_match_are_counted(parameters):
   names = [f"dudo({parameters})", *(
       f"dudo_ir({parameters},recall_length={length})" for length in (1, 2, 9))]
   for game in map(pyspiel.load_game, names):
-    assert sizes.num_info_states(game) == (
+    assert info_state_count.num_info_states(game) == (
         game_tree.GameTree(game).num_info_sets)
