@@ -9,8 +9,8 @@ What to import:
     two-player Dudo up to five dice each.
   perfect_recall: whole matches of two-player Dudo with perfect recall, with
     exact exploitability.
-  pfsi: fixed-strategy iteration for n players, plain and pruned; four-player
-    Dudo.
+  pfsi: fixed-strategy iteration for n players, plain and pruned; one round of
+    Dudo with 2 to 6 players.
   pass_through: pass-through CFR for n players, pruned or by Monte Carlo.
   regret_matching: games of one simultaneous move, such as matrix games and
     Blotto.
@@ -24,9 +24,10 @@ What to import:
 
 Internal packages, lowest layer first; each imports only from earlier ones:
 
-  runtime: compiled code, random numbers, files, the base of solvers.
+  runtime: compiled code, random numbers, files, threads, the base of solvers.
   tabular: any OpenSpiel game as arrays, and what iterates on them.
   graphs: fixed-strategy iteration on graphs, whatever game they come from.
-  dudo_single_round, dudo: four-player Dudo; matches of two-player Dudo.
+  dudo_single_round, dudo: one round of Dudo with 2 to 6 players; matches of
+    two-player Dudo.
   doubt: Q-learning of when to doubt.
 """

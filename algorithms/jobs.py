@@ -1,6 +1,6 @@
-"""Independent jobs, on the cores of this machine or on a Ray cluster.
+"""What users import to run independent jobs, here or on a Ray cluster.
 
-`runtime.jobs` says how they run.
+The code is in `runtime/jobs.py`, which says how jobs run.
 """
 
 from dudo_spiel.algorithms.runtime.jobs import check_engine

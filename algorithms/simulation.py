@@ -1,10 +1,10 @@
 """Games between policies and bots, millions in a few seconds, or exactly.
 
 `play_matches` plays two-player Dudo between two match policies; `play_games`
-plays four-player Dudo (`dudo_single_round`) between a line-up of policies and
-bots. Both report standard errors. `exact_match` computes what a policy with
-perfect recall wins against a match policy, and `bot_policy` turns a bot into a
-policy.
+plays one round of Dudo with 2 to 6 players (`dudo_single_round`) between a
+line-up of policies and bots. Both report standard errors. `exact_match`
+computes what a policy with perfect recall wins against a match policy, and
+`bot_policy` turns a bot into a policy.
 """
 
 from dudo_spiel.algorithms.dudo.analysis.exact_match import exact_match

@@ -1,1 +1,1 @@
-"""Four-player Dudo (`dudo_single_round`), made from its rules."""
+"""One round of Dudo for 2 to 6 players: `dudo_single_round`, from its rules."""

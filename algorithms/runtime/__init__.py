@@ -1,5 +1,5 @@
-"""What knows nothing about games.
+"""What solvers of any game need: compiled code, files, threads, their base.
 
-Compiled code, random numbers, files, jobs, memory, and the base of all
-solvers.
+Also random numbers, jobs, progress bars and free memory. Nothing here knows a
+game.
 """

@@ -1,8 +1,8 @@
-"""Independent jobs, on the cores of this machine or on a Ray cluster.
+"""How independent jobs run: processes of this machine, or tasks of Ray.
 
-A job is a call of a function that does not need the other jobs' results. Both
-engines run the same function with the same arguments, so their results are the
-same:
+Users import the module `algorithms/jobs.py`. A job is a call of a function that
+does not need the other jobs' results. Both engines run the same function with
+the same arguments, so their results are the same:
 
   "local": processes of this machine, a new one for each job.
   "ray": tasks of a Ray cluster (the extra `ray`): the one that is running, or

@@ -1,4 +1,8 @@
-"""Tables of solvers: the two of regret matching, and where tables begin."""
+"""The two tables of regret matching, and what all its kernels need for them.
+
+That is the least sum of regrets by which they may divide, and memory in which
+tables do not compete for the cache.
+"""
 
 from typing import NamedTuple
 

@@ -1,4 +1,7 @@
-"""Policies for whole matches of two-player Dudo, as tables by dice and claims.
+"""Policies with imperfect recall for whole matches of two-player Dudo.
+
+Players remember an abstraction of the claims of a round (`abstractions`). With
+perfect recall they play a `recall_policy.RecallPolicy` instead.
 
 A `MatchPolicy` has a table for each (own dice, opponent's dice). A table is
 [row, hand] of weights, and its rows are those of `abstraction_graph`. The
@@ -30,8 +33,9 @@ _MAX_RECALL = 2**31 - 1
 class MatchPolicy(rounds_policy.RoundsPolicy):
   """An OpenSpiel policy that plays every state of a match of Dudo.
 
-  It plays `dudo` and `dudo_ir` with two players, the same rules and at most as
-  many dice.
+  It remembers an abstraction of the claims, such as the last three (imperfect
+  recall). It plays `dudo` and `dudo_ir` with two players, the same rules and at
+  most as many dice.
 
   Args:
     game: the `pyspiel.Game`, `dudo` or `dudo_ir` with two players.

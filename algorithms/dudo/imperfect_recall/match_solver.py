@@ -1,4 +1,7 @@
-"""Trains whole matches of two-player Dudo, round by round.
+"""Trains whole matches of two-player Dudo with imperfect recall, by FSICFR.
+
+Players remember an abstraction of the claims of a round (`abstractions`), such
+as the last three.
 
 A match is trained pair by pair: the rounds (1, 1) first, then (1, 2) and
 (2, 1), and so on. The challenges of a round are worth what the smaller rounds

@@ -1,4 +1,4 @@
-"""How a training shares out its limits to pairs of rounds, and how it goes.
+"""How long a match solver trains each pair of rounds, and its progress bar.
 
 Larger rounds get more of the time, but less than in proportion to their cost:
 smaller rounds should be trained well, because larger ones build on them.

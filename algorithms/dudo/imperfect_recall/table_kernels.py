@@ -1,8 +1,8 @@
-"""Kernels on a table of a round, [row, hand].
+"""Strategies from one table of a round, of regrets or of weights: kernels.
 
-Rows are those of `abstraction_graph`: the actions of one node are neighbours. A
-table has regrets or weights. Strategies are made of them here: by regret
-matching, as probabilities, or as small whole numbers for files.
+They are made by regret matching, as probabilities, or as small whole numbers
+for files. A table is [row, hand]; its rows are those of `abstraction_graph`,
+where the actions of one node are neighbours.
 """
 
 import numpy as np
