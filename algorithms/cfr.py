@@ -1,7 +1,7 @@
 """Counterfactual regret minimization and its variants.
 
 All variants share one traversal (`tabular.forms`), and all but two share one
-update (`tabular.updates.strips.learn_block`). They differ in four parameters:
+update (`tabular.updates.cfr_update`). They differ in four parameters:
 
   alpha: in iteration t positive regrets are multiplied by
     t^alpha / (t^alpha + 1); infinity keeps them as they are.
@@ -13,7 +13,7 @@ update (`tabular.updates.strips.learn_block`). They differ in four parameters:
 
 Some variants change alpha, beta and gamma from iteration to iteration. APCFR+
 and VAD-CFR keep more than sums of regrets for an information set, and have
-updates of their own.
+updates of their own (`tabular.updates.cfr_variants`).
 
 The order is OpenSpiel's: new regrets are added, then the sums are discounted.
 Other papers discount the sums before they add the next iteration's regrets, and
@@ -37,7 +37,7 @@ import pyspiel
 
 from dudo_spiel import validation
 from dudo_spiel.algorithms.tabular import table_solver
-from dudo_spiel.algorithms.tabular.updates import learning
+from dudo_spiel.algorithms.tabular.updates import update_rules
 
 
 class RegretSolver(table_solver.TableSolver):
@@ -81,7 +81,7 @@ class RegretSolver(table_solver.TableSolver):
     _, _, gamma = self._powers(t)
     # Weights w(t) = t^gamma, as the factor w(t-1) / w(t) on the sums so far.
     decay = ((t - 1) / t)**gamma
-    return learning.Rule(
+    return update_rules.Rule(
         positive=_discount(t, alpha), negative=_discount(t, beta),
         prediction=float(self._prediction), decay=decay, epsilon=self._epsilon,
         rounding=t)
@@ -311,7 +311,7 @@ class APCFRPlusSolver(table_solver.TableSolver):
 
   def _rule(self, first, last):
     t = np.arange(first, last + 1, dtype=np.float64)
-    return learning.AsymmetricRule(
+    return update_rules.AsymmetricRule(
         decay=((t - 1) / t)**self._gamma, epsilon=self._epsilon, step=0.0,
         rounding=t, limit=self._limit)
 
@@ -359,7 +359,7 @@ class VADCFRSolver(table_solver.TableSolver):
 
   def _rule(self, first, last):
     t = np.arange(first, last + 1, dtype=np.float64)
-    return learning.VolatileRule(
+    return update_rules.VolatileRule(
         time=t, optimism=1.0 / (1.0 + (t - 1.0) / 100.0),
         is_averaged=t > self._warmup, epsilon=self._epsilon, step=0.0,
         rounding=t)

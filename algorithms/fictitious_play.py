@@ -37,8 +37,8 @@ from dudo_spiel.algorithms.runtime import base_solver
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.tabular import table_policy
 from dudo_spiel.algorithms.tabular import table_solver
-from dudo_spiel.algorithms.tabular.updates import learning
 from dudo_spiel.algorithms.tabular.updates import set_blocks
+from dudo_spiel.algorithms.tabular.updates import update_rules
 
 _BEST = "best"  # the name of the best strategy in files
 _ROUNDING = 1e-6  # by which sums of reaches may be too large
@@ -81,9 +81,9 @@ class FictitiousPlaySolver(table_solver.TableSolver):
     return {**super()._parameters(), "average": self._has_mean}
 
   def _rule(self, first, last):
-    return learning.Rule(positive=0.0, negative=0.0, prediction=0.0, decay=0.0,
-                         epsilon=self._epsilon,
-                         step=1.0 / (np.arange(first, last + 1) + 1.0))
+    return update_rules.Rule(
+        positive=0.0, negative=0.0, prediction=0.0, decay=0.0,
+        epsilon=self._epsilon, step=1.0 / (np.arange(first, last + 1) + 1.0))
 
   def _average(self):
     if self._has_mean and self.iteration > 0:

@@ -21,13 +21,13 @@ from dudo_spiel.algorithms.tabular.forms import form_kernels
 from dudo_spiel.algorithms.tabular.forms import history_form
 from dudo_spiel.algorithms.tabular.forms import sequence_form
 from dudo_spiel.algorithms.tabular.tree import rules_tree
-from dudo_spiel.algorithms.tabular.updates import learning
 from dudo_spiel.algorithms.tabular.updates import set_blocks
+from dudo_spiel.algorithms.tabular.updates import update_rules
 
 _DEAL = (None, "deal")  # values of `form` that choose the deal form, if any
 _FORMS = {"deal": deal_form, "sequence": sequence_form, "history": history_form}
 _HISTORY_FORM_BYTES = 200  # of a history, with the form of a best responder
-_NO_RULE = learning.Rule(1.0, 1.0, 0.0, 1.0)
+_NO_RULE = update_rules.Rule(1.0, 1.0, 0.0, 1.0)
 
 
 class CompiledGame:
@@ -224,7 +224,7 @@ class CompiledGame:
 @functools.lru_cache(maxsize=16)
 def _evaluation_rules(epsilon, dtype):
   """Returns the arrays of one iteration that only evaluates."""
-  return learning.rule_arrays(_NO_RULE._replace(epsilon=epsilon), 1, dtype)
+  return update_rules.rule_arrays(_NO_RULE._replace(epsilon=epsilon), 1, dtype)
 
 
 _CACHE: collections.OrderedDict = collections.OrderedDict()

@@ -11,8 +11,8 @@ from dudo_spiel.algorithms.tabular import compiled_game
 from dudo_spiel.algorithms.tabular import evaluator
 from dudo_spiel.algorithms.tabular import table_policy
 from dudo_spiel.algorithms.tabular.tree import game_tree
-from dudo_spiel.algorithms.tabular.updates import learning
 from dudo_spiel.algorithms.tabular.updates import set_blocks
+from dudo_spiel.algorithms.tabular.updates import update_rules
 
 
 class TableSolver(base_solver.Solver):
@@ -91,7 +91,7 @@ class TableSolver(base_solver.Solver):
     self._propagate()
 
   def _rule(self, first, last):
-    """Returns the `learning.Rule` of iterations: numbers, or [iteration].
+    """Returns the `update_rules.Rule` of iterations: numbers, or [iteration].
 
     Args:
       first: the first iteration.
@@ -120,7 +120,7 @@ class TableSolver(base_solver.Solver):
 
   def _advance(self, iterations):
     first = self.iteration + 1
-    rules = learning.rule_arrays(
+    rules = update_rules.rule_arrays(
         self._rule(first, self.iteration + iterations), iterations, self._dtype)
     self.compiled.run(self.tables, self._space, rules, self._alternating,
                       self._MODE, self._count, self._num_threads)

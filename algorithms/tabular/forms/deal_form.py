@@ -26,9 +26,9 @@ from dudo_spiel.algorithms.runtime import regret_tables
 from dudo_spiel.algorithms.tabular.forms import deal_terminals
 from dudo_spiel.algorithms.tabular.tree import game_tree
 from dudo_spiel.algorithms.tabular.tree import public_tree
-from dudo_spiel.algorithms.tabular.updates import learning
 from dudo_spiel.algorithms.tabular.updates import set_blocks
 from dudo_spiel.algorithms.tabular.updates import strips
+from dudo_spiel.algorithms.tabular.updates import update_rules
 
 _MAX_EMPTINESS = 4  # payoff table entries per terminal history
 _SMALL_TABLES = 100_000  # entries; smaller tables are always made
@@ -232,7 +232,7 @@ class DealForm:
       first, last = self._group_begin[player:player + 2]
       own = tree.set_player == player
       group[own] = first - 1 + np.searchsorted(self._hand_begin[first:last],
-                                              hand[own], side="right")
+                                               hand[own], side="right")
     num_hands = self._num_hands[group]
     self.set_entry = (self._entry_begin[group, number] +
                       self._index_in_class[public_node] * num_hands +
@@ -379,7 +379,7 @@ def _learn_group(arrays, scratch, tables, group, player, mode, rule,
   space = jit.borrowed(set_blocks.FormWorkspace(DealArrays(*arrays), *scratch))
   named_tables = jit.borrowed(set_blocks.SolverTables(*tables))
   _evaluate_group(space, group, player, named_tables, mode,
-                 learning.named_rule(rule))
+                  update_rules.named_rule(rule))
   if alternating:
     _renew_group(arrays, scratch, tables, group, player, mode)
 
@@ -405,11 +405,11 @@ def run_parallel(space, tables, rules, alternating, mode, iteration, values):
   arrays, scratch = space.arrays[:], space[1:]
   columns, num_players = tables[:], len(values)
   for t in range(len(rules.step)):
-    rule = learning.rule_at(rules, t)[:]
+    rule = update_rules.rule_at(rules, t)[:]
     for player in range(num_players):
       for group in numba.prange(groups[player], groups[player + 1]):
         _learn_group(arrays, scratch, columns, group, player, mode, rule,
-                    alternating)
+                     alternating)
     if not alternating:
       for player in range(num_players):
         for group in numba.prange(groups[player], groups[player + 1]):

@@ -16,8 +16,8 @@ from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.tabular.forms import deal_form
 from dudo_spiel.algorithms.tabular.forms import history_form
 from dudo_spiel.algorithms.tabular.forms import sequence_form
-from dudo_spiel.algorithms.tabular.updates import learning
 from dudo_spiel.algorithms.tabular.updates import set_blocks
+from dudo_spiel.algorithms.tabular.updates import update_rules
 
 _FORMS = {deal_form.DealArrays: deal_form,
           sequence_form.SequenceArrays: sequence_form,
@@ -62,7 +62,7 @@ def run(space, tables, rules, alternating, mode, iteration, values):
     space: the `set_blocks.FormWorkspace`. Its reaches must be up to date
       before, and are so afterwards.
     tables: the `set_blocks.SolverTables`, modified in place as the mode says.
-    rules: the `learning.Rule` of arrays [iteration].
+    rules: the `update_rules.Rule` of arrays [iteration].
     alternating: whether players are updated one after the other.
     mode: what to do with the values, such as `set_blocks.LEARN`.
     iteration: [1] int64, counted up here, so that it is right whenever Python
@@ -73,7 +73,7 @@ def run(space, tables, rules, alternating, mode, iteration, values):
   space, tables = jit.borrowed(space), jit.borrowed(tables)
   players = len(values)
   for t in range(len(rules.step)):
-    rule = learning.rule_at(rules, t)
+    rule = update_rules.rule_at(rules, t)
     # One loop for both orders: `_evaluate` and `_renew` are inlined, so each is
     # called in one place only, or the kernel would compile twice as long.
     for step in range(2 * players):

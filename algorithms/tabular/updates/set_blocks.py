@@ -9,7 +9,8 @@ block are ordered by action, so that all loops run over neighbouring sets:
 Each form of a game (`deal_form`, `sequence_form`, `history_form`) chooses the
 sets of a block, and computes counterfactual values from the last sets to the
 first. `update_block` does the same with the values of a block in all forms:
-this module has the updates of fictitious play, `learning` those of CFR.
+this module has the updates of fictitious play, `cfr_update` that of CFR, and
+`cfr_variants` those of variants that need their own.
 """
 
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dudo_spiel.algorithms.runtime import jit
-from dudo_spiel.algorithms.tabular.updates import learning
+from dudo_spiel.algorithms.tabular.updates import cfr_variants
 from dudo_spiel.algorithms.tabular.updates import strips
 
 # What `update_block` does with the values of a block.
@@ -273,7 +274,7 @@ def update_block(block, tables, values, out, reach, mode, rule, scratch):
     out: [set], written: each set's value.
     reach: [set], the player's own reach of each set; read in mode LEARN only.
     mode: EVALUATE, RESPOND, LEARN, DECIDE or MIX.
-    rule: the `learning.Rule` of this iteration.
+    rule: the `update_rules.Rule` of this iteration.
     scratch: [2 * set].
   """
   if mode >= RESPOND:
@@ -281,7 +282,7 @@ def update_block(block, tables, values, out, reach, mode, rule, scratch):
   elif mode == DECIDE:
     decide_block(block, tables, values, out, rule, scratch)
   elif mode == LEARN:
-    learning.learn_block(block, tables, values, out, reach, rule, scratch)
+    cfr_variants.learn_block(block, tables, values, out, reach, rule, scratch)
   else:
     strips.play_block(block, tables.strategy, values, out)
 

@@ -1,4 +1,4 @@
-"""Kernels that process the sets of a block strip by strip.
+"""Values and reaches of a block of information sets, strip by strip: kernels.
 
 A strip is as many neighbouring sets as fill a vector of 64 bytes (see `simd`).
 An iteration does all that it does to a strip before it goes to the next one, so
@@ -6,7 +6,8 @@ that the strip's entries are loaded once. The last strip of a block may be
 shorter.
 
 The kernel of a strip gets its first set `j`, and the number of its sets
-`count`, which is None for a whole strip.
+`count`, which is None for a whole strip. The update of CFR (`cfr_update`) is
+made of such kernels, too.
 """
 
 from typing import NamedTuple
@@ -18,8 +19,8 @@ from dudo_spiel.algorithms.runtime import regret_tables
 from dudo_spiel.algorithms.runtime import simd
 
 
-class _Strips(NamedTuple):
-  """A block as its strips need it: sizes and pointers.
+class BlockPointers(NamedTuple):
+  """A block as the kernels of its strips need it: sizes and pointers.
 
   Attributes:
     begin: the block's first entry.
@@ -42,16 +43,16 @@ class _Strips(NamedTuple):
 
 
 @jit.forceinline
-def _strips(block, strategy, values, out):
-  """Returns the `_Strips` of a block."""
-  return _Strips(block.begin, block.stride, len(block.rows),
-                 jit.pointer(block.rows), jit.pointer(strategy),
-                 jit.pointer(values), jit.pointer(out),
-                 regret_tables.min_sum(strategy))
+def block_pointers(block, strategy, values, out):
+  """Returns the `BlockPointers` of a block."""
+  return BlockPointers(block.begin, block.stride, len(block.rows),
+                       jit.pointer(block.rows), jit.pointer(strategy),
+                       jit.pointer(values), jit.pointer(out),
+                       regret_tables.min_sum(strategy))
 
 
 @jit.inline
-def _for_each_strip(kernel, args, width, lanes):
+def for_each_strip(kernel, args, width, lanes):
   """Calls kernel(*args, j, count) for `width` sets, `lanes` at a time."""
   whole = width // lanes * lanes
   for j in range(0, whole, lanes):
@@ -61,16 +62,16 @@ def _for_each_strip(kernel, args, width, lanes):
 
 
 @jit.forceinline
-def _play_strip(strips, j, count):
+def play_strip(block, j, count):
   """Writes and returns the values of the sets of a strip."""
-  values = strips.values
-  first = simd.load(values, strips.rows[0] + j, simd.STRIP, count)
+  values = block.values
+  first = simd.load(values, block.rows[0] + j, simd.STRIP, count)
   out = first
-  for a in range(1, strips.num_actions):
-    entry = strips.begin + a * strips.stride + j
-    out += (simd.load(strips.strategy, entry, simd.STRIP, count) *
-            (simd.load(values, strips.rows[a] + j, simd.STRIP, count) - first))
-  simd.store(strips.out, j, out, count)
+  for a in range(1, block.num_actions):
+    entry = block.begin + a * block.stride + j
+    out += (simd.load(block.strategy, entry, simd.STRIP, count) *
+            (simd.load(values, block.rows[a] + j, simd.STRIP, count) - first))
+  simd.store(block.out, j, out, count)
   return out
 
 
@@ -88,34 +89,34 @@ def play_block(block, strategy, values, out):
     values: array that `block.rows` points into.
     out: [set], written.
   """
-  _for_each_strip(_play_strip, (_strips(block, strategy, values, out),),
-                  block.width, simd.strip_size(strategy))
+  for_each_strip(play_strip, (block_pointers(block, strategy, values, out),),
+                 block.width, simd.strip_size(strategy))
 
 
 @jit.forceinline
-def _unperturbed(strips, value, epsilon, j, count):
+def unperturbed_strip(block, value, epsilon, j, count):
   """Returns the values of regret matching in a perturbed game.
 
   The strategy, which has these values, is epsilon + (1 - |A| epsilon) times
   regret matching.
   """
-  values = strips.values
-  first = simd.load(values, strips.rows[0] + j, simd.STRIP, count)
-  scale = 1.0 - strips.num_actions * epsilon
+  values = block.values
+  first = simd.load(values, block.rows[0] + j, simd.STRIP, count)
+  scale = 1.0 - block.num_actions * epsilon
   factor = 1.0 / scale if scale > 0.0 else 0.0
   matched = value - first
   low = simd.splat(epsilon, first)
-  for a in range(1, strips.num_actions):
-    matched -= low * (simd.load(values, strips.rows[a] + j, simd.STRIP, count) -
+  for a in range(1, block.num_actions):
+    matched -= low * (simd.load(values, block.rows[a] + j, simd.STRIP, count) -
                       first)
   return first + simd.splat(factor, first) * matched
 
 
 @jit.forceinline
-def _write_unperturbed(strips, set_value, epsilon, j, count):
-  """Writes `_unperturbed` of the sets of a strip to `strips.out`."""
+def _write_unperturbed(block, set_value, epsilon, j, count):
+  """Writes `unperturbed_strip` of the sets of a strip to `block.out`."""
   value = simd.load(set_value, j, simd.STRIP, count)
-  simd.store(strips.out, j, _unperturbed(strips, value, epsilon, j, count),
+  simd.store(block.out, j, unperturbed_strip(block, value, epsilon, j, count),
              count)
 
 
@@ -130,96 +131,10 @@ def write_unperturbed(block, values, set_value, epsilon, out):
     epsilon: the lowest probability of an action.
     out: [set], written.
   """
-  _for_each_strip(_write_unperturbed,
-                  (_strips(block, out, values, out), jit.pointer(set_value),
-                   epsilon), block.width, simd.strip_size(out))
-
-
-@jit.forceinline
-def _average_strip(cumulative, entry, played, decay, count):
-  """Discounts an action's sums of strategies, and adds reach times strategy."""
-  old = simd.load(cumulative, entry, played, count)
-  simd.store(
-      cumulative, entry,
-      simd.multiply_add(old, simd.splat(decay, old), simd.widen(played)),
-      count)
-
-
-@jit.forceinline
-def _learn_strip(strips, tables, reach, rule, min_regret, j, count):
-  """Does for a strip what `learn_block` does for a block."""
-  regret, cumulative = tables
-  num_actions, strategy = strips.num_actions, strips.strategy
-  base = _play_strip(strips, j, count)
-  if rule.epsilon > 0.0:
-    base = _unperturbed(strips, base, rule.epsilon, j, count)
-  own = simd.load(reach, j, simd.STRIP, count)
-  positive = simd.splat(rule.positive, base)
-  negative = simd.splat(rule.negative, base)
-  prediction = simd.splat(rule.prediction, base)
-  zero = simd.splat(0.0, base)
-  total = zero
-  for a in range(num_actions):
-    entry = strips.begin + a * strips.stride + j
-    probability = simd.load(strategy, entry, simd.STRIP, count)
-    _average_strip(cumulative, entry, own * probability, rule.decay, count)
-    new = simd.load(strips.values, strips.rows[a] + j, simd.STRIP, count) - base
-    r = simd.load(regret, entry, simd.STRIP, count) + new
-    r = r * simd.where_above(r, min_regret, positive, negative)
-    simd.store(regret, entry, r, count)
-    r += prediction * new
-    r = simd.where_above(r, min_regret, r, zero)
-    simd.store(strategy, entry, r, count)
-    total += r
-  low = simd.splat(rule.epsilon, base)
-  scale = simd.splat(1.0 - num_actions * rule.epsilon, base)
-  uniform = simd.splat(1.0 / num_actions, base)
-  inverse = scale / total
-  for a in range(num_actions):
-    entry = strips.begin + a * strips.stride + j
-    probability = low + simd.load(strategy, entry, simd.STRIP, count) * inverse
-    simd.store(
-        strategy, entry,
-        simd.where_from(total, strips.min_sum, probability, uniform), count)
-
-
-@jit.forceinline
-def _pass_strip(strips, cumulative, reach, decay, j, count):
-  """Does what `_learn_strip` does where sets have only one action."""
-  value = simd.load(strips.values, strips.rows[0] + j, simd.STRIP, count)
-  simd.store(strips.out, j, value, count)
-  own = simd.load(reach, j, simd.STRIP, count)
-  _average_strip(cumulative, strips.begin + j, own, decay, count)
-
-
-@jit.forceinline
-def learn_block(block, tables, values, out, reach, rule, scratch):
-  """Writes the values of a block, and updates its tables by them.
-
-  It adds the regrets and the strategy, and computes the next strategy. Where
-  sets have only one action there is nothing to learn.
-
-  In a perturbed game the next strategy is epsilon + (1 - |A| epsilon) times
-  regret matching, and regrets compare actions with regret matching (Farina,
-  Kroer & Sandholm 2017): nobody regrets what is forced.
-
-  Sums of regrets that may be rounding errors do not count as positive (see
-  `set_blocks.min_regrets`).
-
-  The arguments are those of `set_blocks.update_block`; only other updates use
-  `scratch`.
-  """
-  strips = _strips(block, tables.strategy, values, out)
-  cumulative, own = jit.pointer(tables.cumulative), jit.pointer(reach)
-  lanes = simd.strip_size(tables.strategy)
-  if strips.num_actions == 1:
-    _for_each_strip(_pass_strip, (strips, cumulative, own, rule.decay),
-                    block.width, lanes)
-  else:
-    _for_each_strip(_learn_strip,
-                    (strips, (jit.pointer(tables.regret), cumulative), own,
-                     rule, block.min_regret * rule.rounding),
-                    block.width, lanes)
+  for_each_strip(_write_unperturbed,
+                 (block_pointers(block, out, values, out),
+                  jit.pointer(set_value), epsilon), block.width,
+                 simd.strip_size(out))
 
 
 @jit.forceinline
@@ -248,9 +163,9 @@ def propagate_block(reach, strategy, source, entry, width, rows):
     width: number of cells.
     rows: [action] int64, where the children's reaches begin, or -1.
   """
-  _for_each_strip(_propagate_strip,
-                  (jit.pointer(reach), jit.pointer(strategy), source, entry,
-                   width, rows), width, simd.strip_size(strategy))
+  for_each_strip(_propagate_strip,
+                 (jit.pointer(reach), jit.pointer(strategy), source, entry,
+                  width, rows), width, simd.strip_size(strategy))
 
 
 @jit.forceinline
@@ -273,5 +188,5 @@ def sum_block(values, rows, target, width):
     target: where the values of the node class begin.
     width: number of cells.
   """
-  _for_each_strip(_sum_strip, (jit.pointer(values), rows, target), width,
-                  simd.strip_size(values))
+  for_each_strip(_sum_strip, (jit.pointer(values), rows, target), width,
+                 simd.strip_size(values))

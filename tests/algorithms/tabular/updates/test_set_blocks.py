@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from dudo_spiel import validation
-from dudo_spiel.algorithms.tabular.updates import learning
+from dudo_spiel.algorithms.tabular.updates import cfr_update
 from dudo_spiel.algorithms.tabular.updates import set_blocks
 from dudo_spiel.algorithms.tabular.updates import strips
+from dudo_spiel.algorithms.tabular.updates import update_rules
 
 pytestmark = pytest.mark.oracle
 
@@ -23,9 +24,9 @@ def _block():
   strategy[_BEGIN:] = (shares / shares.sum(axis=0)).ravel()
   values = rng.normal(size=100)
   tables = set_blocks.SolverTables(strategy, rng.normal(size=size),
-                               rng.random(size))
+                                   rng.random(size))
   return tables, values, set_blocks.Block(_BEGIN, _WIDTH, _WIDTH,
-                                      np.array([40, 7, 80]))
+                                          np.array([40, 7, 80]))
 
 
 def _matrix(table):
@@ -58,17 +59,19 @@ def test_respond_block(block):
   values[layout.rows[0]] = values[layout.rows[2]] = 9.0
   out = np.empty(_WIDTH)
   set_blocks.respond_block(layout, tables.strategy, values, out,
-                       learning.Rule(1.0, 1.0, 0.0, 1.0), np.empty(2 * _WIDTH))
+                           update_rules.Rule(1.0, 1.0, 0.0, 1.0),
+                           np.empty(2 * _WIDTH))
   matrix = _rows(values, layout)
   np.testing.assert_array_equal(out, matrix.max(axis=0))
   np.testing.assert_array_equal(_matrix(tables.strategy),
                                 np.eye(_ACTIONS)[matrix.argmax(axis=0)].T)
 
 
-@pytest.mark.parametrize("rule", [
-    learning.Rule(1.0, 1.0, 0.0, 1.0), learning.Rule(1.0, 0.0, 0.0, 0.5),
-    learning.Rule(0.7, 0.4, 0.0, 0.9), learning.Rule(0.8, 0.0, 1.0, 0.3)])
-def test_learn_block(block, rule):
+@pytest.mark.parametrize("parameters", [
+    (1.0, 1.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.5), (0.7, 0.4, 0.0, 0.9),
+    (0.8, 0.0, 1.0, 0.3)])
+def test_learn_block(block, parameters):
+  rule = update_rules.Rule(*parameters)
   tables, values, layout = block
   old = set_blocks.SolverTables(
       *(_matrix(table).copy() for table in tables[:3]))
@@ -76,8 +79,8 @@ def test_learn_block(block, rule):
   reach = np.linspace(0.0, 1.0, _WIDTH)
   # A set without positive regrets plays uniformly next.
   tables.regret[_BEGIN::_WIDTH] = old.regret[:, 0] = -50.0
-  learning.learn_block(layout, tables, values, set_value, reach, rule,
-                       np.empty(_WIDTH))
+  cfr_update.learn_block(layout, tables, values, set_value, reach, rule,
+                         np.empty(_WIDTH))
   new = _rows(values, layout) - set_value
   total = old.regret + new
   regret = total * np.where(total > 0, rule.positive, rule.negative)
@@ -95,7 +98,7 @@ def test_learn_block(block, rule):
 
 def test_parts_of_a_block_learn_what_the_whole_does(block):
   tables, values, layout = block
-  rule = learning.Rule(0.7, 0.4, 0.0, 0.9)
+  rule = update_rules.Rule(0.7, 0.4, 0.0, 0.9)
   reach = np.linspace(0.0, 1.0, _WIDTH)
   results = []
   for ends in [(0, _WIDTH), (0, 2, _WIDTH)]:
@@ -103,8 +106,8 @@ def test_parts_of_a_block_learn_what_the_whole_does(block):
     out = np.zeros(_WIDTH)
     for first, last in zip(ends[:-1], ends[1:]):
       part = layout._replace(begin=_BEGIN + first, width=last - first)
-      learning.learn_block(part, copies, values[first:], out[first:last],
-                           reach[first:last], rule, np.empty(2 * _WIDTH))
+      cfr_update.learn_block(part, copies, values[first:], out[first:last],
+                             reach[first:last], rule, np.empty(2 * _WIDTH))
     results.append((*copies[:3], out))
   for whole, parts in zip(*results):
     np.testing.assert_array_equal(whole, parts)
@@ -113,9 +116,9 @@ def test_parts_of_a_block_learn_what_the_whole_does(block):
 def test_sets_with_one_action_only_count_in_the_average():
   tables = set_blocks.SolverTables(np.ones(3), np.zeros(3), np.arange(3.0))
   out = np.zeros(3)
-  learning.learn_block(set_blocks.Block(0, 3, 3, np.array([1])), tables,
-                       np.arange(5.0), out, np.array([0.5, 0.0, 1.0]),
-                       learning.Rule(0.7, 0.4, 0.0, 0.5), np.empty(6))
+  cfr_update.learn_block(set_blocks.Block(0, 3, 3, np.array([1])), tables,
+                         np.arange(5.0), out, np.array([0.5, 0.0, 1.0]),
+                         update_rules.Rule(0.7, 0.4, 0.0, 0.5), np.empty(6))
   np.testing.assert_array_equal(out, [1.0, 2.0, 3.0])
   np.testing.assert_array_equal(tables.strategy, 1.0)
   np.testing.assert_array_equal(tables.regret, 0.0)
@@ -129,10 +132,10 @@ def test_regrets_below_all_normal_numbers_are_none(block, dtype):
   tables.regret[:] = np.finfo(dtype).smallest_subnormal
   tables = tables._replace(strategy=tables.strategy.astype(dtype),
                            regret=tables.regret.astype(dtype))
-  learning.learn_block(
+  cfr_update.learn_block(
       layout, tables, values.astype(dtype), np.zeros(_WIDTH, dtype),
       np.ones(_WIDTH, dtype),
-      learning.Rule(*map(dtype, (1.0, 1.0, 0.0, 1.0, 0.0, 0.0))),
+      update_rules.Rule(*map(dtype, (1.0, 1.0, 0.0, 1.0, 0.0, 0.0))),
       np.empty(_WIDTH, dtype))
   np.testing.assert_allclose(_matrix(tables.strategy), 1 / _ACTIONS, rtol=1e-6)
 
@@ -141,12 +144,12 @@ def test_late_decisions_still_count(block):
   tables, values, layout = block
   strategy = tables.strategy.astype(np.float32)
   tables = set_blocks.SolverTables(strategy.copy(),
-                               cumulative=strategy.astype(np.float64))
-  rule = learning.Rule(0.0, 0.0, 0.0, 0.0, step=1e-9)
+                                   cumulative=strategy.astype(np.float64))
+  rule = update_rules.Rule(0.0, 0.0, 0.0, 0.0, step=1e-9)
   for _ in range(1000):
     set_blocks.decide_block(layout, tables, values.astype(np.float32),
-                        np.empty(_WIDTH, np.float32), rule,
-                        np.empty(2 * _WIDTH, np.float32))
+                            np.empty(_WIDTH, np.float32), rule,
+                            np.empty(2 * _WIDTH, np.float32))
   best = _rows(values, layout).argmax(axis=0)
   old = _matrix(strategy)
   np.testing.assert_allclose(
@@ -158,7 +161,7 @@ def test_late_decisions_still_count(block):
 
 def test_normalize_and_uniform():
   layout = set_blocks.Blocks(*(np.array(row) for row in ([0, 1], [2, 3], [2, 1],
-                                                      [0, 4])))
+                                                         [0, 4])))
   table = np.array([1.0, 0.0, 3.0, 0.0, 2.0, 2.0, 4.0])
   out = np.empty(7)
   set_blocks.normalize(layout, table, out)
