@@ -19,9 +19,9 @@ from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
-from dudo_spiel.algorithms.runtime import one_thread
 from dudo_spiel.algorithms.runtime import pacing
 from dudo_spiel.algorithms.runtime import progress
+from dudo_spiel.algorithms.runtime import synchronized
 
 FILE_KIND = "solver"
 _POSITIVE = ("cumulative", "mean", "state")  # tables without negative numbers
@@ -82,7 +82,7 @@ class SolveResult:
     return self.best.exploitability
 
 
-class Solver(one_thread.OneThread):
+class Solver(synchronized.Synchronized):
   """What every solver can do.
 
   Several Python threads may use a solver. Its methods then wait for each other,
@@ -197,7 +197,7 @@ class Solver(one_thread.OneThread):
       warnings.warn(
           f"{type(self).__name__}: nothing is trained yet, so average_policy "
           "is the policy before the first iteration; call run or solve first",
-          UserWarning, stacklevel=4)  # above those of `one_thread`
+          UserWarning, stacklevel=4)  # above those of `synchronized`
     return self._average_policy()
 
   def best_policy(self) -> policy_lib.Policy:

@@ -1,8 +1,8 @@
-"""Objects that several Python threads may use, one at a time.
+"""Synchronized objects: a lock lets one Python thread at a time call methods.
 
-The methods of a class that inherits from `OneThread` take a lock, so that no
-thread sees what another one has changed by half. A method that runs for long
-lets other threads in between two of its steps.
+So several threads may use an object, and none sees what another one has changed
+by half. A method that runs for long lets other threads in between two of its
+steps.
 """
 
 import functools
@@ -17,8 +17,8 @@ _TURN_SECONDS = 1e-3  # for a thread that waits to wake up
 _OBJECTS: weakref.WeakSet = weakref.WeakSet()  # all that there are
 
 
-class OneThread:
-  """Base of a class whose methods one thread at a time executes.
+class Synchronized:
+  """Base of a class whose methods take the lock of the object.
 
   That holds for all methods of subclasses whose names do not begin with an
   underscore, and for those of `_LOCKED`. A thread may call one inside of
