@@ -1,9 +1,12 @@
-"""Long kernels in threads, so that Ctrl-C need not wait for them.
+"""Ctrl-C: postpones it, and stops kernels that run long.
+
+`deferred` postpones it to the end of what must not be cut short.
 
 Python notices Ctrl-C only when a kernel returns to it. So a kernel that may
 take long runs in a thread of its own, without the lock of the interpreter,
 while the main thread waits. After Ctrl-C the kernel either stops, as it looks
-at a flag now and then, or is finished in the background.
+at a flag now and then (`call_stoppable`, `run_in_threads`), or is finished in
+the background (`Background`).
 
 The main thread waits in steps of a fraction of a second. A signal that comes
 just before it goes to sleep would not wake it up. It waits for a bare lock, and
@@ -104,7 +107,7 @@ def run_in_threads(function, tasks, num_threads, flag):
   return results
 
 
-def call(function, flag):
+def call_stoppable(function, flag):
   """Returns function(), computed in a thread.
 
   After a KeyboardInterrupt, or any other exception, it sets the flag (from

@@ -280,7 +280,8 @@ def exact_match(policy: recall_policy.RecallPolicy,
   policy.check_game(game)
   other.check_game(game)
   flag = interrupts.new_flag()
-  values = interrupts.call(lambda: _values(policy, other, game, flag), flag)
+  values = interrupts.call_stoppable(
+      lambda: _values(policy, other, game, flag), flag)
   first = policy.first_round(game)
   return ExactResult(*(0.5 * (1.0 + by_round[first]) for by_round in values))
 

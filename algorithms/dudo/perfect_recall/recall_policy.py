@@ -197,7 +197,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
               self.match, self.round_tables(key), flag).measure(measures, pool)
       return measures
 
-    self.measures = interrupts.call(measure, flag)
+    self.measures = interrupts.call_stoppable(measure, flag)
     return self.measures
 
   def intervals(
@@ -267,7 +267,7 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
           bar.update()
       return rounds, measures
 
-    return RecallPolicy(self.game, *interrupts.call(compress, flag))
+    return RecallPolicy(self.game, *interrupts.call_stoppable(compress, flag))
 
   @property
   def memory_bytes(self) -> int:

@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from dudo_spiel.algorithms.runtime import one_thread
+from dudo_spiel.algorithms.runtime import synchronized
 
 
-class Counter(one_thread.OneThread):
+class Counter(synchronized.Synchronized):
   """Counts in steps, each of which other threads would disturb."""
 
   def __init__(self):

@@ -80,7 +80,7 @@ class ShareTrials:
     self._policy = policy
     self._keys = round_rules.match_keys(policy.game)
     flag = interrupts.new_flag()
-    self.trials, next_rounds = interrupts.call(
+    self.trials, next_rounds = interrupts.call_stoppable(
         lambda: self._try_all(num_threads, flag), flag)
     starts = [number for number, (a, b) in enumerate(self._keys) if a == b]
     if len(self._keys) - 1 not in starts:
