@@ -205,14 +205,14 @@ class XFPSolver(FictitiousPlaySolver):
     if not self.compiled.has_perfect_recall:
       raise ValueError(f"game={game}: has imperfect recall, so a best response "
                        "is not defined on it; use BDFPSolver")
-    self.compiled.start_mixing(self.tables, self._space)
+    self.compiled.start_mixing(self.tables, self._workspace)
 
   def refresh(self) -> None:
     """Updates what depends on `tables.strategy`, after a change of it."""
     super().refresh()
     mean = self.tables.mean.copy()
     self.tables.cumulative[:] = 0.0
-    self.compiled.start_mixing(self.tables, self._space)
+    self.compiled.start_mixing(self.tables, self._workspace)
     self.tables.cumulative[:] *= self.iteration + 1
     self.tables.mean[:] = mean
 

@@ -68,14 +68,14 @@ class Evaluator:
     """Returns each player's value in a mode, and in mode RESPOND responses."""
     free = self._workspaces.setdefault(compiled, [])
     try:
-      space = free.pop()
+      workspace = free.pop()
     except IndexError:  # all are in use
-      space = compiled.workspace()
+      workspace = compiled.workspace()
     strategy = np.array(strategy, dtype=np.float64)
     tables = set_blocks.SolverTables(strategy, response=np.empty_like(strategy))
-    compiled.propagate(strategy, space)
-    values = compiled.evaluate(tables, space, mode, epsilon)
-    free.append(space)
+    compiled.propagate(strategy, workspace)
+    values = compiled.evaluate(tables, workspace, mode, epsilon)
+    free.append(workspace)
     return values, tables.response
 
   def expected_values(self, strategy):

@@ -66,7 +66,7 @@ class TableSolver(base_solver.Solver):
     self._epsilon = self.compiled.check_epsilon(epsilon)
     self._alternating = validation.boolean("alternating", alternating)
     self.tables = self.compiled.new_tables(self._dtype, self._TABLES)
-    self._space = self.compiled.workspace(self._dtype)
+    self._workspace = self.compiled.workspace(self._dtype)
     self.tables.strategy[:] = self.compiled.perturbed(
         self._initial_strategy(initial), self._epsilon)
     self._propagate()
@@ -84,7 +84,7 @@ class TableSolver(base_solver.Solver):
                      "OpenSpiel policy")
 
   def _propagate(self):
-    self.compiled.propagate(self.tables.strategy, self._space)
+    self.compiled.propagate(self.tables.strategy, self._workspace)
 
   def refresh(self) -> None:
     """Updates what depends on `tables.strategy`, after a change of it."""
@@ -114,7 +114,7 @@ class TableSolver(base_solver.Solver):
   @property
   def memory_bytes(self) -> int:
     """Bytes of memory of the solver, besides the game's tree."""
-    arrays = [*self.tables, *self._space.arrays, *self._space[1:]]
+    arrays = [*self.tables, *self._workspace.arrays, *self._workspace[1:]]
     return sum(array.nbytes for array in arrays
                if isinstance(array, np.ndarray))
 
@@ -122,7 +122,7 @@ class TableSolver(base_solver.Solver):
     first = self.iteration + 1
     rules = update_rules.rule_arrays(
         self._rule(first, self.iteration + iterations), iterations, self._dtype)
-    self.compiled.run(self.tables, self._space, rules, self._alternating,
+    self.compiled.run(self.tables, self._workspace, rules, self._alternating,
                       self._MODE, self._count, self._num_threads)
 
   def _average(self):

@@ -287,33 +287,33 @@ class DealForm:
 
 
 @jit.kernel
-def _propagate_group(space, group, player, strategy):
+def _propagate_group(workspace, group, player, strategy):
   """Does for one hand group what `propagate` does for its player."""
-  space, strategy = jit.borrowed(space), jit.borrowed(strategy)
-  deal = space.arrays
+  workspace, strategy = jit.borrowed(workspace), jit.borrowed(strategy)
+  deal = workspace.arrays
   hands = deal.num_hands[group]
   root = deal.cell_begin[group, 0]
-  space.reach[root:root + hands] = 1.0
+  workspace.reach[root:root + hands] = 1.0
   for c in range(len(deal.actor) - 1):
     width = deal.num_nodes[c] * hands
     rows = deal.reach_row[group, deal.edge_begin[c]:deal.edge_begin[c + 1]]
     chooses = deal.actor[c] == player and len(rows) > 1
     entry = deal.entry_begin[group, c] if chooses else -1
-    strips.propagate_block(space.reach, strategy, deal.cell_begin[group, c],
+    strips.propagate_block(workspace.reach, strategy, deal.cell_begin[group, c],
                            entry, width, rows)
 
 
 @jit.kernel
-def _evaluate_group(space, group, player, tables, mode, rule):
+def _evaluate_group(workspace, group, player, tables, mode, rule):
   """Does for one hand group what `evaluate` does for its player."""
-  space, tables = jit.borrowed(space), jit.borrowed(tables)
-  deal, reach, values = space.arrays, space.reach, space.values
-  scratch = space.scratch[group]
+  workspace, tables = jit.borrowed(workspace), jit.borrowed(tables)
+  deal, reach, values = workspace.arrays, workspace.reach, workspace.values
+  scratch = workspace.scratch[group]
   hands = deal.num_hands[group]
   for c in range(len(deal.actor) - 2, -1, -1):
     width = deal.num_nodes[c] * hands
     begin = deal.cell_begin[group, c]
-    deal_terminals.write_values(space, group, player, c)
+    deal_terminals.write_values(workspace, group, player, c)
     rows = deal.edge_row[group, deal.edge_begin[c]:deal.edge_begin[c + 1]]
     if deal.actor[c] == player:
       block = set_blocks.Block(deal.entry_begin[group, c], width, width, rows,
@@ -330,41 +330,41 @@ def _evaluate_group(space, group, player, tables, mode, rule):
 
 
 @jit.kernel
-def _mix_group(space, group, player, tables):
+def _mix_group(workspace, group, player, tables):
   """Does for one hand group what `mix` does for its player."""
-  deal, scratch = space.arrays, space.scratch[group]
+  deal, scratch = workspace.arrays, workspace.scratch[group]
   for c in range(len(deal.actor) - 1):
     if deal.actor[c] == player:
       width = deal.num_nodes[c] * deal.num_hands[group]
       begin = deal.cell_begin[group, c]
       set_blocks.mix_block(deal.entry_begin[group, c], width,
                            deal.edge_begin[c + 1] - deal.edge_begin[c], tables,
-                           space.reach[begin:begin + width], scratch)
+                           workspace.reach[begin:begin + width], scratch)
 
 
 @jit.forceinline
-def mix(space, player, tables):
+def mix(workspace, player, tables):
   """Mixes the response, whose reaches are stored, into the strategy."""
-  groups = space.arrays.group_begin
+  groups = workspace.arrays.group_begin
   for group in range(groups[player], groups[player + 1]):
-    _mix_group(space, group, player, tables)
+    _mix_group(workspace, group, player, tables)
 
 
 @jit.forceinline
-def propagate(space, player, strategy):
+def propagate(workspace, player, strategy):
   """Writes the player's own reaches of every node, by hand, to `reach`."""
-  groups = space.arrays.group_begin
+  groups = workspace.arrays.group_begin
   for group in range(groups[player], groups[player + 1]):
-    _propagate_group(space, group, player, strategy)
+    _propagate_group(workspace, group, player, strategy)
 
 
 @jit.forceinline
-def evaluate(space, player, tables, mode, rule):
+def evaluate(workspace, player, tables, mode, rule):
   """Computes the player's counterfactual values, and learns from them."""
-  groups = space.arrays.group_begin
+  groups = workspace.arrays.group_begin
   total = 0.0
   for group in range(groups[player], groups[player + 1]):
-    total += _evaluate_group(space, group, player, tables, mode, rule)
+    total += _evaluate_group(workspace, group, player, tables, mode, rule)
   return total
 
 
@@ -376,9 +376,10 @@ def evaluate(space, player, tables, mode, rule):
 def _learn_group(arrays, scratch, tables, group, player, mode, rule,
                  alternating):
   """Evaluates one hand group; with alternating updates renews it, too."""
-  space = jit.borrowed(set_blocks.FormWorkspace(DealArrays(*arrays), *scratch))
+  workspace = jit.borrowed(
+      set_blocks.FormWorkspace(DealArrays(*arrays), *scratch))
   named_tables = jit.borrowed(set_blocks.SolverTables(*tables))
-  _evaluate_group(space, group, player, named_tables, mode,
+  _evaluate_group(workspace, group, player, named_tables, mode,
                   update_rules.named_rule(rule))
   if alternating:
     _renew_group(arrays, scratch, tables, group, player, mode)
@@ -387,22 +388,24 @@ def _learn_group(arrays, scratch, tables, group, player, mode, rule,
 @jit.kernel
 def _renew_group(arrays, scratch, tables, group, player, mode):
   """Updates what depends on the table that `_learn_group` changed."""
-  space = jit.borrowed(set_blocks.FormWorkspace(DealArrays(*arrays), *scratch))
+  workspace = jit.borrowed(
+      set_blocks.FormWorkspace(DealArrays(*arrays), *scratch))
   named_tables = jit.borrowed(set_blocks.SolverTables(*tables))
   if mode == set_blocks.MIX:
-    _propagate_group(space, group, player, named_tables.response)
-    _mix_group(space, group, player, named_tables)
-  _propagate_group(space, group, player, named_tables.strategy)
+    _propagate_group(workspace, group, player, named_tables.response)
+    _mix_group(workspace, group, player, named_tables)
+  _propagate_group(workspace, group, player, named_tables.strategy)
 
 
 @jit.kernel(parallel=True)
-def run_parallel(space, tables, rules, alternating, mode, iteration, values):
+def run_parallel(workspace, tables, rules, alternating, mode, iteration,
+                 values):
   """Does what `form_kernels.run` does, with threads for the hand groups.
 
   The result is equal. It only runs iterations, and does not write `values`.
   """
-  groups = space.arrays.group_begin
-  arrays, scratch = space.arrays[:], space[1:]
+  groups = workspace.arrays.group_begin
+  arrays, scratch = workspace.arrays[:], workspace[1:]
   columns, num_players = tables[:], len(values)
   for t in range(len(rules.step)):
     rule = update_rules.rule_at(rules, t)[:]

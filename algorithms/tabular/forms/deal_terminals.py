@@ -132,27 +132,28 @@ def _source(deal, group, terminals):
 
 
 @jit.kernel
-def _gather_reach(space, player, terminals, z, out):
+def _gather_reach(workspace, player, terminals, z, out):
   """Writes a player's reach of a terminal, by hand."""
-  deal = space.arrays
+  deal = workspace.arrays
   for group in range(deal.group_begin[player], deal.group_begin[player + 1]):
     hands = deal.num_hands[group]
     first = _source(deal, group, terminals) + z * hands
-    source = space.reach[first:first + hands]
+    source = workspace.reach[first:first + hands]
     target = out[deal.hand_begin[group]:deal.hand_begin[group] + hands]
     for h in range(hands):
       target[h] = source[h]
 
 
 @jit.kernel
-def _step_values(space, group, player, terminals, begin, end):
+def _step_values(workspace, group, player, terminals, begin, end):
   """Writes the values of terminals with step tables."""
-  deal, values, scratch = space.arrays, space.values, space.scratch[group]
+  deal, values = workspace.arrays, workspace.values
+  scratch = workspace.scratch[group]
   others = deal.matrix_0.shape[1] if player == 0 else deal.matrix_1.shape[1]
   hands, first_hand = deal.num_hands[group], deal.hand_begin[group]
   other_reach, sums = scratch[:others], scratch[others:2 * others + 1]
   for z in range(begin, end):
-    _gather_reach(space, 1 - player, terminals, z, other_reach)
+    _gather_reach(workspace, 1 - player, terminals, z, other_reach)
     own, table = terminals.target + z * hands, deal.table_of[z]
     step_payoffs.step_values(
         deal.step_index[player, table], deal.step_coefficient[player, table],
@@ -170,13 +171,13 @@ def _first_of_octet(octet, hands):
 
 
 @jit.kernel
-def _mixed_values(space, group, player, terminals, begin, end):
+def _mixed_values(workspace, group, player, terminals, begin, end):
   """Writes the values of terminals that have a matrix each."""
-  deal = space.arrays
+  deal = workspace.arrays
   matrices = deal.matrix_0 if player == 0 else deal.matrix_1
   row = matrices.shape[2]
-  matrix, reach = jit.pointer(matrices), jit.pointer(space.reach)
-  values = jit.pointer(space.values)
+  matrix, reach = jit.pointer(matrices), jit.pointer(workspace.reach)
+  values = jit.pointer(workspace.values)
   hands = deal.num_hands[group]
   first, last = deal.group_begin[1 - player], deal.group_begin[2 - player]
   for z in range(begin, end):
@@ -184,7 +185,7 @@ def _mixed_values(space, group, player, terminals, begin, end):
              deal.hand_begin[group])
     for octet in range(0, hands, simd.OCTET_SIZE):
       h = _first_of_octet(octet, hands)
-      total = simd.splat(space.reach.dtype.type(0.0), simd.OCTET)
+      total = simd.splat(workspace.reach.dtype.type(0.0), simd.OCTET)
       for q in range(first, last):
         size = deal.num_hands[q]
         source = _source(deal, q, terminals) + z * size
@@ -196,15 +197,15 @@ def _mixed_values(space, group, player, terminals, begin, end):
 
 
 @jit.kernel
-def _equal_values(space, group, player, terminals, begin, end):
+def _equal_values(workspace, group, player, terminals, begin, end):
   """Writes the values of terminals that share a matrix; whole fours only."""
-  deal = space.arrays
+  deal = workspace.arrays
   matrices = deal.matrix_0 if player == 0 else deal.matrix_1
   row = matrices.shape[2]
-  matrix, reach = jit.pointer(matrices), jit.pointer(space.reach)
-  values = jit.pointer(space.values)
+  matrix, reach = jit.pointer(matrices), jit.pointer(workspace.reach)
+  values = jit.pointer(workspace.values)
   hands = deal.num_hands[group]
-  zero = simd.splat(space.reach.dtype.type(0.0), simd.OCTET)
+  zero = simd.splat(workspace.reach.dtype.type(0.0), simd.OCTET)
   first, last = deal.group_begin[1 - player], deal.group_begin[2 - player]
   entry = (deal.table_of[begin] * matrices.shape[1] * row +
            deal.hand_begin[group])
@@ -265,16 +266,16 @@ def _six_values(matrix, table_of, reach, values, begin, end):
 
 
 @jit.forceinline
-def write_values(space, group, player, c):
+def write_values(workspace, group, player, c):
   """Writes the values of the terminals below a node class, by hand.
 
   Args:
-    space: the `set_blocks.FormWorkspace` of a deal form.
+    workspace: the `set_blocks.FormWorkspace` of a deal form.
     group: the hand group.
     player: its player.
     c: the node class.
   """
-  deal = space.arrays
+  deal = workspace.arrays
   runs, run_begin = deal.runs, deal.run_begin
   matrix = jit.pointer(deal.matrix_0 if player == 0 else deal.matrix_1)
   table_of = jit.pointer(deal.table_of)
@@ -291,14 +292,14 @@ def write_values(space, group, player, c):
     for run in range(run_begin[edge], run_begin[edge + 1]):
       kind, begin, end = runs[run].kind, runs[run].begin, runs[run + 1].begin
       if kind == STEPS:
-        _step_values(space, group, player, terminals, begin, end)
+        _step_values(workspace, group, player, terminals, begin, end)
       elif are_six:
         source = _source(deal, 1 - group, terminals) + begin * _SIX
-        _six_values(matrix, table_of, space.reach[source:],
-                    space.values[target + begin * _SIX:], begin, end)
+        _six_values(matrix, table_of, workspace.reach[source:],
+                    workspace.values[target + begin * _SIX:], begin, end)
       else:
         if kind == EQUAL:
           whole = begin + (end - begin) // _TOGETHER * _TOGETHER
-          _equal_values(space, group, player, terminals, begin, whole)
+          _equal_values(workspace, group, player, terminals, begin, whole)
           begin = whole
-        _mixed_values(space, group, player, terminals, begin, end)
+        _mixed_values(workspace, group, player, terminals, begin, end)

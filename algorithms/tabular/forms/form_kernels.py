@@ -43,23 +43,23 @@ _mix = _chosen("mix")
 
 
 @jit.inline
-def _renew(space, player, tables, mode):
+def _renew(workspace, player, tables, mode):
   """Updates what depends on the player's table that `evaluate` changed."""
   if mode == set_blocks.MIX:
-    _propagate(space, player, tables.response)
-    _mix(space, player, tables)
-  _propagate(space, player, tables.strategy)
+    _propagate(workspace, player, tables.response)
+    _mix(workspace, player, tables)
+  _propagate(workspace, player, tables.strategy)
 
 
 @jit.kernel
-def run(space, tables, rules, alternating, mode, iteration, values):
+def run(workspace, tables, rules, alternating, mode, iteration, values):
   """Runs an iteration for each of the rules, or evaluates once.
 
   Python calls the same kernel for both, because everything that it calls is
   compiled anew for each kernel that Python calls.
 
   Args:
-    space: the `set_blocks.FormWorkspace`. Its reaches must be up to date
+    workspace: the `set_blocks.FormWorkspace`. Its reaches must be up to date
       before, and are so afterwards.
     tables: the `set_blocks.SolverTables`, modified in place as the mode says.
     rules: the `update_rules.Rule` of arrays [iteration].
@@ -70,7 +70,7 @@ def run(space, tables, rules, alternating, mode, iteration, values):
     values: [player] float64, written: each player's expected value, in modes
       EVALUATE and RESPOND.
   """
-  space, tables = jit.borrowed(space), jit.borrowed(tables)
+  workspace, tables = jit.borrowed(workspace), jit.borrowed(tables)
   players = len(values)
   for t in range(len(rules.step)):
     rule = update_rules.rule_at(rules, t)
@@ -82,7 +82,7 @@ def run(space, tables, rules, alternating, mode, iteration, values):
       else:  # all are evaluated, then all are renewed
         player, is_evaluated = step % players, step < players
       if is_evaluated:
-        values[player] = _evaluate(space, player, tables, mode, rule)
+        values[player] = _evaluate(workspace, player, tables, mode, rule)
       elif mode != set_blocks.EVALUATE and mode != set_blocks.RESPOND:
-        _renew(space, player, tables, mode)
+        _renew(workspace, player, tables, mode)
     iteration[0] += 1

@@ -93,9 +93,9 @@ class HistoryForm:
 
 
 @jit.forceinline
-def propagate(space, player, strategy):
+def propagate(workspace, player, strategy):
   """Writes the player's own reach of every node to `reach`."""
-  form, own = space.arrays, space.reach[player]
+  form, own = workspace.arrays, workspace.reach[player]
   own[0] = 1.0
   for node in range(len(form.actor)):
     begin = form.child_begin[node]
@@ -107,19 +107,19 @@ def propagate(space, player, strategy):
 
 
 @jit.kernel
-def _parts(space, num_entries):
+def _parts(workspace, num_entries):
   """Returns the values of nodes and of entries, and the reaches of sets."""
-  num_nodes = len(space.arrays.actor)
-  values = space.values
+  num_nodes = len(workspace.arrays.actor)
+  values = workspace.values
   return (values[:num_nodes], values[num_nodes:num_nodes + num_entries],
           values[num_nodes + num_entries:])
 
 
 @jit.kernel
-def _sweep(space, player, strategy):
+def _sweep(workspace, player, strategy):
   """Writes the three parts of `values`."""
-  form, reach = space.arrays, space.reach
-  node_value, entry_value, set_reach = _parts(space, len(strategy))
+  form, reach = workspace.arrays, workspace.reach
+  node_value, entry_value, set_reach = _parts(workspace, len(strategy))
   entry_value[:] = 0.0
   set_reach[:] = 0.0
   for node in range(len(form.actor) - 1, -1, -1):
@@ -142,28 +142,28 @@ def _sweep(space, player, strategy):
 
 
 @jit.forceinline
-def evaluate(space, player, tables, mode, rule):
+def evaluate(workspace, player, tables, mode, rule):
   """Computes the player's counterfactual values, and learns from them."""
   if mode >= set_blocks.RESPOND:
     # Each sweep makes the response final in the next sets from the end.
-    for _ in range(space.arrays.max_own_sets[player]):
-      _sweep(space, player, tables.response)
-      _update_blocks(space, player, tables, mode, rule)
-    _sweep(space, player, tables.response)
+    for _ in range(workspace.arrays.max_own_sets[player]):
+      _sweep(workspace, player, tables.response)
+      _update_blocks(workspace, player, tables, mode, rule)
+    _sweep(workspace, player, tables.response)
   else:
-    _sweep(space, player, tables.strategy)
+    _sweep(workspace, player, tables.strategy)
     if mode != set_blocks.EVALUATE:
-      _update_blocks(space, player, tables, mode, rule)
-  return space.values[0]
+      _update_blocks(workspace, player, tables, mode, rule)
+  return workspace.values[0]
 
 
 @jit.kernel
-def _update_blocks(space, player, tables, mode, rule):
+def _update_blocks(workspace, player, tables, mode, rule):
   """Updates the player's tables by the values of a sweep."""
-  form = space.arrays
+  form = workspace.arrays
   blocks = form.blocks
-  _, entry_value, set_reach = _parts(space, len(tables.strategy))
-  out, scratch = space.scratch[0], space.scratch[1:].reshape(-1)
+  _, entry_value, set_reach = _parts(workspace, len(tables.strategy))
+  out, scratch = workspace.scratch[0], workspace.scratch[1:].reshape(-1)
   for b in range(len(blocks.width)):
     if blocks.player[b] != player:
       continue
@@ -177,17 +177,17 @@ def _update_blocks(space, player, tables, mode, rule):
 
 
 @jit.forceinline
-def mix(space, player, tables):
+def mix(workspace, player, tables):
   """Mixes the response, whose reaches are stored, into the strategy."""
-  form = space.arrays
+  form = workspace.arrays
   blocks = form.blocks
-  _, _, set_reach = _parts(space, len(tables.strategy))
+  _, _, set_reach = _parts(workspace, len(tables.strategy))
   set_reach[:] = 0.0
   for node in range(len(form.actor)):
     if form.actor[node] == player:
-      set_reach[form.set_index[node]] += space.reach[player, node]
+      set_reach[form.set_index[node]] += workspace.reach[player, node]
   for b in range(len(blocks.width)):
     if blocks.player[b] == player:
       set_blocks.mix_block(blocks.entry_begin[b], blocks.width[b],
                            blocks.actions[b], tables,
-                           set_reach[form.set_begin[b]:], space.scratch[0])
+                           set_reach[form.set_begin[b]:], workspace.scratch[0])

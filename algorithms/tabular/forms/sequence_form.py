@@ -298,9 +298,9 @@ def max_own_sets(tree, parents):
 
 
 @jit.forceinline
-def propagate(space, player, strategy):
+def propagate(workspace, player, strategy):
   """Writes the player's own reaches of its sequences to `reach`."""
-  form, reach = space.arrays, space.reach
+  form, reach = workspace.arrays, workspace.reach
   blocks = form.blocks
   reach[len(strategy) + player] = 1.0
   for b in range(len(blocks.width)):
@@ -321,21 +321,21 @@ def propagate(space, player, strategy):
 
 
 @jit.kernel
-def _leaf_values(space, player, num_entries):
+def _leaf_values(workspace, player, num_entries):
   """Writes the counterfactual values of the player's sequences at leaves."""
-  space = jit.borrowed(space)
-  form, values = space.arrays, jit.pointer(space.values)
+  workspace = jit.borrowed(workspace)
+  form, values = workspace.arrays, jit.pointer(workspace.values)
   blocks = form.blocks
   for b in range(len(blocks.width)):
     if blocks.player[b] == player:
       begin = blocks.entry_begin[b]
       end = begin + blocks.actions[b] * blocks.width[b]
-      space.values[begin:end] = 0.0
+      workspace.values[begin:end] = 0.0
   values[num_entries + player] = 0.0
-  reach, sequence = jit.pointer(space.reach), jit.pointer(form.sequence)
+  reach, sequence = jit.pointer(workspace.reach), jit.pointer(form.sequence)
   payoff = jit.pointer(form.payoff[player])
   others, num_others = jit.pointer(form.others[player]), form.others.shape[2]
-  zero = space.reach.dtype.type(0.0)
+  zero = workspace.reach.dtype.type(0.0)
   for g in range(form.group_begin[player], form.group_begin[player + 1]):
     leaf, leaves = form.groups[g].first_leaf, form.groups[g].leaves
     begin = form.groups[g].begin
@@ -364,13 +364,13 @@ def _leaf_values(space, player, num_entries):
 
 
 @jit.forceinline
-def evaluate(space, player, tables, mode, rule):
+def evaluate(workspace, player, tables, mode, rule):
   """Computes the player's counterfactual values, and learns from them."""
-  form, reach, values = space.arrays, space.reach, space.values
+  form, reach, values = workspace.arrays, workspace.reach, workspace.values
   blocks = form.blocks
   num_entries = len(tables.strategy)
-  _leaf_values(space, player, num_entries)
-  update = space.scratch[_UPDATE:].reshape(-1)
+  _leaf_values(workspace, player, num_entries)
+  update = workspace.scratch[_UPDATE:].reshape(-1)
   for b in range(len(blocks.width) - 1, -1, -1):
     if blocks.player[b] != player:
       continue
@@ -380,8 +380,8 @@ def evaluate(space, player, tables, mode, rule):
       width = min(step, whole - first)
       begin = form.set_begin[b] + first
       parent = form.parent[begin:begin + width]
-      out = space.scratch[_VALUE, :width]
-      own_reach = space.scratch[_REACH, :width]
+      out = workspace.scratch[_VALUE, :width]
+      own_reach = workspace.scratch[_REACH, :width]
       if mode == set_blocks.LEARN:
         for j in range(width):
           own_reach[j] = reach[parent[j]]
@@ -396,15 +396,15 @@ def evaluate(space, player, tables, mode, rule):
 
 
 @jit.forceinline
-def mix(space, player, tables):
+def mix(workspace, player, tables):
   """Mixes the response, whose reaches are stored, into the strategy."""
-  form, own_reach = space.arrays, space.scratch[_REACH]
+  form, own_reach = workspace.arrays, workspace.scratch[_REACH]
   blocks = form.blocks
   for b in range(len(blocks.width)):
     if blocks.player[b] == player:
       width = blocks.width[b]
       parent = form.parent[form.set_begin[b]:form.set_begin[b] + width]
       for j in range(width):
-        own_reach[j] = space.reach[parent[j]]
+        own_reach[j] = workspace.reach[parent[j]]
       set_blocks.mix_block(blocks.entry_begin[b], width, blocks.actions[b],
-                           tables, own_reach, space.scratch[_UPDATE])
+                           tables, own_reach, workspace.scratch[_UPDATE])

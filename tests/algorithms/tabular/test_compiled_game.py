@@ -267,10 +267,10 @@ def test_memory_is_known():
 def test_arrays_used_together_begin_apart(form):
   compiled = compiled_game.CompiledGame(pyspiel.load_game("leduc_poker"), form)
   tables = compiled.new_tables(np.dtype(np.float64))
-  space = compiled.workspace()
+  workspace = compiled.workspace()
   offsets = {array.ctypes.data % 4096 for array in (
-      tables.strategy, tables.regret, tables.cumulative, space.reach,
-      space.values)}
+      tables.strategy, tables.regret, tables.cumulative, workspace.reach,
+      workspace.values)}
   assert len(offsets) == 5
   assert all(offset % 64 == 0 for offset in offsets)
 

@@ -51,8 +51,8 @@ def _hand_groups(counts, cuts):
 
 
 @jit.kernel
-def write_values(space, group, player, c):
-  deal_terminals.write_values(jit.borrowed(space), group, player, c)
+def write_values(workspace, group, player, c):
+  deal_terminals.write_values(jit.borrowed(workspace), group, player, c)
 
 
 _LONG = [0] * 21 + [1, 2, 1, 3, 3, 0, 2] + [1] * 16 + [2]
@@ -81,7 +81,7 @@ def test_values_are_products(hands, cuts, kinds, dtype, tolerance):
   begins = (np.cumsum(sizes) - sizes.ravel()).reshape(sizes.shape)
   targets = begins[:, -1:] + num_hands[:, None] * [0, few, 2 * few]
   rng = np.random.default_rng(6)
-  space = set_blocks.FormWorkspace(
+  workspace = set_blocks.FormWorkspace(
       _Arrays(np.array([0, -1, -4]), np.array([0, 2, 3, 3]), targets,
               group_begin, hand_begin, num_hands, begins,
               *(matrix.astype(dtype) for matrix in matrices), runs, run_begin,
@@ -92,10 +92,10 @@ def test_values_are_products(hands, cuts, kinds, dtype, tolerance):
 
   def reach_at(player, c):  # [node, hand]
     return np.concatenate([
-        space.reach[begins[group, c]:][:nodes[c] * num_hands[group]].reshape(
-            nodes[c], num_hands[group])
-        for group in range(group_begin[player], group_begin[player + 1])],
-        axis=1)
+        workspace.reach[begins[group, c]:][
+            :nodes[c] * num_hands[group]].reshape(nodes[c], num_hands[group])
+        for group in range(group_begin[player], group_begin[player + 1])
+    ], axis=1)
 
   for player in range(2):
     # Player 0's reaches change where it chooses; player 1's do not.
@@ -105,11 +105,11 @@ def test_values_are_products(hands, cuts, kinds, dtype, tolerance):
     expected = np.einsum("hgz,zg->zh", payoffs[player], reach)
     for group in range(group_begin[player], group_begin[player + 1]):
       for c in range(2):
-        write_values(space, group, player, c)
+        write_values(workspace, group, player, c)
       first, count = hand_begin[group], num_hands[group]
       begin = begins[group, -1]
       np.testing.assert_allclose(
-          space.values[begin:begin + len(kinds) * count].reshape(-1, count),
+          workspace.values[begin:begin + len(kinds) * count].reshape(-1, count),
           expected[:, first:first + count], atol=tolerance)
 
 
