@@ -118,7 +118,7 @@ class DoubtLearner(base_solver.Solver):
   def memory_bytes(self) -> int:
     """How much memory the solver takes."""
     return sum(table.nbytes for table in (
-        *self.tables, self._rules.cumulative, self._rules.counts))
+        *self.tables, self._rules.distribution, self._rules.counts))
 
   @property
   def wins(self) -> int:

@@ -34,8 +34,8 @@ Kernels take some of these:
   row: the row of a player's roll. `own` is the player's number of dice.
   total: number of dice in play.
   last: the last claim, -1 for none.
-  begin, counter: where the stream of random numbers begins, and [1] int64, the
-    number that was drawn last; counted up.
+  stream, counter: the stream of random numbers, and [1] int64, the number that
+    was drawn last; counted up.
 """
 
 from typing import NamedTuple
@@ -61,7 +61,7 @@ class DoubtRules(NamedTuple):
     starter: the player who claims first.
     row_begin: [largest number of dice + 2] int64, where the rolls of k dice
       begin among all rows.
-    cumulative: [row] float64, the probability of this roll or one before it
+    distribution: [row] float64, the probability of this roll or one before it
       with as many dice.
     counts: [row, rank - 1] int32, how many dice of the roll show each rank.
     tails: [trials, successes] float64, the probability that at least
@@ -71,7 +71,7 @@ class DoubtRules(NamedTuple):
   start_dice: np.ndarray
   starter: int
   row_begin: np.ndarray
-  cumulative: np.ndarray
+  distribution: np.ndarray
   counts: np.ndarray
   tails: np.ndarray
 
@@ -133,10 +133,10 @@ def _odds(rules, row, own, claim, total):
 
 
 @jit.kernel
-def _dummy_claim(rules, row, total, last, begin, counter):
+def _dummy_claim(rules, row, total, last, stream, counter):
   """Returns the claim of a dummy: honest, a bluff, or at random."""
   sides = rules.num_sides
-  kind = int(3.0 * random_streams.draw(begin, counter))
+  kind = int(3.0 * random_streams.draw(stream, counter))
   claim = -1
   if kind == _HONEST:
     rank = 0
@@ -146,7 +146,7 @@ def _dummy_claim(rules, row, total, last, begin, counter):
     quantity = rules.counts[row, rank] if last < 0 else last // sides + 2
     claim = (quantity - 1) * sides + rank
   elif kind == _BLUFF:
-    x = random_streams.draw(begin, counter)
+    x = random_streams.draw(stream, counter)
     if last < 0:
       rank = int(sides * x)
       claim = rules.counts[row, rank] * sides + rank
@@ -155,7 +155,7 @@ def _dummy_claim(rules, row, total, last, begin, counter):
     else:
       claim = last + (sides, 1, sides + 1)[int(3.0 * x)]
   if claim < 0 or claim >= sides * total:
-    x = random_streams.draw(begin, counter)
+    x = random_streams.draw(stream, counter)
     claim = last + 1 + int(x * (sides * total - last - 1))
   return claim
 
@@ -186,7 +186,7 @@ def _learn(settings, doubt, row, claim, reward):
 
 
 @jit.kernel
-def _play_round(rules, settings, doubt, starter, dice, rows, begin, counter):
+def _play_round(rules, settings, doubt, starter, dice, rows, stream, counter):
   """Plays a round; returns (claimant, challenger, the claim doubted).
 
   `rows`, [player] int64, is filled with the rolls.
@@ -196,7 +196,7 @@ def _play_round(rules, settings, doubt, starter, dice, rows, begin, counter):
     if dice[player]:
       first, end = rules.row_begin[dice[player]:dice[player] + 2]
       rows[player] = first + random_streams.choose(
-          rules.cumulative[first:end], random_streams.draw(begin, counter))
+          rules.distribution[first:end], random_streams.draw(stream, counter))
       total += dice[player]
   last, claimant, player = -1, -1, starter
   while True:
@@ -212,13 +212,13 @@ def _play_round(rules, settings, doubt, starter, dice, rows, begin, counter):
         chance = 1.0 - _odds(rules, row, own, last, total)
         if not is_heuristic:
           chance = 0.25 + 0.5 * chance
-      if random_streams.draw(begin, counter) < chance:
+      if random_streams.draw(stream, counter) < chance:
         break
     if is_heuristic:
       last = _heuristic_claim(rules, row, own, total, last,
-                              random_streams.draw(begin, counter))
+                              random_streams.draw(stream, counter))
     else:
-      last = _dummy_claim(rules, row, total, last, begin, counter)
+      last = _dummy_claim(rules, row, total, last, stream, counter)
     claimant = player
     player = (player + 1) % len(dice)
     while dice[player] == 0:
@@ -227,7 +227,7 @@ def _play_round(rules, settings, doubt, starter, dice, rows, begin, counter):
 
 
 @jit.kernel
-def _play_game(rules, settings, tables, starter, record, begin):
+def _play_game(rules, settings, tables, starter, record, stream):
   """Plays a game and learns from it; returns whether the agent won.
 
   `record`, [round, 2] int64, is scratch for the agent's doubts.
@@ -239,7 +239,7 @@ def _play_game(rules, settings, tables, starter, record, begin):
   living = len(dice)
   while living > 1 and dice[settings.player] > 0:
     claimant, challenger, claim = _play_round(
-        rules, settings, tables.doubt, starter, dice, rows, begin, counter)
+        rules, settings, tables.doubt, starter, dice, rows, stream, counter)
     count = 0
     for player in range(len(dice)):
       if dice[player]:
@@ -271,7 +271,7 @@ def play(rules, settings, tables, seed, games, count):
     starter = rules.starter
     if settings.rotates:
       starter = (starter + count[0]) % len(rules.start_dice)
-    begin = random_streams.stream(seed, count[0])
-    if _play_game(rules, settings, tables, starter, record, begin):
+    stream = random_streams.stream(seed, count[0])
+    if _play_game(rules, settings, tables, starter, record, stream):
       tables.wins[0] += 1
     count[0] += 1

@@ -164,7 +164,7 @@ def sample_rolls(graph, count, seed, number):
   """
   rolls = np.zeros((count, graph.num_players), np.int64)
   graph_kernels.sample_rolls(
-      graph.dice.cumulative, random_streams.seed_for(seed, _STREAM + number),
+      graph.dice.distribution, random_streams.seed_for(seed, _STREAM + number),
       np.arange(count), rolls)
   return rolls
 

@@ -86,13 +86,13 @@ class DiceRules(NamedTuple):
     first_forced: claims from this number on must be challenged.
     counts: [roll, value - 1] int32, number of dice that show the value.
     amounts: [claim] int32, number of dice that it claims.
-    cumulative: [roll] float64, the distribution function of rolls.
+    distribution: [roll] float64, the distribution function of rolls.
   """
   claim_window: int
   first_forced: int
   counts: np.ndarray
   amounts: np.ndarray
-  cumulative: np.ndarray
+  distribution: np.ndarray
 
 
 class Tally(NamedTuple):
@@ -263,7 +263,7 @@ def _play_slice(lineup, rules, scratch, seed, tally, deals, thread):
     stream = random_streams.stream(seed, deal)
     for seat in range(seats):
       own_scratch.rolls[thread, seat] = random_streams.choose(
-          dice_rules.cumulative, random_streams.uniform(stream, seat))
+          dice_rules.distribution, random_streams.uniform(stream, seat))
     for rotation in range(seats):
       _play(players, dice_rules, own_scratch,
             GameTurn(deal, stream, rotation), sums, thread)

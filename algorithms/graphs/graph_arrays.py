@@ -43,13 +43,13 @@ class DiceOutcomes(NamedTuple):
   """The outcomes of the dice of a deal; empty arrays for a walked game.
 
   Attributes:
-    cumulative: [roll] float64, the distribution function of rolls.
+    distribution: [roll] float64, the distribution function of rolls.
     counts: [roll, value - 1] int32, number of dice that show the value.
     amounts: [claim] int32, number of dice that it claims.
     payoff: [is true, claimer, mask, player] float64, the returns when the
       players of the mask have challenged; the last to decide is its lowest bit.
   """
-  cumulative: np.ndarray
+  distribution: np.ndarray
   counts: np.ndarray
   amounts: np.ndarray
   payoff: np.ndarray

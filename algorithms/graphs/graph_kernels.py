@@ -107,22 +107,22 @@ def sampled_edge(graph, node, seed, iteration):
 
 
 @jit.kernel
-def sample_rolls(cumulative, seed, deals, rolls):
+def sample_rolls(distribution, seed, deals, rolls):
   """Writes the players' rolls, if the game has any.
 
   Args:
-    cumulative: [roll] float64, the distribution function of rolls.
+    distribution: [roll] float64, the distribution function of rolls.
     seed: uint64.
     deals: [deal] int64, the number of each deal.
     rolls: [deal, player] int64, written.
   """
-  if len(cumulative) == 0:
+  if len(distribution) == 0:
     return
   for i in range(len(deals)):
-    begin = random_streams.stream(seed, deals[i])
+    stream = random_streams.stream(seed, deals[i])
     for player in range(rolls.shape[1]):
       rolls[i, player] = random_streams.choose(
-          cumulative, random_streams.uniform(begin, player))
+          distribution, random_streams.uniform(stream, player))
 
 
 @jit.kernel
@@ -179,7 +179,7 @@ def deal(graph, dice, rolls, offsets, value, seats):
   """
   for player in range(len(rolls)):
     offsets[player] = rolls[player] * graph.num_entries
-  if len(dice.cumulative):
+  if len(dice.distribution):
     _write_returns(dice, len(graph.actor), rolls, value, seats)
 
 

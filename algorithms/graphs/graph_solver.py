@@ -236,7 +236,7 @@ class PlannedSolver(GraphSolver):
     iterations = validation.integers("iterations", iterations, 0,
                                      _MAX_ITERATION)
     rolls = np.zeros((len(iterations), self.graph.num_players), np.int64)
-    graph_kernels.sample_rolls(self.graph.dice.cumulative,
+    graph_kernels.sample_rolls(self.graph.dice.distribution,
                                np.uint64(self._seed), iterations, rolls)
     return rolls
 

@@ -45,9 +45,9 @@ def stream(seed, number):
 
 
 @jit.kernel
-def uniform(begin, counter):
+def uniform(stream, counter):
   """Returns number `counter` of a stream, uniform in [0, 1)."""
-  return to_uniform(mix(np.uint64(begin) +
+  return to_uniform(mix(np.uint64(stream) +
                         STEP * (np.uint64(counter) + np.uint64(1))))
 
 
@@ -60,12 +60,18 @@ def node_uniform(seed, iteration, node):
 
 
 @jit.kernel
-def choose(cumulative, x):
-  """Returns the outcome for a uniform x, by cumulative [outcome] float64."""
-  low, high = 0, len(cumulative) - 1
+def choose(distribution, x):
+  """Returns the outcome for a uniform x.
+
+  Args:
+    distribution: [outcome] float64, the probability of this outcome or one
+      before it.
+    x: uniform in [0, 1).
+  """
+  low, high = 0, len(distribution) - 1
   while low < high:
     middle = (low + high) // 2
-    if x < cumulative[middle]:
+    if x < distribution[middle]:
       high = middle
     else:
       low = middle + 1
@@ -73,28 +79,28 @@ def choose(cumulative, x):
 
 
 @jit.kernel
-def draw(begin, counter):
+def draw(stream, counter):
   """Returns the next number of a stream, uniform in [0, 1).
 
   The counter, [1] int64, has the number that was drawn last and is counted up.
   """
   counter[0] += 1
-  return uniform(begin, counter[0])
+  return uniform(stream, counter[0])
 
 
 @jit.kernel
-def binomial(trials, chance, begin, counter):
+def binomial(trials, chance, stream, counter):
   """Returns how many of some trials (float64) succeed, each with a chance.
 
   It draws by inversion, from a stream as `draw`, and returns a float64.
   """
   if chance > 0.5:
-    return trials - _rare_successes(trials, 1.0 - chance, begin, counter)
-  return _rare_successes(trials, chance, begin, counter)
+    return trials - _rare_successes(trials, 1.0 - chance, stream, counter)
+  return _rare_successes(trials, chance, stream, counter)
 
 
 @jit.kernel
-def _rare_successes(trials, chance, begin, counter):
+def _rare_successes(trials, chance, stream, counter):
   """Returns `binomial` for a chance of at most one half."""
   if chance <= 0.0:
     return 0.0
@@ -103,7 +109,7 @@ def _rare_successes(trials, chance, begin, counter):
   while trials > 0:
     batch = min(trials, _MAX_TRIALS)
     trials -= batch
-    x = draw(begin, counter)
+    x = draw(stream, counter)
     mass = (1.0 - chance)**batch
     successes = 0.0
     while x >= mass and successes < batch:

@@ -195,9 +195,9 @@ def test_monte_carlo_comes_close_to_exact_regrets(seed, tremble):
                                             (2000, 0.02), (1500, 0.97)])
 def test_binomial(trials, chance):
   counter = np.zeros(1, np.int64)
-  begin = np.uint64(random_streams.stream(np.uint64(1), 1))
+  stream = np.uint64(random_streams.stream(np.uint64(1), 1))
   draws = np.array([
-      random_streams.binomial(float(trials), chance, begin, counter)
+      random_streams.binomial(float(trials), chance, stream, counter)
       for _ in range(4000)])
   variance = trials * chance * (1 - chance)
   assert draws.min() >= 0 and draws.max() <= trials

@@ -41,9 +41,9 @@ def test_every_game_is_the_oracles(parameters, player, opponents):
   learner = qlearning.DoubtLearner(game, seed=9, **options)
   table, wins = {}, 0
   for number in range(40):
-    begin = np.uint64(random_streams.stream(np.uint64(9), number))
+    stream = np.uint64(random_streams.stream(np.uint64(9), number))
     draw = doubt_oracle.Draws(
-        lambda counter, begin=begin: random_streams.uniform(begin, counter))
+        lambda counter, stream=stream: random_streams.uniform(stream, counter))
     wins += doubt_oracle.play(game, table, draw, **options)
     learner.run(1)
     assert learner.wins == wins

@@ -115,7 +115,7 @@ def _choose(table, row, row_end, hand, x):
 
 
 @jit.inline
-def _play_round(first, second, this_round, seat, begin, starter):
+def _play_round(first, second, this_round, seat, stream, starter):
   """Plays one round of one game.
 
   Args:
@@ -123,23 +123,23 @@ def _play_round(first, second, this_round, seat, begin, starter):
     second: the `SeatedPolicy` of the other seat.
     this_round: the `SimulatedRound`.
     seat: of the first policy.
-    begin: where the game's random numbers for this round begin.
+    stream: of random numbers, where those of the game for this round begin.
     starter: the seat that claims first.
 
   Returns:
     (challenger's seat, claim, count) of the challenge that ends the round.
   """
   hand_0 = random_streams.choose(this_round.rolls_0,
-                                 random_streams.uniform(begin, 0))
+                                 random_streams.uniform(stream, 0))
   hand_1 = random_streams.choose(this_round.rolls_1,
-                                 random_streams.uniform(begin, 1))
+                                 random_streams.uniform(stream, 1))
   ranks = this_round.ranks
   node_1st, node_2nd, last = 0, 0, -1  # of each policy's abstraction graph
   actor = starter
   turn = 2
   while True:
     hand = hand_0 if actor == 0 else hand_1
-    x = random_streams.uniform(begin, turn)
+    x = random_streams.uniform(stream, turn)
     if actor == seat:
       table = first.table_0 if actor == 0 else first.table_1
       action = _choose(table, first.row_begin[node_1st],
@@ -173,11 +173,11 @@ def _play_slice(part, first, second, this_round, seeds, games, states):
                  len(games) * (thread + 1) // threads):
     game = games[i]
     number, seat = (game, 0) if game < half else (game - half, 1)
-    draws = random_streams.stream(seed, number) + (
+    stream = random_streams.stream(seed, number) + (
         np.uint64(len(this_round.ranks) * _DRAWS) * random_streams.STEP)
     state = states[game]
     challenger, claim, count = _play_round(
-        first, second, this_round, seat, draws, np.int64(state.starter))
+        first, second, this_round, seat, stream, np.int64(state.starter))
     state.dice_0 = this_round.dice_after[challenger, claim, count, 0]
     state.dice_1 = this_round.dice_after[challenger, claim, count, 1]
     state.starter = this_round.winner[challenger, claim, count]

@@ -251,11 +251,11 @@ def deal(seed, number, roll_chances, number_of_round):
     roll_chances: for each of both dice [roll] float64, cumulative.
     number_of_round: 0 or, if the starter has the second number of dice, 1.
   """
-  begin = random_streams.stream(seed, number)
+  stream = random_streams.stream(seed, number)
   return (random_streams.choose(roll_chances[number_of_round],
-                                random_streams.uniform(begin, 0)),
+                                random_streams.uniform(stream, 0)),
           random_streams.choose(roll_chances[1 - number_of_round],
-                                random_streams.uniform(begin, 1)))
+                                random_streams.uniform(stream, 1)))
 
 
 @jit.kernel
