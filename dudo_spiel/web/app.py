@@ -14,8 +14,8 @@ import flask
 from werkzeug import exceptions
 
 from dudo_spiel import validation
-from dudo_spiel.web import advice
 from dudo_spiel.web import explorer
+from dudo_spiel.web import help_views
 from dudo_spiel.web import play
 from dudo_spiel.web import policy_store
 from dudo_spiel.web import sessions
@@ -203,13 +203,13 @@ class _Page:
     """Answers what the person's moves are worth."""
     session = self._playing()
     with session.lock:
-      return advice.help_view(self._store, session.match)
+      return help_views.help_view(self._store, session.match)
 
   def review(self):
     """Answers what the person's moves lost."""
     session = self._session()
     with session.lock:
-      return advice.review_view(self._store, session)
+      return help_views.review_view(self._store, session)
 
   def explore(self):
     """Answers what the policy does at a position."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from dudo_spiel import rolls as rolls_lib
 from dudo_spiel.algorithms import exploitability
-from dudo_spiel.web import advice
+from dudo_spiel.web import help_views
 from dudo_spiel.web import play
 
 _MAX_TEXT = 400  # characters of a list of claims
@@ -68,8 +68,8 @@ class Position:
     except ValueError:
       raise ValueError(f"hand={text[:20]!r}: must be {self.own} faces between "
                        f"1 and {rules.num_sides}") from None
-    return advice.values_view(self._store, (self.own, self.other), self.claims,
-                              hand)
+    return help_views.values_view(self._store, (self.own, self.other),
+                                  self.claims, hand)
 
   def view(self):
     """Returns all that the explorer shows of the position."""
@@ -95,12 +95,12 @@ class Position:
         "actions": [*order.names[self.first:], *["Dudo"] * bool(self.claims)],
         "facts": self._facts(policy * own.chances, other.chances),
         "hands": [{"hand": rolls_lib.hand_name(table.hands[hand]),
-                   "chance": advice.rounded(own.chances[hand]),
+                   "chance": help_views.rounded(own.chances[hand]),
                    "pattern": _pattern(table.counts[hand]),
                    "matches": matches[hand].tolist(),
                    "row": np.round(policy[:, hand], 4).tolist()}
                   for hand in range(table.num_rolls)],
-        "range": advice.belief_view(rules, self.other, other)}
+        "range": help_views.belief_view(rules, self.other, other)}
 
   def _own_belief(self):
     """Returns the `Posterior` of the dice of the player who acts."""
@@ -123,7 +123,7 @@ class Position:
     facts = []
     for claim, by_hand in enumerate(reach, self.first):
       total = float(by_hand.sum())
-      fact = {"probability": advice.rounded(total), "bluff": None,
+      fact = {"probability": help_views.rounded(total), "bluff": None,
               "true": None}
       facts.append(fact)
       if total == 0.0:
@@ -133,9 +133,10 @@ class Position:
       own_counts = own[:, rank - 1]
       holds = own_counts[:, None] + other[:, rank - 1] >= quantity
       if not is_dudo:
-        fact["bluff"] = advice.rounded(by_hand[own_counts == 0].sum() / total)
+        fact["bluff"] = help_views.rounded(
+            by_hand[own_counts == 0].sum() / total)
       # Dudo is right if the claim does not hold.
-      fact["true"] = advice.rounded(
+      fact["true"] = help_views.rounded(
           by_hand @ (holds != is_dudo) @ other_chances / total)
     return facts
 
@@ -153,7 +154,7 @@ def _pattern(counts):
 def _win_rate(store, dice):
   """Returns how often the starter of a round wins, None if unknown."""
   value = store.dudo.values.get(dice)
-  return None if value is None else advice.rounded((1.0 + value) / 2.0)
+  return None if value is None else help_views.rounded((1.0 + value) / 2.0)
 
 
 def rounds_view(store):

@@ -8,7 +8,7 @@ import pyspiel
 
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import policy_bots
-from dudo_spiel.web import advice
+from dudo_spiel.web import help_views
 
 _LETTERS = {"k": "check", "b": "bet", "r": "raise", "c": "call", "f": "fold"}
 
@@ -46,7 +46,7 @@ def _neumann_view(game, policy):
         queue.append(((*steps, action), after))
   values = exploitability.expected_values(game, policy)
   return {"game": "neumann_poker", "ranks": game.num_ranks, "spots": spots,
-          "value": advice.rounded(values[0]),
+          "value": help_views.rounded(values[0]),
           "exploitability": float(exploitability.exploitability(game, policy))}
 
 
@@ -66,7 +66,7 @@ def _liar_die_chances(game, policy, claims, roll=None):
       state.apply_action(game.accept_action)
     state.apply_action(roll - 1)
   chances = policy.action_probabilities(state)
-  return [advice.rounded(chances.get(action, 0.0))
+  return [help_views.rounded(chances.get(action, 0.0))
           for action in state.legal_actions()]
 
 
@@ -86,8 +86,9 @@ def _liar_die_view(game, policy):
       "game": "liar_die", "sides": sides, "doubts": doubts, "claims": claims,
       "doubt_reach": [(chance * shares).round(6).tolist()
                       for chance, shares in zip(accepted, made)],
-      "claim_reach": [*map(advice.rounded, accepted[:sides])],
-      "value": advice.rounded(exploitability.expected_values(game, policy)[0]),
+      "claim_reach": [*map(help_views.rounded, accepted[:sides])],
+      "value": help_views.rounded(
+          exploitability.expected_values(game, policy)[0]),
       "exploitability": float(exploitability.exploitability(game, policy))}
 
 
