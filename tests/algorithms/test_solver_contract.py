@@ -12,54 +12,54 @@ import threading
 import numpy as np
 import pyspiel
 import pytest
-import solver_table
+import solver_cases
 
 from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms.runtime import base_solver
 from dudo_spiel.algorithms.runtime import pacing
 
-_NAMES = [name if name in solver_table.QUICK else
+_NAMES = [name if name in solver_cases.QUICK else
           pytest.param(name, marks=pytest.mark.slow)
-          for name in solver_table.SOLVERS]
+          for name in solver_cases.SOLVERS]
 every_solver = pytest.mark.parametrize("name", _NAMES)
 
 
 @every_solver
 def test_two_halves_are_one_run(name, tmp_path):
-  whole, halves = solver_table.make(name), solver_table.make(name)
+  whole, halves = solver_cases.make(name), solver_cases.make(name)
   whole.run(11)
   halves.run(4)
   halves.evaluate_and_update_policy()
   halves.run(6)
   assert whole.iteration == halves.iteration == 11
-  solver_table.assert_same(solver_table.saved(whole, tmp_path / "whole"),
-                           solver_table.saved(halves, tmp_path / "halves"))
+  solver_cases.assert_same(solver_cases.saved(whole, tmp_path / "whole"),
+                           solver_cases.saved(halves, tmp_path / "halves"))
 
 
 @pytest.mark.parametrize("names", [
-    solver_table.QUICK,
-    pytest.param(solver_table.SLOW, marks=pytest.mark.slow)])
+    solver_cases.QUICK,
+    pytest.param(solver_cases.SLOW, marks=pytest.mark.slow)])
 def test_another_process_goes_on_exactly(names, tmp_path):
-  program = pathlib.Path(solver_table.__file__)
+  program = pathlib.Path(solver_cases.__file__)
   for number, name in enumerate(names):
-    solver = solver_table.make(name)
+    solver = solver_cases.make(name)
     solver.run(5)
     solver.save(tmp_path / str(number))
   subprocess.run([sys.executable, program, tmp_path, "7", *names], check=True)
   for number, name in enumerate(names):
-    there, here = solver_table.make(name), solver_table.make(name)
+    there, here = solver_cases.make(name), solver_cases.make(name)
     there.load(tmp_path / str(number))
     here.run(12)
     assert there.iteration == 12
-    solver_table.assert_same(
-        solver_table.saved(here, tmp_path / f"here {number}"),
-        solver_table.saved(there, tmp_path / f"there {number}"))
+    solver_cases.assert_same(
+        solver_cases.saved(here, tmp_path / f"here {number}"),
+        solver_cases.saved(there, tmp_path / f"there {number}"))
 
 
 @every_solver
 def test_an_interrupt_leaves_a_usable_solver(name, tmp_path):
-  solver, plain = solver_table.make(name), solver_table.make(name)
+  solver, plain = solver_cases.make(name), solver_cases.make(name)
   solver.run(1)  # compiles
   timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
   with pytest.raises(KeyboardInterrupt):
@@ -69,13 +69,13 @@ def test_an_interrupt_leaves_a_usable_solver(name, tmp_path):
   plain.run(solver.iteration)
   solver.run(3)
   plain.run(3)
-  solver_table.assert_same(solver_table.saved(solver, tmp_path / "solver"),
-                           solver_table.saved(plain, tmp_path / "plain"))
+  solver_cases.assert_same(solver_cases.saved(solver, tmp_path / "solver"),
+                           solver_cases.saved(plain, tmp_path / "plain"))
 
 
 @every_solver
 def test_policies_can_be_played(name):
-  solver = solver_table.make(name)
+  solver = solver_cases.make(name)
   solver.run(20)
   state = solver.game.new_initial_state()
   while state.is_chance_node():
@@ -89,7 +89,7 @@ def test_policies_can_be_played(name):
 
 @every_solver
 def test_an_untrained_solver_says_so(name):
-  solver = solver_table.make(name)
+  solver = solver_cases.make(name)
   for ask in (solver.average_policy, solver.best_policy):
     with pytest.warns(UserWarning, match="nothing is trained yet"):
       ask()
@@ -100,7 +100,7 @@ def test_an_untrained_solver_says_so(name):
 
 @every_solver
 def test_measurements_fit_together(name):
-  solver = solver_table.make(name)
+  solver = solver_cases.make(name)
   result = solver.solve(max_iterations=30)
   assert isinstance(result, base_solver.SolveResult)
   assert (result.reason, result.iterations) == ("iterations", 30)
@@ -126,7 +126,7 @@ def test_measurements_fit_together(name):
     ({"seconds": -0.5}, "seconds=-0.5"),
     ({"seconds": float("nan")}, "seconds=nan")])
 def test_bad_limits_are_refused(name, arguments, message):
-  solver = solver_table.make(name)
+  solver = solver_cases.make(name)
   with pytest.raises(ValueError, match=f"^{message}"):
     solver.run(**arguments)
   assert solver.iteration == 0
@@ -141,7 +141,7 @@ def test_bad_limits_are_refused(name, arguments, message):
     *((name, {"num_threads": 0}) for name in ("cfr", "fsicfr", "fsi",
                                               "match", "perfect recall"))])
 def test_bad_arguments_are_named_first(name, kwargs):
-  solver, game, others = solver_table.SOLVERS[name]
+  solver, game, others = solver_cases.SOLVERS[name]
   (argument, value), = kwargs.items()
   with pytest.raises(ValueError, match=f"^{argument}={value!r}: must be"):
     solver(pyspiel.load_game(game), **{**others, **kwargs})
@@ -150,7 +150,7 @@ def test_bad_arguments_are_named_first(name, kwargs):
 @pytest.mark.parametrize("name", ["cfr", "bdfp", "xfp", "fsicfr", "fsi", "ppt",
                                   "match"])
 def test_an_array_is_no_dtype(name):
-  solver, game, others = solver_table.SOLVERS[name]
+  solver, game, others = solver_cases.SOLVERS[name]
   with pytest.raises(ValueError, match="^dtype=array"):
     solver(pyspiel.load_game(game), **others, dtype=np.array([1, 2]))
 
@@ -158,7 +158,7 @@ def test_an_array_is_no_dtype(name):
 @pytest.mark.parametrize("name", ["cfr", "bdfp", "fsicfr", "fsi", "ppt",
                                   "match", "perfect recall"])
 def test_what_is_no_game_is_refused(name):
-  solver, _, others = solver_table.SOLVERS[name]
+  solver, _, others = solver_cases.SOLVERS[name]
   for wrong in ("kuhn_poker", None, 3):
     with pytest.raises(ValueError, match="^game=.*: must be"):
       solver(wrong, **others)
@@ -231,7 +231,7 @@ _ARGUMENTS = {
 @every_solver
 def test_another_thread_may_call_any_method_during_a_run(
     name, tmp_path, monkeypatch):
-  solver, plain = solver_table.make(name), solver_table.make(name)
+  solver, plain = solver_cases.make(name), solver_cases.make(name)
   solver.run(3)
   solver.exploitability()  # compiles what the methods need
   solver.save(tmp_path / "saved")
@@ -272,5 +272,5 @@ def test_another_thread_may_call_any_method_during_a_run(
                                "load", "refresh", *solver._EXCLUSIVE}
   monkeypatch.undo()
   plain.run(solver.iteration)
-  solver_table.assert_same(solver_table.saved(solver, tmp_path / "solver"),
-                           solver_table.saved(plain, tmp_path / "plain"))
+  solver_cases.assert_same(solver_cases.saved(solver, tmp_path / "solver"),
+                           solver_cases.saved(plain, tmp_path / "plain"))

@@ -17,7 +17,7 @@ import zipfile
 import numpy as np
 import pyspiel
 import pytest
-import solver_table
+import solver_cases
 
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import fictitious_play
@@ -42,7 +42,7 @@ class _SavedSolver:
 
   def __init__(self, name, folder):
     self.path = pathlib.Path(folder) / "whole"
-    self._solver = solver_table.make(name)
+    self._solver = solver_cases.make(name)
     if name == "bdfp":
       self._solver.solve(max_iterations=3)  # which keeps its best
     self._solver.run(3)
@@ -80,7 +80,7 @@ class _SavedPolicy:
 
   def __init__(self, name, folder):
     self.path = pathlib.Path(folder) / "whole"
-    solver = solver_table.make(_POLICIES[name])
+    solver = solver_cases.make(_POLICIES[name])
     solver.run(3)
     solver.average_policy().save(self.path)
     self._policy = None
@@ -358,7 +358,7 @@ def test_nothing_is_saved_to_a_pipe(tmp_path):
   path = tmp_path / "pipe"
   os.mkfifo(path)
   with pytest.raises(ValueError, match=f"^path='{path}'.*regular file"):
-    solver_table.make("cfr").save(path)
+    solver_cases.make("cfr").save(path)
   assert path.is_fifo()
   assert os.listdir(tmp_path) == ["pipe"]
 
@@ -448,7 +448,7 @@ def test_solvers_that_make_no_sense(saved, tmp_path, change, field):
 
 def test_policies_for_the_wrong_kind_of_game(tmp_path):
   path = tmp_path / "policy.npz"
-  solver = pfsi.FSISolver(solver_table.make("pfsi").game, num_threads=2)
+  solver = pfsi.FSISolver(solver_cases.make("pfsi").game, num_threads=2)
   solver.current_policy().save(path)
   header, arrays = _read(path)
   header["game"] = "kuhn_poker()"

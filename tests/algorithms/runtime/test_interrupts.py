@@ -11,7 +11,7 @@ import time
 
 import pyspiel
 import pytest
-import solver_table
+import solver_cases
 
 import dudo_spiel
 from dudo_spiel.algorithms import exploitability
@@ -154,7 +154,7 @@ def test_a_thread_may_defer_interrupts():
 @pytest.mark.parametrize("name", ["cfr", "fsicfr", "fsi", "pfsi", "ppt", "mcpt",
                                   "match"])
 def test_many_interrupts_leave_tables_and_count_in_step(name, tmp_path):
-  solver, plain = solver_table.make(name), solver_table.make(name)
+  solver, plain = solver_cases.make(name), solver_cases.make(name)
   rng = random.Random(name)
   solver.run(1)
   plain.run(1)
@@ -164,5 +164,5 @@ def test_many_interrupts_leave_tables_and_count_in_step(name, tmp_path):
       solver.run(10**9)
     timer.join()
     plain.run(solver.iteration - plain.iteration)
-    solver_table.assert_same(solver_table.saved(solver, tmp_path / "solver"),
-                             solver_table.saved(plain, tmp_path / "plain"))
+    solver_cases.assert_same(solver_cases.saved(solver, tmp_path / "solver"),
+                             solver_cases.saved(plain, tmp_path / "plain"))

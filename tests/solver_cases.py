@@ -1,8 +1,8 @@
-"""All solvers on small games, by name: what every one of them must be able to.
+"""Cases for tests: all solvers on small games, by name.
 
 Run as a program, it loads solvers from a folder and goes on with them:
 
-  python solver_table.py FOLDER ITERATIONS
+  python solver_cases.py FOLDER ITERATIONS
 """
 
 import os
