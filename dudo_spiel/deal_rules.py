@@ -4,6 +4,9 @@ In such a game the public tree is the same for all deals. Its nodes are lines:
 sequences of public actions. A line and two hands determine a history. So the
 rules are a few small tables, even with millions of histories, and solvers are
 built from them without a traversal of the game tree.
+
+A game of this package returns them from its method `deal_rules` (see
+`games.base.Game`).
 """
 
 import abc

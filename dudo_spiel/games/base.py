@@ -7,6 +7,7 @@ from typing import Self
 
 import pyspiel
 
+from dudo_spiel import deal_rules
 from dudo_spiel import validation
 from dudo_spiel.games import observer
 
@@ -76,7 +77,8 @@ class Game(pyspiel.Game):
   - sets `_TYPE` to its `GameType`;
   - reads its parameters from the dict that `_parameters` returns, and makes a
     `GameInfo` of them before it calls this constructor;
-  - implements `_pieces` and `_recall_pieces`.
+  - implements `_pieces` and `_recall_pieces`;
+  - may implement `deal_rules`, from which solvers compile it faster.
 
   Args:
     info: the `pyspiel.GameInfo`.
@@ -111,6 +113,15 @@ class Game(pyspiel.Game):
       raise ValueError(f"players={given['players']}: must be 2, as "
                        f"{cls._TYPE.short_name} is a game for two")
     return params
+
+  def deal_rules(self) -> deal_rules.DealRules | None:
+    """Returns the rules as tables, or None: then solvers walk all histories.
+
+    A subclass does not inherit them, as it may have other rules: solvers take
+    them only from the class of the game itself, and warn if it inherits some.
+    They also compare them with a few random histories, and warn if they differ.
+    """
+    return None
 
   def _pieces(self):
     """Returns lists (private, public) of the pieces of an observation."""

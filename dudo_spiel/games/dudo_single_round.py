@@ -201,6 +201,10 @@ class DudoSingleRoundIRGame(DudoSingleRoundGame):
     self.recall_length = values["recall_length"]
     super().__init__(params)
 
+  def deal_rules(self) -> None:
+    """Returns None: there are no tables of what the players remember."""
+    return
+
   def _recall_pieces(self):
     public = [observer.recent_claims_piece(1, self.order.num_claims),
               observer.phase_piece(_PHASES)]

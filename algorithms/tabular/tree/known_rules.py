@@ -1,6 +1,6 @@
 """The games whose rules are known, and their sizes.
 
-The games of this package have a method for their rules. Those of OpenSpiel's
+The games of this package have the method `deal_rules`. The rules of OpenSpiel's
 `liars_dice` are here, because its traversal takes seconds, and with two dice
 each minutes.
 """
@@ -8,6 +8,7 @@ each minutes.
 import itertools
 import math
 import operator
+import warnings
 
 import numpy as np
 import pyspiel
@@ -77,14 +78,26 @@ def _liars_dice(game):
 
 
 def find_rules(game):
-  """Returns the `deal_rules.DealRules` of a game, or None if unknown."""
+  """Returns the `deal_rules.DealRules` of a game, or None if unknown.
+
+  It warns if a game only inherits rules: a subclass may play by others than its
+  parent, so they are not used.
+  """
   if game.num_players() != 2:
     return None
   if type(game) is pyspiel.Game:  # written in C++
     is_known = game.get_type().short_name == "liars_dice"
     return _liars_dice(game) if is_known else None
-  # A subclass may play by other rules than those of its parent.
-  return game.deal_rules() if "deal_rules" in vars(type(game)) else None
+  rules = getattr(game, "deal_rules", lambda: None)()
+  if rules is None or "deal_rules" in vars(type(game)):
+    return rules
+  name = type(game).__name__
+  warnings.warn(
+      f"game={game}: {name} inherits its method deal_rules, which is not used, "
+      "as a subclass may have other rules; the game is walked, which takes "
+      f"longer. Define deal_rules in {name}, which returns its rules or None",
+      UserWarning, stacklevel=1)
+  return None
 
 
 def num_histories(rules):

@@ -6,16 +6,19 @@ of the tree follows from the tables; arrays over all histories are made on first
 use.
 
 The tree is equal to the one of a traversal. A few histories are compared with
-the game's own states. If one differs, the game is walked.
+the game's own states. If one differs, there is a warning, and the game is
+walked.
 """
 
 import functools
 import hashlib
 import random
 from typing import NamedTuple
+import warnings
 
 import numpy as np
 
+from dudo_spiel import validation
 from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.algorithms.tabular.tree import game_tree
 from dudo_spiel.algorithms.tabular.tree import known_rules
@@ -47,8 +50,13 @@ def make_tree(game, max_nodes=None, deal_form=False, node_bytes=None):
     if is_free or known_rules.num_histories(rules) <= (
         game_tree.max_histories(game, max_nodes, node_bytes)):
       tree = RulesTree(game, rules)
-      if tree.agrees_with_states():
+      difference = tree.difference_from_states()
+      if difference is None:
         return tree
+      warnings.warn(
+          f"game={game}: does not play by the rules of {type(rules).__name__}: "
+          f"{difference}. So the game is walked, which takes longer",
+          UserWarning, stacklevel=1)
   return game_tree.GameTree(game, max_nodes, node_bytes)
 
 
@@ -186,37 +194,53 @@ class RulesTree(game_tree.GameTree):
     return (self.depth_begin[depth + len(self._draws)] + deals * width + lines -
             begin).astype(np.int32)
 
-  def agrees_with_states(self, seed=0):
-    """Returns whether a few random histories agree with the game's states."""
+  def difference_from_states(self, seed=0):
+    """Returns in words how a few random histories differ from the game's.
+
+    None if they do not.
+    """
     rng = random.Random(seed)
     ends = np.flatnonzero(self.num_children == 0)
     for _ in range(_SAMPLES):
       deal = rng.randrange(len(self.deal_reach))
-      if not self._agrees(deal, int(ends[rng.randrange(len(ends))])):
-        return False
-    return True
+      difference = self._difference(deal, int(ends[rng.randrange(len(ends))]))
+      if difference is not None:
+        return difference
+    return None
 
-  def _agrees(self, deal, end):
-    """Returns whether a history agrees with the game's states."""
+  def _difference(self, deal, end):
+    """Returns in words what differs first in a history, None if nothing."""
     state = self.game.new_initial_state()
+    for told, action in self._told(deal, end):
+      for method, expected in told.items():
+        found = getattr(state, method)()
+        if found != expected:
+          return (f"after the actions {state.history()} {method} is "
+                  f"{validation.shown(found)}, and by the rules "
+                  f"{validation.shown(expected)}")
+      if action is not None:
+        state.apply_action(action)
+    return None
+
+  def _told(self, deal, end):
+    """Yields what the rules tell of the states of a history, and the actions.
+
+    The former is a dict from methods of a state to what they return.
+    """
     for draw, outcome in zip(self._draws, self._outcomes(deal, self._draws)):
-      if not state.is_chance_node() or (
-          state.chance_outcomes() != list(enumerate(draw.tolist()))):
-        return False
-      state.apply_action(outcome)
+      yield {"is_chance_node": True,
+             "chance_outcomes": list(enumerate(draw.tolist()))}, outcome
     path = self._path(end)
     for line, child in zip(path, path[1:]):
       player = int(self.lines.actor[line])
-      if (state.current_player() != player or
-          tuple(state.legal_actions()) != self._legal_actions(line) or
-          state.information_state_string() !=
-          self._info_state(player, self.hands[player, deal], line)):
-        return False
-      state.apply_action(int(self.lines.action[child]))
-    table = self.lines.table[end]
+      yield {"current_player": player,
+             "legal_actions": list(self._legal_actions(line)),
+             "information_state_string": self._info_state(
+                 player, self.hands[player, deal], line)
+             }, int(self.lines.action[child])
     own, other = self.hands[:, deal]
-    return state.is_terminal() and (
-        state.returns() == self.table_returns[table, :, own, other].tolist())
+    yield {"is_terminal": True, "returns": self.table_returns[
+        self.lines.table[end], :, own, other].tolist()}, None
 
   def _outcomes(self, index, draws):
     """Returns the list of chance outcomes that lead to a node of the deal."""

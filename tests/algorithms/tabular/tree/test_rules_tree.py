@@ -1,5 +1,6 @@
 """Games compiled from their rules, compared with the same games walked."""
 
+import contextlib
 import functools
 
 import numpy as np
@@ -202,10 +203,23 @@ class _LyingGame(_MisereGame):
     return dudo.DudoGame.deal_rules(self)
 
 
-@pytest.mark.parametrize("game_class", [_MisereGame, _LyingGame])
-def test_a_game_with_other_rules_is_walked(game_class):
+class _SilentGame(_MisereGame):
+  """Tells no rules."""
+
+  def deal_rules(self):
+    return None
+
+
+@pytest.mark.parametrize("game_class, message", [
+    (_MisereGame, "^game=dudo.*_MisereGame inherits its method deal_rules"),
+    (_LyingGame, r"^game=dudo.*rules of RollRules: after the actions \[.* "
+     r"returns is \[.*, and by the rules \["),
+    (_SilentGame, None)])
+def test_a_game_with_other_rules_is_walked(game_class, message):
   game = game_class({"numdice": 1, "dice_sides": 2})
-  compiled = compiled_game.CompiledGame(game)
+  with (pytest.warns(UserWarning, match=message) if message else
+        contextlib.nullcontext()):
+    compiled = compiled_game.CompiledGame(game)
   assert not isinstance(compiled.tree, rules_tree.RulesTree)
   real = compiled_game.CompiledGame(_load("dudo(numdice=1,dice_sides=2)"))
   assert np.array_equal(compiled.tree.returns, -real.tree.returns)
@@ -221,6 +235,11 @@ def test_a_game_with_other_rules_is_walked(game_class):
     "liars_dice_ir(dice_sides=2)", "liar_die(sides=3)", "kuhn_poker"])
 def test_games_beyond_the_rules_tell_none(game):
   assert known_rules.find_rules(_load(game)) is None
+
+
+def test_inherited_rules_that_tell_nothing_do_not_matter():
+  longer = _MisereGame({"numdice": 2, "dice_sides": 2})  # dice rolled again
+  assert known_rules.find_rules(longer) is None
 
 
 def test_games_without_rules_are_walked():
