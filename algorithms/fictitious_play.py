@@ -33,8 +33,8 @@ import numpy as np
 import pyspiel
 
 from dudo_spiel import validation
+from dudo_spiel.algorithms.runtime import archives
 from dudo_spiel.algorithms.runtime import base_solver
-from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.tabular import table_policy
 from dudo_spiel.algorithms.tabular import table_solver
 from dudo_spiel.algorithms.tabular.updates import set_blocks
@@ -128,8 +128,8 @@ class FictitiousPlaySolver(table_solver.TableSolver):
     if (archive.header.get(_BEST, "") is None and
         _BEST not in archive.names):  # saved before the first `solve`
       return None
-    check = checkpoint.field(archive.path, archive.header, _BEST, _saved_check,
-                             self.compiled.num_players)
+    check = archives.field(archive.path, archive.header, _BEST, _saved_check,
+                           self.compiled.num_players)
     strategy = archive.read(_BEST, (self.compiled.num_entries,), (np.float64,))
     self._check_strategy(archive, strategy)
     return _Best(check, strategy)
@@ -232,11 +232,11 @@ def _saved_check(name, value, num_players):
     raise ValueError(f"{name} must be a check as `save` writes it")
   return base_solver.Check(
       validation.integer(f"{name} iteration", value["iteration"], 0,
-                         checkpoint.MAX_COUNT),
-      checkpoint.number(f"{name} seconds", value["seconds"], 0.0),
-      checkpoint.number(f"{name} exploitability", value["exploitability"]),
-      tuple(checkpoint.number_list(f"{name} values", value["values"],
-                                   num_players)))
+                         archives.MAX_COUNT),
+      archives.number(f"{name} seconds", value["seconds"], 0.0),
+      archives.number(f"{name} exploitability", value["exploitability"]),
+      tuple(archives.number_list(f"{name} values", value["values"],
+                                 num_players)))
 
 
 SOLVERS = {

@@ -24,7 +24,7 @@ from dudo_spiel.algorithms.dudo_single_round import single_round_policy
 from dudo_spiel.algorithms.dudo_single_round.single_round_policy import (
     SingleRoundPolicy,
 )
-from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import archives
 from dudo_spiel.algorithms.tabular import compiled_game
 from dudo_spiel.algorithms.tabular import table_policy
 from dudo_spiel.algorithms.tabular.table_policy import SeatPolicy
@@ -146,7 +146,7 @@ def load_policy(path: annotations.PathLike,
   """
   if game is not None:
     validation.game("game", game)
-  with checkpoint.opened(path, tuple(_READERS)) as archive:
+  with archives.opened(path, tuple(_READERS)) as archive:
     games = _games(archive, game)
     try:
       return _READERS[archive.header["kind"]](archive, *games)
@@ -162,11 +162,11 @@ def _games(archive, game):
   If that is another one than the policy is for, this one is returned as well.
   """
   path, header = archive.path, archive.header
-  names = [checkpoint.field(path, header, "game", checkpoint.text)]
+  names = [archives.field(path, header, "game", archives.text)]
   if "plays" in header and header["kind"] not in (match_policy.FILE_KIND,
                                                   recall_policy.FILE_KIND,
                                                   doubt_policy.FILE_KIND):
-    names.append(checkpoint.field(path, header, "plays", checkpoint.text))
+    names.append(archives.field(path, header, "plays", archives.text))
   if game is None:
     return tuple(_load_game(path, name) for name in names)
   if str(game) not in names:

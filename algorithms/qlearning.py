@@ -22,8 +22,8 @@ from dudo_spiel.algorithms.doubt import doubt_policy
 from dudo_spiel.algorithms.doubt.doubt_policy import DoubtPolicy
 from dudo_spiel.algorithms.doubt.doubt_policy import DummyPolicy
 from dudo_spiel.algorithms.doubt.doubt_policy import HeuristicPolicy
+from dudo_spiel.algorithms.runtime import archives
 from dudo_spiel.algorithms.runtime import base_solver
-from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.tabular import compiled_game
 from dudo_spiel.algorithms.tabular import evaluator
 from dudo_spiel.algorithms.tabular import table_policy
@@ -109,7 +109,7 @@ class DoubtLearner(base_solver.Solver):
 
   def _read_extras(self, archive, tables):
     for name, table in tables.items():
-      high = 1 if name == "doubt" else checkpoint.MAX_COUNT
+      high = 1 if name == "doubt" else archives.MAX_COUNT
       if np.any(table < 0) or np.any(table > high):
         raise ValueError(f"path={archive.path!r}: its {name} must be between "
                          f"0 and {high}")

@@ -13,7 +13,7 @@ import example_server
 import pyspiel
 import pytest
 
-from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import archives
 
 EXAMPLES = pathlib.Path(__file__).parent.parent / "examples"
 # Every program by the name of its file.
@@ -57,7 +57,7 @@ def defined_flags(program):
 
 def load_file(path, kind):
   """Returns (header, arrays) of a file that must hold this kind of thing."""
-  with checkpoint.opened(path, kind) as archive:
+  with archives.opened(path, kind) as archive:
     return archive.header, {name: archive.read(name) for name in archive.names}
 
 

@@ -17,7 +17,7 @@ from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo.analysis import bot_policies
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.rounds import info_state_count
-from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import archives
 from dudo_spiel.algorithms.tabular import convertible
 from dudo_spiel.games import dudo
 
@@ -222,12 +222,12 @@ class DoubtPolicy(DummyPolicy):
 
   def save(self, path: annotations.PathLike) -> None:
     """Writes the policy to one file, which `policies.load_policy` reads."""
-    checkpoint.save(path, FILE_KIND, {"game": str(self.game)},
-                    {"table": self.table}, compress=True)
+    archives.save(path, FILE_KIND, {"game": str(self.game)},
+                  {"table": self.table}, compress=True)
 
 
 def from_file(archive, game):
-  """Returns the policy in a `checkpoint.Archive`."""
+  """Returns the policy in a `archives.Archive`."""
   table = archive.read("table", table_shape(check_game(game)), (np.float64,),
                        0.0)
   return DoubtPolicy(game, table)

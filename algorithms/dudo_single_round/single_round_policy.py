@@ -15,7 +15,7 @@ from dudo_spiel import bots
 from dudo_spiel import odds
 from dudo_spiel import validation
 from dudo_spiel.algorithms.dudo_single_round import single_round_layout
-from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import archives
 from dudo_spiel.algorithms.tabular import convertible
 
 FILE_KIND = "single_round_policy"
@@ -56,7 +56,7 @@ class SingleRoundPolicy(convertible.ConvertiblePolicy):
     self.layout = layout
     self.table = np.ascontiguousarray(table)
     shape = self.layout.num_rolls, self.layout.num_entries
-    high = checkpoint.MAX_MAGNITUDES.get(self.table.itemsize, 255)
+    high = archives.MAX_MAGNITUDES.get(self.table.itemsize, 255)
     if (self.table.shape != shape or self.table.dtype not in _DTYPES or
         not np.all((self.table >= 0) & (self.table <= high))):
       raise ValueError(
@@ -117,12 +117,12 @@ class SingleRoundPolicy(convertible.ConvertiblePolicy):
     header = {"game": str(self.layout.game)}
     if not self._is_table_of(self.game):
       header["plays"] = str(self.game)
-    checkpoint.save(path, FILE_KIND, header, {"table": self.table},
-                    compress=True)
+    archives.save(path, FILE_KIND, header, {"table": self.table},
+                  compress=True)
 
 
 def from_file(archive, game, plays=None):
-  """Returns the policy in a `checkpoint.Archive`.
+  """Returns the policy in a `archives.Archive`.
 
   `game` has the policy's information states; the policy is for `plays`, if that
   is another game.

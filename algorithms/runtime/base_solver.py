@@ -16,7 +16,7 @@ import pyspiel
 
 from dudo_spiel import annotations
 from dudo_spiel import validation
-from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import archives
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import pacing
@@ -328,7 +328,7 @@ class Solver(synchronized.Synchronized):
     """Returns what `_extras` has saved, for `_restore_extras`.
 
     Args:
-      archive: the `checkpoint.Archive`.
+      archive: the `archives.Archive`.
       tables: dict as `_tables` returns it, read from the archive.
 
     Raises:
@@ -341,9 +341,9 @@ class Solver(synchronized.Synchronized):
   def save(self, path: annotations.PathLike) -> None:
     """Writes all that is needed to go on exactly from here to one file."""
     header, arrays = self._extras()
-    checkpoint.save(path, FILE_KIND,
-                    {**self._identity(), **header, "iteration": self.iteration},
-                    {**self._tables(), **arrays})
+    archives.save(path, FILE_KIND,
+                  {**self._identity(), **header, "iteration": self.iteration},
+                  {**self._tables(), **arrays})
 
   def load(self, path: annotations.PathLike) -> None:
     """Goes on from a file that a solver of the same kind and game saved.
@@ -351,10 +351,10 @@ class Solver(synchronized.Synchronized):
     A file that does not fit or is damaged is refused and changes nothing.
     Ctrl-C leaves the solver as it was, or as the file has it.
     """
-    with checkpoint.opened(path, FILE_KIND) as archive:
-      checkpoint.check_header(path, archive.header, self._identity())
-      iteration = checkpoint.field(path, archive.header, "iteration",
-                                   validation.integer, 0, checkpoint.MAX_COUNT)
+    with archives.opened(path, FILE_KIND) as archive:
+      archives.check_header(path, archive.header, self._identity())
+      iteration = archives.field(path, archive.header, "iteration",
+                                 validation.integer, 0, archives.MAX_COUNT)
       tables = self._tables()
       saved = {name: archive.read(name, table.shape, (table.dtype,),
                                   0.0 if name in _POSITIVE else -math.inf,
@@ -379,10 +379,10 @@ def check_identity(path, header, identity, free=()):
   """
   expected = dict(identity)
   parameters = expected.pop("parameters")
-  checkpoint.check_header(path, header, expected)
+  archives.check_header(path, header, expected)
   saved = header.get("parameters")
   saved = saved if isinstance(saved, dict) else {}
-  checkpoint.check_header(path, saved, {
+  archives.check_header(path, saved, {
       name: value for name, value in parameters.items() if name not in free})
   return saved
 

@@ -12,7 +12,7 @@ import pyspiel
 
 from dudo_spiel import annotations
 from dudo_spiel import validation
-from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import archives
 from dudo_spiel.algorithms.tabular import convertible
 from dudo_spiel.algorithms.tabular.tree import rules_tree
 
@@ -229,13 +229,13 @@ class TablePolicy(convertible.ConvertiblePolicy):
       header["fingerprint"] = self._fingerprint()
     if self._own_game is not self.game:
       header["plays"] = str(self.game)
-    checkpoint.save(path, FILE_KIND, header,
-                    {"players": self.players,
-                     "probabilities": self.probabilities})
+    archives.save(path, FILE_KIND, header,
+                  {"players": self.players,
+                   "probabilities": self.probabilities})
 
 
 def from_file(archive, game, plays=None):
-  """Returns the policy in a `checkpoint.Archive`.
+  """Returns the policy in a `archives.Archive`.
 
   Args:
     archive: the archive.
@@ -243,9 +243,9 @@ def from_file(archive, game, plays=None):
     plays: the `pyspiel.Game` that the policy is for, if it is another one.
   """
   path, header = archive.path, archive.header
-  info_states = checkpoint.field(path, header, "info_states", _texts)
-  actions = checkpoint.field(path, header, "actions", _legal_actions,
-                             len(info_states), game.num_distinct_actions())
+  info_states = archives.field(path, header, "info_states", _texts)
+  actions = archives.field(path, header, "actions", _legal_actions,
+                           len(info_states), game.num_distinct_actions())
   counts = np.array([len(legal) for legal in actions], np.int64)
   players = archive.read("players", counts.shape, (np.int64,), 0)
   if np.any(players >= game.num_players()):
@@ -261,8 +261,8 @@ def from_file(archive, game, plays=None):
                      "at every information state")
   fingerprint = None
   if "fingerprint" in header:  # only of policies made from a game's tree
-    fingerprint = functools.partial(str, checkpoint.field(
-        path, header, "fingerprint", checkpoint.text))
+    fingerprint = functools.partial(str, archives.field(
+        path, header, "fingerprint", archives.text))
   policy = TablePolicy(game if plays is None else plays, info_states, players,
                        actions, probabilities, fingerprint,
                        None if plays is None else game)
@@ -421,7 +421,7 @@ def to_strategy(compiled, policy):
   for s in range(tree.num_info_sets):
     player = int(tree.set_player[s])
     distribution = readers[player](player, tree.info_states[s],
-                             lambda s=s: tree.state(tree.set_node[s]))
+                                   lambda s=s: tree.state(tree.set_node[s]))
     values += [distribution.get(action, 0.0) for action in tree.set_actions[s]]
   values = np.array(values)
   sums = np.bincount(sets, weights=values)

@@ -13,7 +13,7 @@ import dudo_spiel  # noqa: F401
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fictitious_play
-from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import archives
 from dudo_spiel.algorithms.tabular import compiled_game
 from dudo_spiel.algorithms.tabular import evaluator
 from dudo_spiel.algorithms.tabular import table_policy
@@ -347,7 +347,7 @@ def test_a_bad_file_changes_nothing(spoil, message, tmp_path):
   header, arrays = helpers.load_file(path, "solver")
   arrays = dict(arrays)
   spoil(header, arrays)
-  checkpoint.save(path, "solver", header, arrays)
+  archives.save(path, "solver", header, arrays)
   solver.solve(max_iterations=4)
   before = solver.best_check, solver.current_policy()
   with pytest.raises(ValueError, match=message):
@@ -366,7 +366,7 @@ def test_averages_that_are_none_are_refused(name, message, tmp_path):
   solver.save(path)
   header, arrays = helpers.load_file(path, "solver")
   changed = {"cumulative": 1e30 * arrays["cumulative"], "mean": -arrays["mean"]}
-  checkpoint.save(path, "solver", header, {**arrays, name: changed[name]})
+  archives.save(path, "solver", header, {**arrays, name: changed[name]})
   with pytest.raises(ValueError, match=message):
     solver.load(path)
 
@@ -383,7 +383,7 @@ def test_sums_that_no_iterations_make_are_refused(dtype, tmp_path):
   header, arrays = helpers.load_file(path, "solver")
   for number in (1e100, 4.1):
     arrays["cumulative"][0] = number
-    checkpoint.save(path, "solver", header, arrays)
+    archives.save(path, "solver", header, arrays)
     with pytest.raises(ValueError, match="^path=.*cumulative has numbers abov"):
       solver.load(path)
 

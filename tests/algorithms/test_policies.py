@@ -18,7 +18,7 @@ from dudo_spiel.algorithms import pass_through
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import simulation
-from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import archives
 
 
 @functools.cache
@@ -219,7 +219,7 @@ def _renamed(folder, policy, **changes):
   header, arrays = helpers.load_file(path, "policy")
   for name in ("format", "version", "kind"):
     del header[name]
-  checkpoint.save(path, "policy", {**header, **changes}, arrays)
+  archives.save(path, "policy", {**header, **changes}, arrays)
   return path
 
 

@@ -10,7 +10,7 @@ from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import policies
 from dudo_spiel.algorithms import regret_matching
-from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import archives
 from dudo_spiel.algorithms.runtime import random_streams
 
 _OBLONG = pyspiel.create_matrix_game(
@@ -243,7 +243,7 @@ def test_without_an_average_it_is_the_current_strategy(name, tmp_path):
   solver.run(3)
   solver.save(path)
   header, arrays = helpers.load_file(path, "solver")
-  checkpoint.save(path, "solver", header, {**arrays, name: 0.0 * arrays[name]})
+  archives.save(path, "solver", header, {**arrays, name: 0.0 * arrays[name]})
   solver.load(path)
   assert np.isfinite([solver.nash_conv(), solver.cce_dist()]).all()
 
@@ -262,7 +262,7 @@ def test_regrets_that_no_iterations_make_are_refused(options, name, tmp_path):
   header, arrays = helpers.load_file(path, "solver")
   for number in (1e20, -1e20):
     arrays[name].flat[0] = number
-    checkpoint.save(path, "solver", header, arrays)
+    archives.save(path, "solver", header, arrays)
     with pytest.raises(ValueError, match=f"^path=.*its {name} has numbers abo"):
       solver.load(path)
 

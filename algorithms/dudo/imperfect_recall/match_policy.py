@@ -21,7 +21,7 @@ from dudo_spiel.algorithms.dudo.imperfect_recall import abstractions
 from dudo_spiel.algorithms.dudo.imperfect_recall import table_kernels
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.dudo.rounds import rounds_policy
-from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import archives
 
 FILE_KIND = "match_policy"
 _MAX_QUANTUM = 255  # the largest weight in 8 bits
@@ -203,29 +203,29 @@ class MatchPolicy(rounds_policy.RoundsPolicy):
               **{name: value for name, value in remembered
                  if value is not None},
               "values": [[*key, value] for key, value in self.values.items()]}
-    checkpoint.save(path, FILE_KIND, header,
-                    {f"{a}v{b}": table
-                     for (a, b), table in self.tables.items()}, compress=True)
+    archives.save(path, FILE_KIND, header,
+                  {f"{a}v{b}": table
+                   for (a, b), table in self.tables.items()}, compress=True)
 
 
 def from_file(archive, game):
   """Returns the policy in a file.
 
   Args:
-    archive: the `checkpoint.Archive`.
+    archive: the `archives.Archive`.
     game: the `pyspiel.Game` of the policy.
   """
   path = archive.path
   if "memory" in archive.header:  # not if players remember the last claims
-    memory = checkpoint.field(
+    memory = archives.field(
         path, archive.header, "memory", lambda name, value: abstractions.parse(
-            name, checkpoint.text(name, value)))
+            name, archives.text(name, value)))
   else:
-    memory = abstractions.LastClaims(checkpoint.field(
+    memory = abstractions.LastClaims(archives.field(
         path, archive.header, "recall_length", validation.integer, 1,
         _MAX_RECALL))
-  values = checkpoint.field(path, archive.header, "values",
-                            round_rules.values_from_file)
+  values = archives.field(path, archive.header, "values",
+                          round_rules.values_from_file)
   rules = abstract_rules.abstract_rules(game, memory)
   if not archive.names:
     raise ValueError(f"path={path!r}: its tables are missing")

@@ -30,8 +30,8 @@ from dudo_spiel.algorithms.dudo.imperfect_recall import parallel_training
 from dudo_spiel.algorithms.dudo.imperfect_recall import schedule
 from dudo_spiel.algorithms.dudo.imperfect_recall import table_kernels
 from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.runtime import archives
 from dudo_spiel.algorithms.runtime import base_solver
-from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import files
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
@@ -507,7 +507,7 @@ class MatchSolver(base_solver.Solver):
     arrays = {name: table for trainer in self._trainers if trainer.num_sweeps
               for name, table in _arrays_of(trainer).items()}
     values = pair_trainer.known_values(self._trainers)
-    checkpoint.save(
+    archives.save(
         path, base_solver.FILE_KIND,
         {**self._identity(), "iteration": self.iteration,
          "values": [[*key, value] for key, value in values.items()]},
@@ -522,7 +522,7 @@ class MatchSolver(base_solver.Solver):
     is in memory. Ctrl-C leaves the solver as it was, or as the file has it.
     Only if the disk fails in the second reading is the solver as new.
     """
-    with checkpoint.opened(path, base_solver.FILE_KIND) as archive:
+    with archives.opened(path, base_solver.FILE_KIND) as archive:
       learned = _read_learned(archive, self._identity(), self._trainers)
       with interrupts.deferred():  # tables and counts must fit together
         self._restore(archive, learned)
@@ -571,7 +571,7 @@ def _read_learned(archive, identity, trainers):
   """Returns what a file says, without tables; raises if it is not whole.
 
   Args:
-    archive: the `checkpoint.Archive`.
+    archive: the `archives.Archive`.
     identity: dict of what its header must have.
     trainers: list of `pair_trainer.PairTrainer`.
 
@@ -580,10 +580,10 @@ def _read_learned(archive, identity, trainers):
   """
   path, header = archive.path, archive.header
   base_solver.check_identity(path, header, identity)
-  iteration = checkpoint.field(path, header, "iteration", validation.integer, 0,
-                               checkpoint.MAX_COUNT)
-  values = checkpoint.field(path, header, "values",
-                            round_rules.values_from_file)
+  iteration = archives.field(path, header, "iteration", validation.integer, 0,
+                             archives.MAX_COUNT)
+  values = archives.field(path, header, "values",
+                          round_rules.values_from_file)
   seconds = archive.read("seconds", (len(trainers),), (np.float64,), 0.0)
   states = archive.read("states", _states(trainers).shape, (np.float64,))
   records = states.reshape(-1).view(deals.RECORD)

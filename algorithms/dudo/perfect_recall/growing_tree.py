@@ -410,7 +410,7 @@ def read_tree(archive, prefix, hands, nodes, rows, table):
   take in memory.
 
   Args:
-    archive: the `checkpoint.Archive`.
+    archive: the `archives.Archive`.
     prefix: with which the names of its arrays begin; `rows_of` has the ends.
     hands: the `round_hands.RoundHands`.
     nodes: how many nodes there are.

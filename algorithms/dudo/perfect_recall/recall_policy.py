@@ -24,7 +24,7 @@ from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
 from dudo_spiel.algorithms.dudo.perfect_recall.compression import coded_round
 from dudo_spiel.algorithms.dudo.rounds import round_rules
 from dudo_spiel.algorithms.dudo.rounds import rounds_policy
-from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import archives
 from dudo_spiel.algorithms.runtime import interrupts
 from dudo_spiel.algorithms.runtime import jit
 from dudo_spiel.algorithms.runtime import progress
@@ -292,10 +292,10 @@ class RecallPolicy(rounds_policy.RoundsPolicy):
         arrays[f"{a}v{b}_{name}"] = array
       checksums.append(_checksum(rounds[-1], parts.values()))
     measures = [[*dice, *entry] for dice, entry in self.measures.items()]
-    checkpoint.save(path, FILE_KIND,
-                    {"game": str(self.game), "rounds": rounds,
-                     "checksums": checksums, "measures": measures},
-                    arrays, compress=True)
+    archives.save(path, FILE_KIND,
+                  {"game": str(self.game), "rounds": rounds,
+                   "checksums": checksums, "measures": measures},
+                  arrays, compress=True)
 
 
 def _checksum(item, arrays):
@@ -349,13 +349,13 @@ def from_file(archive, game):
   """Returns the policy in a file.
 
   Args:
-    archive: the `checkpoint.Archive`.
+    archive: the `archives.Archive`.
     game: the `pyspiel.Game` of the policy.
   """
   path = archive.path
   match = round_rules.round_rules(game)
   keys = set(round_rules.match_keys(game))
-  items = checkpoint.field(path, archive.header, "rounds", _rounds_from_file)
+  items = archives.field(path, archive.header, "rounds", _rounds_from_file)
   if items.keys() != keys:
     raise ValueError(f"path={path!r}: its rounds must be those of {game}")
   checksums = archive.header.get("checksums")  # which some old files lack
@@ -370,8 +370,8 @@ def from_file(archive, game):
     if checksums is not None and checksums[number] != _checksum(item, arrays):
       raise ValueError(f"path={path!r}: its round {key[0]}v{key[1]} is "
                        "damaged; must have the checksum that was saved with it")
-  measures = checkpoint.field(path, archive.header, "measures",
-                              _measures_from_file)
+  measures = archives.field(path, archive.header, "measures",
+                            _measures_from_file)
   if measures and measures.keys() != keys:
     raise ValueError(f"path={path!r}: its measures must be of the rounds of "
                      f"{game}, or none")
@@ -382,7 +382,7 @@ def _read_round(archive, match, item):
   """Returns a round of a file, and its arrays.
 
   Args:
-    archive: the `checkpoint.Archive`.
+    archive: the `archives.Archive`.
     match: the `round_rules.RoundRules`.
     item: the round's numbers in the field `rounds` of the header.
 

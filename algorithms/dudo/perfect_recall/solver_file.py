@@ -25,8 +25,8 @@ from dudo_spiel.algorithms.dudo.perfect_recall import recall_policy
 from dudo_spiel.algorithms.dudo.perfect_recall import round_hands
 from dudo_spiel.algorithms.dudo.perfect_recall import stored_rounds
 from dudo_spiel.algorithms.dudo.rounds import round_rules
+from dudo_spiel.algorithms.runtime import archives
 from dudo_spiel.algorithms.runtime import base_solver
-from dudo_spiel.algorithms.runtime import checkpoint
 from dudo_spiel.algorithms.runtime import ram
 from dudo_spiel.algorithms.tabular.tree import named_games
 
@@ -85,13 +85,13 @@ def read(path, identity, keys, trainings):
     (iteration, index of the current round, max_bytes of the solver that saved
     it, list of `RoundState`).
   """
-  with checkpoint.opened(path, base_solver.FILE_KIND) as archive:
+  with archives.opened(path, base_solver.FILE_KIND) as archive:
     parameters = base_solver.check_identity(path, archive.header, identity,
                                             ("max_bytes",))
-    iteration = checkpoint.field(path, archive.header, "iteration",
-                                 validation.integer, 0, checkpoint.MAX_COUNT)
-    current = checkpoint.field(path, archive.header, "present",
-                               validation.integer, 0, len(keys) - 1)
+    iteration = archives.field(path, archive.header, "iteration",
+                               validation.integer, 0, archives.MAX_COUNT)
+    current = archives.field(path, archive.header, "present",
+                             validation.integer, 0, len(keys) - 1)
     archive.check_packing()
     states = [_read_round(archive, key, training)
               for key, training in zip(keys, trainings)]
@@ -115,7 +115,7 @@ def _read_tree(archive, key, hands):
       0).tolist()))
   _demand(schedule["iteration"] <= min(schedule["next_expansion"],
                                        _MAX_ITERATIONS) and
-          max(schedule.values()) <= checkpoint.MAX_COUNT and
+          max(schedule.values()) <= archives.MAX_COUNT and
           schedule["rows"] <= growing_tree.MAX_ROWS, archive, key, "schedule",
           "one of a training")
   return schedule, growing_tree.read_tree(
@@ -127,7 +127,7 @@ def _read_round(archive, key, training):
   """Returns the `RoundState` of a round, or raises a ValueError.
 
   Args:
-    archive: the `checkpoint.Archive`.
+    archive: the `archives.Archive`.
     key: (starter's dice, other's dice).
     training: the `recall_solver._RoundTraining`.
   """
@@ -178,7 +178,7 @@ class _SavedRound(stored_rounds.LazyRound):
 
   Args:
     path: the file.
-    digest: its `checkpoint.Archive.digest`.
+    digest: its `archives.Archive.digest`.
     match: the `round_rules.RoundRules`.
     key: (starter's dice, other's dice).
   """
@@ -191,7 +191,7 @@ class _SavedRound(stored_rounds.LazyRound):
 
   def read(self):
     """Returns the `stored_rounds.StoredRound`, its table in floats."""
-    with checkpoint.opened(self._path, base_solver.FILE_KIND) as archive:
+    with archives.opened(self._path, base_solver.FILE_KIND) as archive:
       if archive.digest != self._digest:
         raise ValueError(f"path={archive.path!r}: was replaced by another file "
                          "after the policy was made; must stay the same")
@@ -211,12 +211,12 @@ def average_policy(path: annotations.PathLike) -> recall_policy.RecallPolicy:
   Args:
     path: a file by `PerfectRecallSolver.save`.
   """
-  with checkpoint.opened(path, base_solver.FILE_KIND) as archive:
-    checkpoint.check_header(path, archive.header,
-                            {"solver": "PerfectRecallSolver"})
+  with archives.opened(path, base_solver.FILE_KIND) as archive:
+    archives.check_header(path, archive.header,
+                          {"solver": "PerfectRecallSolver"})
     archive.check_packing()
     digest = archive.digest
-    name = checkpoint.field(path, archive.header, "game", checkpoint.text)
+    name = archives.field(path, archive.header, "game", archives.text)
   try:
     game = named_games.load(name)
   except ValueError as error:

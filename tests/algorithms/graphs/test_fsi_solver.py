@@ -15,7 +15,7 @@ from dudo_spiel.algorithms import exploitability
 from dudo_spiel.algorithms import fsicfr
 from dudo_spiel.algorithms import pfsi
 from dudo_spiel.algorithms import policies
-from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import archives
 
 pytestmark = pytest.mark.oracle
 
@@ -85,7 +85,7 @@ def test_liar_die_agrees_with_the_oracle(game, key, iterations):
   game = _load(game)
   solver = fsicfr.FSICFRSolver(game, seed=5)
   slow = fsicfr_oracle.OracleFSICFR(game, key, _chooser(solver),
-                                 count_visits=True)
+                                    count_visits=True)
   _assert_agree(solver, slow, iterations)
 
 
@@ -94,7 +94,7 @@ def test_unmerged_histories_agree_too():
   game = _load("liar_die_ir(sides=4)")
   solver = fsicfr.FSICFRSolver(game, seed=4)
   slow = fsicfr_oracle.OracleFSICFR(game, fsicfr_oracle.history_key,
-                                 _chooser(solver), count_visits=True)
+                                    _chooser(solver), count_visits=True)
   _assert_agree(solver, slow, 30)
 
 
@@ -115,7 +115,7 @@ def test_dudo_agrees_with_the_oracle(match, recall_length, iterations,
                                      count_visits):
   solver = fsicfr.FSICFRSolver(_load(f"dudo({match})"), recall_length, seed=5)
   slow = fsicfr_oracle.OracleFSICFR(solver.graph.game, fsicfr_oracle.dudo_key,
-                                 _chooser(solver), count_visits)
+                                    _chooser(solver), count_visits)
   _assert_agree(solver, slow, iterations)
 
 
@@ -449,6 +449,6 @@ def test_files_with_another_fingerprint_or_none_are_refused(tmp_path):
   kind = header.pop("kind")
   fingerprint = header.pop("fingerprint")
   for wrong in ({}, {"fingerprint": fingerprint[::-1]}):
-    checkpoint.save(path, kind, {**header, **wrong}, arrays)
+    archives.save(path, kind, {**header, **wrong}, arrays)
     with pytest.raises(ValueError, match="was saved with fingerprint="):
       solver.load(path)

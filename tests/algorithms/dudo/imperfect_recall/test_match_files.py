@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_solver
-from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import archives
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -299,7 +299,7 @@ def test_a_disk_that_fails_leaves_the_solver_as_new(files, monkeypatch):
   def failing(*args, **kwargs):
     raise OSError("disk")
 
-  monkeypatch.setattr(checkpoint.Archive, "read_into", failing)
+  monkeypatch.setattr(archives.Archive, "read_into", failing)
   with pytest.raises(OSError, match="disk"):
     solver.load(files[1])
   assert solver.iteration == 0

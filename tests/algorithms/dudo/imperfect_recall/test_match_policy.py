@@ -16,7 +16,7 @@ from dudo_spiel.algorithms import policy_bots
 from dudo_spiel.algorithms.dudo.imperfect_recall import abstract_rules
 from dudo_spiel.algorithms.dudo.imperfect_recall import match_policy
 from dudo_spiel.algorithms.dudo.rounds import round_rules
-from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import archives
 
 
 @pytest.fixture(scope="module", name="policy")
@@ -166,7 +166,7 @@ def test_files_with_weights_that_no_training_makes(tmp_path):
   header, arrays = helpers.load_file(path, match_policy.FILE_KIND)
   kind = header.pop("kind")
   for dtype in (np.float32, np.float64):
-    checkpoint.save(path, kind, header, {
+    archives.save(path, kind, header, {
         name: np.full(table.shape, 3e38, dtype)
         for name, table in arrays.items()})
     with pytest.raises(ValueError, match="^path=.*its 1v1 has numbers above"):
@@ -294,9 +294,9 @@ def test_files_of_other_abstractions(memory, tmp_path):
   header, arrays = helpers.load_file(path, match_policy.FILE_KIND)
   kind = header.pop("kind")
   for wrong in ("claims0", 3, None):
-    checkpoint.save(path, kind, {**header, "memory": wrong}, arrays)
+    archives.save(path, kind, {**header, "memory": wrong}, arrays)
     with pytest.raises(ValueError, match="its memory=.*: must be"):
       policies.load_policy(path)
-  checkpoint.save(path, kind, {**header, "memory": "claims1_ranks1"}, arrays)
+  archives.save(path, kind, {**header, "memory": "claims1_ranks1"}, arrays)
   with pytest.raises(ValueError, match=r"its 1v1 is .*; must be \(23, 8\)"):
     policies.load_policy(path)

@@ -16,7 +16,7 @@ import random_games
 import dudo_spiel  # noqa: F401
 from dudo_spiel.algorithms import cfr
 from dudo_spiel.algorithms import policies
-from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import archives
 
 
 @functools.cache
@@ -114,7 +114,7 @@ def test_a_failed_save_leaves_the_old_file_and_no_rubbish(tmp_path):
   solver, path = _saved(tmp_path)
   before = path.read_bytes()
   with pytest.raises(TypeError):
-    checkpoint.save(path, "solver", {"x": object()}, {})
+    archives.save(path, "solver", {"x": object()}, {})
 
   class Broken:
 
@@ -122,7 +122,7 @@ def test_a_failed_save_leaves_the_old_file_and_no_rubbish(tmp_path):
       raise MemoryError
 
   with pytest.raises(MemoryError):
-    checkpoint.save(path, "solver", {}, {"x": Broken()})
+    archives.save(path, "solver", {}, {"x": Broken()})
   assert path.read_bytes() == before
   assert list(tmp_path.iterdir()) == [path]
 
@@ -131,13 +131,13 @@ def test_a_failed_save_leaves_the_old_file_and_no_rubbish(tmp_path):
 def test_killing_the_process_before_a_step_keeps_the_old_file(function,
                                                               tmp_path):
   path = tmp_path / "file.npz"
-  checkpoint.save(path, "test", {"number": 1}, {"x": np.zeros(1000)})
+  archives.save(path, "test", {"number": 1}, {"x": np.zeros(1000)})
   program = (
       "import os, signal, sys, numpy as np\n"
-      "from dudo_spiel.algorithms.runtime import checkpoint\n"
+      "from dudo_spiel.algorithms.runtime import archives\n"
       "die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
       f"os.{function} = die\n"
-      "checkpoint.save(sys.argv[1], 'test', {'number': 2}, {'x': np.ones(9)})")
+      "archives.save(sys.argv[1], 'test', {'number': 2}, {'x': np.ones(9)})")
   result = subprocess.run([sys.executable, "-c", program, path])
   assert result.returncode == -signal.SIGKILL
   header, arrays = helpers.load_file(path, "test")
@@ -155,7 +155,7 @@ def test_an_interrupt_that_is_hidden_by_the_archive_is_raised(tmp_path):
         raise ValueError("an archive cannot be closed now")  # noqa: B012
 
   with pytest.raises(KeyboardInterrupt):
-    checkpoint.save(tmp_path / "file.npz", "test", {}, {"x": Interrupted()})
+    archives.save(tmp_path / "file.npz", "test", {}, {"x": Interrupted()})
   assert not list(tmp_path.iterdir())
 
 
@@ -181,7 +181,7 @@ def test_an_interrupt_of_load_takes_the_whole_file(tmp_path):
 
 
 def test_files_have_the_usual_permissions(tmp_path):
-  checkpoint.save(tmp_path / "ours", "test", {}, {})
+  archives.save(tmp_path / "ours", "test", {}, {})
   (tmp_path / "usual").write_bytes(b"")
   assert (tmp_path / "ours").stat().st_mode == (
       (tmp_path / "usual").stat().st_mode)
@@ -202,7 +202,7 @@ def test_files_without_tables_are_refused_and_change_nothing(tmp_path):
   arrays["regret"] += 1.0
   identity = {key: header[key] for key in (
       "solver", "game", "fingerprint", "parameters", "iteration")}
-  checkpoint.save(path, "solver", identity, arrays)
+  archives.save(path, "solver", identity, arrays)
   before = [table.copy() for table in solver.tables]
   with pytest.raises(ValueError, match="its cumulative is"):
     solver.load(path)
@@ -213,14 +213,14 @@ def test_files_without_tables_are_refused_and_change_nothing(tmp_path):
 @pytest.mark.slow
 def test_killing_the_process_while_it_saves_keeps_a_whole_file(tmp_path):
   path = tmp_path / "file.npz"
-  checkpoint.save(path, "test", {"number": -1}, {"x": np.zeros(1000)})
+  archives.save(path, "test", {"number": -1}, {"x": np.zeros(1000)})
   program = (
       "import sys, numpy as np\n"
-      "from dudo_spiel.algorithms.runtime import checkpoint\n"
+      "from dudo_spiel.algorithms.runtime import archives\n"
       "x = np.random.default_rng(0).random(500_000)\n"
       "print('ready', flush=True)\n"
       "for number in range(10**6):\n"
-      "  checkpoint.save(sys.argv[1], 'test', {'number': number}, {'x': x})\n")
+      "  archives.save(sys.argv[1], 'test', {'number': number}, {'x': x})\n")
   numbers = set()
   for delay in (0.002, 0.02, 0.1, 0.3, 1.0):
     process = subprocess.Popen([sys.executable, "-c", program, path],
@@ -247,7 +247,7 @@ def test_a_planted_link_is_not_followed(tmp_path):
   (tmp_path / "file.npz.1.part").hardlink_to(victim)
   os.mkfifo(tmp_path / "file.npz.2.part")
   path.symlink_to(victim)
-  checkpoint.save(path, "test", {}, {})
+  archives.save(path, "test", {}, {})
   assert victim.read_text() == "precious"
   assert not path.is_symlink()
   helpers.load_file(path, "test")
@@ -255,9 +255,9 @@ def test_a_planted_link_is_not_followed(tmp_path):
 
 _KILLED = """
 import os, signal, sys, numpy as np
-from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import archives
 os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-checkpoint.save(sys.argv[1], "test", {}, {"x": np.ones(9999)})
+archives.save(sys.argv[1], "test", {}, {"x": np.ones(9999)})
 """
 
 
@@ -270,7 +270,7 @@ def test_what_a_killed_process_has_left_is_removed(tmp_path):
   others = {"other.npz.0.part", "file.npz.part", "file.npz.old.part"}
   for name in others:
     (tmp_path / name).write_text("not ours")
-  checkpoint.save(path, "test", {}, {})
+  archives.save(path, "test", {}, {})
   assert {path.name for path in tmp_path.iterdir()} == {"file.npz", *others}
   helpers.load_file(path, "test")
 
@@ -283,11 +283,11 @@ def test_what_somebody_still_writes_is_not_removed(tmp_path):
 
     def __array__(self, *args, **kwargs):
       assert len(_parts(tmp_path)) == 1
-      checkpoint.save(path, "test", {"number": 1}, {})
+      archives.save(path, "test", {"number": 1}, {})
       assert len(_parts(tmp_path)) == 1
       return np.arange(3)
 
-  checkpoint.save(path, "test", {"number": 2}, {"x": Saving()})
+  archives.save(path, "test", {"number": 2}, {"x": Saving()})
   header, arrays = helpers.load_file(path, "test")
   assert header["number"] == 2 and arrays["x"].tolist() == [0, 1, 2]
   assert not _parts(tmp_path)
@@ -300,8 +300,8 @@ def test_threads_that_save_to_one_path_leave_a_whole_file(tmp_path):
   def save(number):
     try:
       for _ in range(15):
-        checkpoint.save(path, "test", {"number": number},
-                        {"x": np.full(50_000, number)})
+        archives.save(path, "test", {"number": number},
+                      {"x": np.full(50_000, number)})
         header, arrays = helpers.load_file(path, "test")
         assert np.all(arrays["x"] == header["number"])
     except Exception as error:  # noqa: BLE001, a thread must tell
@@ -317,8 +317,7 @@ def test_threads_that_save_to_one_path_leave_a_whole_file(tmp_path):
   assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_file_and_then_the_folder_are_synced(tmp_path,
-                                                              monkeypatch):
+def test_the_file_and_then_the_folder_are_synced(tmp_path, monkeypatch):
   path = tmp_path / "file.npz"
   steps = []
   fsync, replace = os.fsync, os.replace
@@ -334,13 +333,13 @@ def test_the_file_and_then_the_folder_are_synced(tmp_path,
 
   monkeypatch.setattr(os, "fsync", noted_fsync)
   monkeypatch.setattr(os, "replace", noted_replace)
-  checkpoint.save(path, "test", {}, {})
+  archives.save(path, "test", {}, {})
   assert steps == ["file", "rename", "folder"]
 
 
 def test_a_folder_is_refused_as_a_file(tmp_path):
   with pytest.raises(ValueError, match="^path=.*is a folder; must be a file"):
-    checkpoint.save(tmp_path, "test", {}, {})
+    archives.save(tmp_path, "test", {}, {})
 
 
 @pytest.mark.parametrize("path", [3.5, None, ["x"], "", b"", "a\0b"])
@@ -354,7 +353,7 @@ def test_what_is_no_path_is_refused(path):
 def test_arrays_of_any_order_and_no_size_come_back(tmp_path):
   arrays = {"fortran": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
             "empty": np.zeros((0, 3), np.int32), "number": np.float32(2.5)}
-  checkpoint.save(tmp_path / "file.npz", "test", {}, arrays, compress=True)
+  archives.save(tmp_path / "file.npz", "test", {}, arrays, compress=True)
   _, loaded = helpers.load_file(tmp_path / "file.npz", "test")
   for name, array in arrays.items():
     np.testing.assert_array_equal(loaded[name], array)
@@ -367,7 +366,7 @@ import numpy as np
 import pyspiel
 import dudo_spiel
 from dudo_spiel.algorithms import fsicfr
-from dudo_spiel.algorithms.runtime import checkpoint
+from dudo_spiel.algorithms.runtime import archives
 
 kind, target, kills = sys.argv[1], sys.argv[2], int(sys.argv[3])
 rng = random.Random(kind)
@@ -381,11 +380,11 @@ def solver_of():
 
 def save(number):
   x = np.full(300_000, number)
-  checkpoint.save(target, "test", {"number": number}, {"x": x})
+  archives.save(target, "test", {"number": number}, {"x": x})
 
 
 def load():
-  with checkpoint.opened(target, "test") as archive:
+  with archives.opened(target, "test") as archive:
     return archive.header["number"], archive.read("x")
 
 
