@@ -40,7 +40,7 @@ _SECONDS = flags.DEFINE_float(
 _CHECKPOINT = flags.DEFINE_string("checkpoint", None, "Continue from this file "
                                   "and save the solver there.")
 _SAVE_POLICY = flags.DEFINE_string("save_policy", None,
-                                    "Save the policy to this file.")
+                                   "Save the policy to this file.")
 _PLOT = flags.DEFINE_string("plot", None, "Draw the convergence curve "
                             "to this PNG file.")
 

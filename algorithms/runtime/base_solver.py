@@ -346,7 +346,7 @@ class Solver(synchronized.Synchronized):
                   {**self._tables(), **arrays})
 
   def load(self, path: annotations.PathLike) -> None:
-    """Goes on from a file that a solver of the same kind and game saved.
+    """Resumes from a file that a solver of the same kind and game saved.
 
     A file that does not fit or is damaged is refused and changes nothing.
     Ctrl-C leaves the solver as it was, or as the file has it.

@@ -117,7 +117,7 @@ class ConvertiblePolicy(policy_lib.Policy):
   def _check_recall(self, tree):
     """Raises a ValueError if the policy distinguishes histories of one set."""
     rows = [self.action_probabilities(tree.state(node))
-               for node in tree.set_node]
+            for node in tree.set_node]
     for node in np.flatnonzero(tree.info_set >= 0):
       first = rows[tree.info_set[node]]
       if self.action_probabilities(tree.state(node)) != first:

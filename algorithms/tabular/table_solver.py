@@ -1,6 +1,5 @@
 """The base of solvers on a compiled game: tables, updates, measurements."""
 
-
 import numpy as np
 import pyspiel
 

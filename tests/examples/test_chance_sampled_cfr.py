@@ -22,7 +22,7 @@ _HOUSE = rules_lib.HouseRules()
 def make_solver(rounds, num_sides=6, recall_length=3, house=_HOUSE, seed=0,
                 dtype=np.float64):
   rules = abstract_rules.AbstractRules(num_sides, house,
-                                  abstractions.LastClaims(recall_length))
+                                       abstractions.LastClaims(recall_length))
   solver = chance_sampled_cfr.ChanceSampledCFR(rules, rounds, _VALUES,
                                                seed=seed, dtype=dtype)
   return solver, rules

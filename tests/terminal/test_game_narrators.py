@@ -263,7 +263,7 @@ def test_situations_of_poker_and_liar_die():
     ("liar_die(sides=12)", ("3", "Claim 11", "Accept", "4"), "claim 1"),
 ])
 def test_a_number_is_never_taken_for_the_beginning_of_another(game, names,
-                                                               text):
+                                                              text):
   _, state, narration = _tell(game, 1, *names)
   assert narration.understand(state, text)[0] is None
 

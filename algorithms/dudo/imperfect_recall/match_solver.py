@@ -515,7 +515,7 @@ class MatchSolver(base_solver.Solver):
          "states": _states(self._trainers), **arrays})
 
   def load(self, path: annotations.PathLike) -> None:
-    """Goes on from a file that a solver of the same match saved.
+    """Resumes from a file that a solver of the same match saved.
 
     A file that does not fit or is damaged is refused and changes nothing: it is
     checked first, and then read once more, so that no second copy of the tables

@@ -104,7 +104,7 @@ class GameTree:
   def _visit(self, walk, max_nodes):
     """Traverses, and raises a ValueError as soon as the game is too large."""
     with progress.progress_bar(desc="walking the game", unit=" histories",
-                             delay=2) as bar:
+                               delay=2) as bar:
       for count in walk.visit(_CHECK_INTERVAL):
         bar.update(count - bar.n)
         if count > max_nodes:

@@ -277,9 +277,9 @@ def train_all(game, options, folder, is_kept):
   for name in _SOLVERS.value:
     move_log(log, folder, name)  # of a run that was stopped
   job_list = [jobs.Job(name, (name, options, folder, is_kept, log.of(name)),
-                   _PROCESS_BYTES + 2 * make_solver(name, game,
-                                                    options).memory_bytes,
-                   options.threads) for name in _SOLVERS.value]
+                       _PROCESS_BYTES + 2 * make_solver(name, game,
+                                                        options).memory_bytes,
+                       options.threads) for name in _SOLVERS.value]
   try:
     with contextlib.closing(jobs.run(train, job_list, _ENGINE.value,
                                      _WORKERS.value)) as outcomes:

@@ -88,7 +88,7 @@ def parse_rounds(names):
 def make_fsicfr(rules, rounds, num_shifts, gamma):
   """Returns a trainer of the rounds by FSICFR on one thread."""
   return pair_trainer.PairTrainer(rules, rounds, seed=_SEED.value,
-                                    num_shifts=num_shifts, gamma=gamma)
+                                  num_shifts=num_shifts, gamma=gamma)
 
 
 def make_cfr(rules, rounds, values):

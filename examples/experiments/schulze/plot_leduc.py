@@ -83,9 +83,9 @@ def plot(path, curves):
   middle = curves["XFP"].values[-1]
   axes[0].set(ylim=(middle - 0.04, middle + 0.04))
   solver_runs.draw_curves(axes[1], curves, "exploitabilities",
-                      ylabel="exploitability")
+                          ylabel="exploitability")
   solver_runs.draw_curves(axes[2], {**curves, "CFR unaveraged": last},
-                      "exploitabilities", ylabel="exploitability")
+                          "exploitabilities", ylabel="exploitability")
   axes[2].set(yscale="linear", ylim=(0, None))
   for axis in axes:
     axis.legend(fontsize="small")

@@ -163,7 +163,7 @@ def plot(path, results):
                       label=f"exact: {value:.6f}")
     column[3].set(ylim=(value - 0.01, value + 0.01))
     solver_runs.draw_curves(column[4], curves, "exploitabilities",
-                        ylabel="exploitability")
+                            ylabel="exploitability")
     for axis in column[3:]:
       axis.legend(fontsize="small")
     column[0].set_title(f"ε = {epsilon:g}\nplayer 1", pad=_TITLE_PAD)

@@ -85,7 +85,7 @@ def test_samples_have_standard_errors_and_threads_do_not_matter():
   assert one.rate == two.rate
   np.testing.assert_array_equal(one.policy.table, two.policy.table)
   other = response_rate.best_response_rate(policy, 0, "decisions", num_deals=30,
-                                      seed=1)
+                                           seed=1)
   assert 0.0 < one.error < 0.1 and other.rate != one.rate
   for result in (one, other):
     assert full.rate - 5 * result.error - 0.05 < result.rate
@@ -129,7 +129,7 @@ def test_many_actions_and_tables_in_any_order():
                            "dice_sides=2,claim_window=80,max_amount=39)")
   policy = single_round_policy.bot_policy(game, "random")
   found = response_rate.best_response_rate(policy, np.uint8(0), "decisions",
-                                      num_deals=30)
+                                           num_deals=30)
   other = single_round_policy.SingleRoundPolicy(
       policy.game, np.asfortranarray(policy.table * 1e-60), policy.layout)
   again = response_rate.best_response_rate(other, 0, "decisions", num_deals=30)

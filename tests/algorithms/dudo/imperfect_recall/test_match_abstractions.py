@@ -1,6 +1,5 @@
 """What the players of a `MatchSolver` remember, and what it is worth."""
 
-
 import match_helpers
 import pyspiel
 import pytest

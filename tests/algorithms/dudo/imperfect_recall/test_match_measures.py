@@ -1,6 +1,5 @@
 """How good a `MatchSolver` says its policy is, and `solve`."""
 
-
 import match_helpers
 import numpy as np
 import pytest

@@ -1,6 +1,5 @@
 """Pairs of rounds that train at the same time, in other processes."""
 
-
 import match_helpers
 import pytest
 
